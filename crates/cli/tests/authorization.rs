@@ -175,7 +175,7 @@ fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
         "--revision",
         "2026-07-28",
     ]);
-    assert!(err.contains("demands no token"), "{code:?} {out} {err}");
+    assert!(err.contains("requires no token"), "{code:?} {out} {err}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn what_is_no_catalogue_says_so() {
     assert!(said.contains("`offical` is neither a built-in catalogue nor a file"), "{said}");
     assert!(said.contains("\n  try: `standard`, `official`, or the path"), "{said}");
     assert!(refused(env!("CARGO_MANIFEST_DIR")).contains("cannot be read"));
-    assert!(refused("/dev/null").contains("`/dev/null` is no ordinary file"));
+    assert!(refused("/dev/null").contains("`/dev/null` is not a regular file"));
     let (_folder, path) = file("");
     assert!(refused(&path).contains("the file is empty"));
 }

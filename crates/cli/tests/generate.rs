@@ -207,7 +207,7 @@ fn what_changes_is_matched_by_its_form_or_left_out() {
 }
 
 #[test]
-fn secrets_stay_out_and_mistakes_are_told() {
+fn secrets_are_left_out_and_errors_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = [
         "generate",
@@ -224,11 +224,11 @@ fn secrets_stay_out_and_mistakes_are_told() {
     let ran = proof(folder.path(), &[&words[..], &server].concat());
     let said = ends_with(0, &ran);
     assert!(
-        !said.contains("tr0ub4dor") && said.contains("Wants API_TOKEN") && said.contains("env: { MODE: plain }"),
+        !said.contains("tr0ub4dor") && said.contains("Needs API_TOKEN") && said.contains("env: { MODE: plain }"),
         "{said}"
     );
     assert!(ran.stdout.starts_with(b"# proof generate "), "{said}");
-    assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server is named"));
+    assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server given"));
     let oauth = ["generate", "--oauth", "http://127.0.0.1:9/mcp"];
     assert!(ends_with(2, &proof(folder.path(), &oauth)).contains("--bearer-env"));
     ends_with(3, &proof(folder.path(), &["generate", "--", "./no-such-server"]));

@@ -148,16 +148,16 @@ fn what_mcp_jest_has_beside_tools_means_what_it_says() {
     });
     let (code, verdicts) = tried(&folder(&[("jest.json", &jest(&tests))]));
     let wanted = json!({
-        "the tools are offered": "failed",
+        "tools are listed": "failed",
         "tool fail:refused": "passed",
         "tool sum:refused": "failed",
         "tool fail": "failed",
         "tool no_such_tool": "passed",
-        "the resources are offered": "passed",
+        "resources are listed": "passed",
         "resource proof://docs/*": "passed",
         "resource proof://d*": "failed",
         "resource proof://docs/welcome": "passed",
-        "the prompts are offered": "passed",
+        "prompts are listed": "passed",
         "prompt code_review": "passed",
     });
     assert_eq!((code, Value::Object(verdicts)), (Some(1), wanted));
@@ -226,11 +226,11 @@ fn levels_are_set_where_they_can_be() {
 }
 
 #[test]
-fn a_snapshot_is_to_be_written_first() {
+fn an_imported_snapshot_must_be_written_first() {
     let tests = json!({ "tools": { "sum": { "args": { "a": 1, "b": 2 }, "snapshot": { "exclude": ["_meta"] } } } });
     let folder = folder(&[("jest.json", &jest(&tests))]);
     let said = ends_with(0, &tested(folder.path(), &["import", "jest.json", "-o", "t.mcp.yaml"]));
-    assert!(said.contains("1 case compares a snapshot: proof test --update writes it"), "{said}");
+    assert!(said.contains("1 case compares a snapshot: write it with `proof test --update`"), "{said}");
     ends_with(1, &tested(folder.path(), &["t.mcp.yaml"]));
     ends_with(0, &tested(folder.path(), &["t.mcp.yaml", "--update"]));
     ends_with(0, &tested(folder.path(), &["t.mcp.yaml"]));
@@ -249,11 +249,11 @@ fn a_file_elsewhere_starts_the_server_from_here() {
 }
 
 #[test]
-fn files_that_were_edited_stay() {
+fn edited_files_are_not_overwritten() {
     let folder = folder(&[("jest.json", &jest(&json!({ "prompts": ["code_review"] }))), ("mine.yaml", "mine\n")]);
     let import = |arguments: &[&str]| tested(folder.path(), &[&["import", "jest.json"], arguments].concat());
     let said = ends_with(2, &import(&["-o", "mine.yaml"]));
-    assert!(said.contains("mine.yaml was edited, or is none of ours"), "{said}");
+    assert!(said.contains("mine.yaml was edited, or not written by proof"), "{said}");
     ends_with(0, &import(&["-o", "t.mcp.yaml"]));
     ends_with(0, &import(&["-o", "t.mcp.yaml"]));
     ends_with(0, &import(&["-o", "mine.yaml", "--force"]));
@@ -261,13 +261,12 @@ fn files_that_were_edited_stay() {
 }
 
 #[test]
-fn several_servers_are_several_files() {
+fn each_server_gets_a_file() {
     let other = "name: other\nserver: { command: other }\nassert: { tool: t }\n";
     let one = assertion("one", "assert: { tool: sum }\n");
     let folder = folder(&[("a.yaml", &one), ("b.yaml", other), ("package.json", "{\"name\": \"x\"}")]);
     let said = ends_with(2, &tested(folder.path(), &["import", "."]));
-    for part in
-        ["tests of 2 servers", "./a.yaml", "./b.yaml", "-o DIR", "note: left out, being of neither format: 1 file in ."]
+    for part in ["tests of 2 servers", "./a.yaml", "./b.yaml", "-o DIR", "note: skipped 1 file of neither format in ."]
     {
         assert!(
             said.replace("  a.yaml", "  ./a.yaml").replace("  b.yaml", "  ./b.yaml").contains(part),
@@ -280,7 +279,7 @@ fn several_servers_are_several_files() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn invalid_files_are_reported() {
     let huge = " ".repeat((8 << 20) + 1);
     let fixture = "server: { command: srv }\nassert: { tool: t, args: { a: '{{fixture}}/a' } }\n";
     let files = [
@@ -295,14 +294,14 @@ fn what_cannot_be_read_is_told() {
     ];
     let folder = folder(&files);
     for (arguments, told) in [
-        (&["bad.json"][..], "error: this is no JSON: expected `:` – bad.json:3:17\n  try: "),
+        (&["bad.json"][..], "error: invalid JSON: expected `:` – bad.json:3:17\n  try: "),
         (&["bad.yaml"], "error: this is no YAML: "),
-        (&["other.yaml"], "error: other.yaml is neither mcp-jest's nor mcp-assert's\n  try: JSON with"),
+        (&["other.yaml"], "error: other.yaml is neither an mcp-jest nor an mcp-assert file\n  try: JSON with"),
         (&["empty.json"], "error: the file is empty – empty.json\n  try: "),
-        (&["huge.json"], "error: the file is longer than 8 MiB – huge.json\n  try: "),
-        (&["gone.json"], "error: the file cannot be read: "),
+        (&["huge.json"], "error: the file is larger than 8 MiB – huge.json\n  try: "),
+        (&["gone.json"], "error: cannot read the file: "),
         (&["server.json"], "error: the server has no `command` – server.json:1:"),
-        (&["fixture.yaml"], "is told on its command line – fixture.yaml:2:28\n  try: --fixture DIR"),
+        (&["fixture.yaml"], "from the command line of mcp-assert – fixture.yaml:2:28\n  try: --fixture DIR"),
         (&["tools.json"], "error: `tools` is neither a list of names nor a mapping – tools.json:1:"),
         (&["server.json", "-o", "gone/t.yaml"], "error: "),
         (&[], "required arguments were not provided"),
@@ -320,7 +319,7 @@ fn a_folder_called_import_can_still_be_tested() {
     std::fs::create_dir(folder.path().join("import")).expect("a folder");
     for arguments in [&["./import"][..], &["-v", "import"]] {
         let said = ends_with(2, &tested(folder.path(), arguments));
-        assert!(said.contains("there is no *.mcp.yaml in "), "{said}");
+        assert!(said.contains("no *.mcp.yaml in "), "{said}");
     }
     let said = ends_with(0, &tested(folder.path(), &["--schema"]));
     assert!(said.contains("\"$schema\""), "{said}");

@@ -58,8 +58,8 @@ impl Recording {
 
 fn read(path: &Path) -> Trace {
     let bytes = std::fs::read(path).expect("a recording");
-    let (trace, torn) = file::read_repaired(bytes).expect("a trace");
-    assert_eq!(torn, None);
+    let (trace, truncated) = file::read_repaired(bytes).expect("a trace");
+    assert_eq!(truncated, None);
     trace
 }
 
@@ -122,7 +122,7 @@ fn what_records_nothing_leaves_nothing_and_takes_nothing_away() {
     let there = || std::fs::read_dir(folder).expect("a folder").count();
     let unstarted = || recording.ran(&["no-such-program-here"], b"");
     let told = ends_with(3, &unstarted());
-    assert!(told.contains("no-such-program-here") && !told.contains("nothing crossed"), "{told}");
+    assert!(told.contains("no-such-program-here") && !told.contains("no messages"), "{told}");
     assert_eq!(there(), 0);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
@@ -158,7 +158,7 @@ fn a_second_recording_leaves_the_first_alone() {
 }
 
 #[test]
-fn what_cannot_be_started_or_written_is_told() {
+fn failures_to_start_or_write_are_reported() {
     let recording = Recording::new();
     let ran = recording.ran(&["/no/such/server"], b"");
     assert_eq!(ran.status.code(), Some(3));
@@ -166,7 +166,7 @@ fn what_cannot_be_started_or_written_is_told() {
     let ran = Command::new(PROOF).args(["record", "-o", "/no/such/folder/x.jsonl", "--", "cat"]).output();
     let ran = ran.expect("the binary runs");
     assert_eq!(ran.status.code(), Some(2));
-    assert!(ran.stdout.is_empty() && String::from_utf8_lossy(&ran.stderr).contains("cannot be written"));
+    assert!(ran.stdout.is_empty() && String::from_utf8_lossy(&ran.stderr).contains("cannot write"));
 }
 
 /// Waits until `there` or fails.

@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use ran::{PROOF, ends_with, proof};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wire::meta;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/reference.mcp.yaml");
 const TAG: &str = "io.github.proofhouse/replay";
@@ -134,9 +135,9 @@ impl Drop for Peer {
 
 fn modern(mut params: Value) -> Value {
     params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        (meta::PROTOCOL_VERSION): "2026-07-28",
+        (meta::CLIENT_CAPABILITIES): {},
+        (meta::CLIENT_INFO): { "name": "test", "version": "1" },
     });
     params
 }
@@ -221,7 +222,7 @@ fn a_modern_client_is_served_from_a_legacy_recording() {
     let listed = peer.ask("tools/list", &modern(json!({})));
     assert_eq!(listed["result"]["resultType"], "complete");
     assert_eq!(listed["result"]["cacheScope"], "private");
-    assert_eq!(listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "weather");
+    assert_eq!(listed["result"]["_meta"][meta::SERVER_INFO]["name"], "weather");
     let answer =
         peer.ask("tools/call", &modern(json!({ "name": "weather", "arguments": { "city": "Oslo", "now": 1 } })));
     assert_eq!(answer["result"]["content"][0]["text"], "rain");
@@ -286,7 +287,7 @@ fn what_goes_wrong_on_purpose_goes_wrong_again() {
 }
 
 #[test]
-fn a_torn_last_line_is_left_out_and_told() {
+fn a_truncated_last_line_is_ignored_with_a_note() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     let text = std::fs::read_to_string(&file).expect("it is there");
@@ -294,7 +295,7 @@ fn a_torn_last_line_is_left_out_and_told() {
     let ran = Command::new(PROOF).args(["replay", &file]).stdin(Stdio::null()).output().expect("the binary runs");
     ends_with(0, &ran);
     let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(told.contains("line 11 is torn"), "{told}");
+    assert!(told.contains("ignoring truncated line 11"), "{told}");
 }
 
 /// What stands where in a long recording is in a file of its own.
@@ -357,7 +358,7 @@ fn questions_are_asked_again_in_both_eras() {
 
     let mut params = modern(json!({ "name": "ask" }));
     assert_eq!(peer.ask("tools/call", &params)["error"]["code"], -32021);
-    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
+    params["_meta"][meta::CLIENT_CAPABILITIES] = json!({ "elicitation": { "form": {} } });
     let asks = peer.ask("tools/call", &params)["result"].clone();
     assert_eq!(asks["resultType"], "input_required");
     assert_eq!(asks["inputRequests"]["question"]["params"]["message"], "Who?");

@@ -113,7 +113,7 @@ fn a_token_is_demanded() {
     command.args(["serve", "--http", "127.0.0.1:0", "--sse", "--ws", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
     let mut serving = Serving::of(command.env("TOKEN_OF_THIS_TEST", "open-sesame-0123"));
     let address = serving.address();
-    assert!(serving.said().starts_with("demanding a bearer token"));
+    assert!(serving.said().starts_with("every request needs the bearer token"));
     let metadata = format!("http://{address}/.well-known/oauth-protected-resource/mcp");
     let refused = asked(&address, &post("", INITIALIZE));
     assert!(refused.starts_with("HTTP/1.1 401") && refused.contains(&metadata), "{refused}");
@@ -134,7 +134,9 @@ fn a_token_is_demanded() {
 
 #[test]
 fn a_token_that_is_none_is_not_demanded() {
-    for (token, why) in [(None, "no variable"), (Some("two words"), "is no token"), (Some(""), "is no token")] {
+    for (token, why) in
+        [(None, "is not set"), (Some("two words"), "is not a valid token"), (Some(""), "is not a valid token")]
+    {
         let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
         command.args(["serve", "--http", "127.0.0.1:0", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
         command.env_remove("TOKEN_OF_THIS_TEST").envs(token.map(|token| ("TOKEN_OF_THIS_TEST", token)));
@@ -167,7 +169,7 @@ fn a_directory_is_served() {
     let ran = ran.expect("it runs");
     let said = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(2), "{said}");
-    assert!(said.contains("nowhere` cannot be served") && said.contains("try:"), "{said}");
+    assert!(said.contains("cannot serve") && said.contains("nowhere`") && said.contains("try:"), "{said}");
 }
 
 #[test]

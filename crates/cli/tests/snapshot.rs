@@ -77,15 +77,15 @@ fn a_snapshot_is_the_same_every_time_and_in_order() {
 }
 
 #[test]
-fn what_is_no_snapshot_is_told() {
+fn an_invalid_snapshot_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "none.json"])).contains("cannot be read"));
+    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "none.json"])).contains("cannot read"));
     std::fs::write(folder.join("bad.json"), "{").unwrap();
     assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("damaged"));
     std::fs::write(folder.join("bad.json"), "{}").unwrap();
-    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("no snapshot"));
+    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("not a snapshot"));
     let nobody = proof(folder, &["snapshot", "--", "./no-such-server"]);
     assert!(ends_with(3, &nobody).contains("error: "));
-    assert!(ends_with(2, &proof(folder, &["snapshot"])).contains("no server is named"));
+    assert!(ends_with(2, &proof(folder, &["snapshot"])).contains("no server given"));
 }

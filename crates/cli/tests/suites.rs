@@ -164,7 +164,7 @@ fn snapshots_are_written_compared_and_tidied() {
     let tests = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, tests.replace("message: one", "message: two")).unwrap();
     let said = ends_with(1, &tested(folder.path(), &[]));
-    assert!(said.contains("at $.content[0].text") && said.contains("what the snapshot has"), "{said}");
+    assert!(said.contains("at $.content[0].text") && said.contains("the value in the snapshot"), "{said}");
     std::fs::write(&path, tests.replace("name: s", "name: other")).unwrap();
     ends_with(0, &tested(folder.path(), &["--update"]));
     let kept = std::fs::read_to_string(folder.path().join("t.mcp.snap.json")).unwrap();
@@ -185,11 +185,11 @@ fn answers_that_differ_from_place_to_place_fail() {
 }
 
 #[test]
-fn bad_files_and_servers_are_told_with_their_exit_codes() {
+fn invalid_files_and_servers_have_their_exit_codes() {
     let folder = suite("", "  - { name: x, cal: echo }");
     let said = ends_with(2, &tested(folder.path(), &[]));
     assert!(said.contains("t.mcp.yaml:4:16") && said.contains("try: `call`"), "{said}");
-    assert!(ends_with(2, &tested(folder.path(), &["no-such.mcp.yaml"])).contains("cannot be read"));
+    assert!(ends_with(2, &tested(folder.path(), &["no-such.mcp.yaml"])).contains("cannot read"));
     let empty = tempfile::tempdir().unwrap();
     assert!(ends_with(2, &tested(empty.path(), &[])).contains("no *.mcp.yaml"));
     let file = |text: &str| std::fs::write(empty.path().join("t.mcp.yaml"), text).unwrap();
@@ -199,7 +199,7 @@ fn bad_files_and_servers_are_told_with_their_exit_codes() {
     assert!(ends_with(3, &tested(empty.path(), &[])).contains("not tried"));
     let long: PathBuf = empty.path().join("t.mcp.yaml");
     std::fs::File::create(long).unwrap().set_len(1 << 30).unwrap();
-    assert!(ends_with(2, &tested(empty.path(), &[])).contains("longer than 8 MiB"));
+    assert!(ends_with(2, &tested(empty.path(), &[])).contains("larger than 8 MiB"));
 }
 
 /// A setup that fails hinders the rest; a token in a variable is sent and never shown.
@@ -259,7 +259,7 @@ fn the_http_status_can_be_expected() {
 
     let folder = suite("", "  - { raw: no/such, expect: { status: 404 } }");
     let said = ends_with(1, &tested(folder.path(), &["-v"]));
-    assert!(said.contains("there is no HTTP status over stdio") && said.contains("no case was tried"), "{said}");
+    assert!(said.contains("no HTTP status over stdio") && said.contains("no case was run"), "{said}");
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! Addresses as typed.
+//! Addresses on the command line.
 
 use std::net::SocketAddr;
 
 use url::Url;
 
-/// Where to listen.
+/// An address to listen at.
 pub(super) fn socket(text: &str) -> Result<SocketAddr, &'static str> {
-    text.parse().map_err(|_| "not an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000")
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000")
 }
 
-/// Where a server is.
+/// The address of a server.
 pub(super) fn url(text: &str) -> Result<Url, &'static str> {
-    Url::parse(text).ok().filter(Url::has_host).ok_or("not an address, such as http://127.0.0.1:3000/mcp")
+    Url::parse(text).ok().filter(Url::has_host).ok_or("expected a URL, such as http://127.0.0.1:3000/mcp")
 }

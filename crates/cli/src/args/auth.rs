@@ -1,4 +1,4 @@
-//! Which tokens `serve` demands: options as typed, and what they mean.
+//! Options of `proof serve` for access tokens.
 
 use std::str::FromStr;
 
@@ -9,37 +9,36 @@ use url::Url;
 
 use crate::exit::{Exit, usage};
 
-/// Arguments of `serve` about tokens.
+/// Which tokens `serve` requires.
 #[derive(Args)]
 pub(crate) struct AuthArgs {
-    /// Demand tokens: `dev` hands them out itself (for development only),
-    /// `jwks:URL` and `jwks:FILE` name the keys of who issues them
+    /// Require tokens: from a built-in development issuer (`dev`), or signed with
+    /// the keys at `jwks:URL` or `jwks:FILE`
     #[arg(long, value_name = "dev|jwks:…", requires = "http", conflicts_with = "bearer_env")]
     pub(crate) auth: Option<Auth>,
-    /// With jwks: who issues the tokens, exactly as they have it in `iss`
+    /// With jwks: required issuer (`iss`)
     #[arg(long, value_name = "URL", requires = "auth")]
     pub(crate) auth_issuer: Option<String>,
-    /// With jwks: what tokens must be for [default: the address that is asked]
+    /// With jwks: required audience [default: the requested URL]
     #[arg(long, value_name = "ID", requires = "auth")]
     pub(crate) auth_audience: Option<String>,
-    /// With jwks: a scope that every token must have (again for more)
+    /// With jwks: required scope (repeatable)
     #[arg(long, value_name = "SCOPE", requires = "auth")]
     pub(crate) auth_scope: Vec<String>,
-    /// With dev: the variable with ID:PASSWORD of a client that may act in its
-    /// own name
+    /// With dev: variable with ID:PASSWORD of a client-credentials client
     #[arg(long, value_name = "VAR", requires = "auth")]
     pub(crate) auth_client_env: Option<String>,
-    /// With dev: listen beyond this machine all the same
+    /// With dev: allow an address other than loopback
     #[arg(long, requires = "auth")]
     pub(crate) auth_anywhere: bool,
 }
 
-/// Who issues the tokens.
+/// The source of the tokens.
 #[derive(Clone)]
 pub(crate) enum Auth {
-    /// We do.
+    /// The built-in development issuer.
     Development,
-    /// Whose keys these are.
+    /// An issuer with these keys.
     Keys(Source),
 }
 
@@ -53,13 +52,13 @@ impl FromStr for Auth {
                 let address = Url::parse(place).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
                 Ok(Self::Keys(address.map_or_else(|| Source::File(place.into()), Source::Address)))
             }
-            _ => Err("it is `dev`, `jwks:URL` or `jwks:FILE`"),
+            _ => Err("expected `dev`, `jwks:URL` or `jwks:FILE`"),
         }
     }
 }
 
 impl AuthArgs {
-    /// The tokens that are demanded, if any are. Keys are read now: a server that takes no token is of no use.
+    /// The required tokens, if any. Reads the keys now: without them the server would refuse every token.
     pub(crate) async fn tokens(&self) -> Result<Option<Tokens>, Exit> {
         match &self.auth {
             None => Ok(None),
@@ -70,7 +69,10 @@ impl AuthArgs {
 
     fn development(&self) -> Result<Tokens, Exit> {
         if self.auth_issuer.is_some() || self.auth_audience.is_some() || !self.auth_scope.is_empty() {
-            return Err(usage("--auth dev issues its own tokens", "leave --auth-issuer, -audience and -scope away"));
+            return Err(usage(
+                "--auth dev issues its own tokens",
+                "remove --auth-issuer, --auth-audience and --auth-scope",
+            ));
         }
         let client = self.auth_client_env.as_ref().map(|variable| client(variable)).transpose()?;
         Ok(Tokens::Ours(Development { client, ..Development::default() }))
@@ -78,38 +80,38 @@ impl AuthArgs {
 
     async fn of_keys(&self, source: &Source) -> Result<Tokens, Exit> {
         if self.auth_client_env.is_some() || self.auth_anywhere {
-            return Err(usage("--auth-client-env and --auth-anywhere are for --auth dev", "leave them away"));
+            return Err(usage("--auth-client-env and --auth-anywhere need --auth dev", "remove them"));
         }
         let Some(issuer) = self.auth_issuer.clone() else {
-            return Err(usage("nobody is named whose tokens are taken", "--auth-issuer URL"));
+            return Err(usage("--auth jwks needs the issuer of the tokens", "--auth-issuer URL"));
         };
         let is_scope = |scope: &String| {
             !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\')
         };
         if !self.auth_scope.iter().all(is_scope) {
-            return Err(usage("what --auth-scope names is no scope", "visible ASCII characters without a space"));
+            return Err(usage("invalid --auth-scope", "use visible ASCII characters without spaces"));
         }
         let keys = Keys::read(source.clone()).await.map_err(|why| {
             let place = match source {
                 Source::File(path) => path.display().to_string(),
                 Source::Address(url) => url.to_string(),
             };
-            let what = format!("no keys at {}: {}", wire::escape::line(&place), wire::escape::line(&why));
-            usage(&what, "a JSON Web Key Set (RFC 7517) with public keys")
+            let what = format!("cannot read keys from {}: {}", wire::escape::line(&place), wire::escape::line(&why));
+            usage(&what, "use a JSON Web Key Set (RFC 7517) with public keys")
         })?;
         let (audience, scopes) = (self.auth_audience.clone(), self.auth_scope.clone());
         Ok(Tokens::From { keys, issuer, audience, scopes })
     }
 }
 
-/// The client in a variable.
+/// The client in an environment variable.
 fn client(variable: &str) -> Result<(String, Secret), Exit> {
     let name = wire::escape::line(variable).into_owned();
     let Ok(text) = std::env::var(variable) else {
-        return Err(usage(&format!("the environment has no variable {name}"), "export it, then run again"));
+        return Err(usage(&format!("environment variable {name} is not set"), "export it, then run the command again"));
     };
     match text.split_once(':') {
         Some((id, password)) if !id.is_empty() && !password.is_empty() => Ok((id.to_owned(), Secret::new(password))),
-        _ => Err(usage(&format!("what {name} holds is no client"), "ID:PASSWORD")),
+        _ => Err(usage(&format!("the value of {name} is not ID:PASSWORD"), "export it as ID:PASSWORD")),
     }
 }

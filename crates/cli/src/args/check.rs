@@ -1,4 +1,4 @@
-//! `proof check`: options as typed, and what they mean.
+//! Options of `proof check`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,62 +19,63 @@ use crate::advice::judging;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
 
-/// How many cases run side by side: they mostly wait, so more than there are cores. A child counts for three.
+/// How many cases run in parallel: more than there are cores, because they mostly wait. A child process counts as three.
 const JOBS: usize = 72;
 
-/// How long one answer may take.
+/// The default timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long the first answer of a command may take: it starts, and some install themselves first.
+/// The default timeout of a command's first answer: some commands install themselves first.
 const START: Duration = Duration::from_secs(30);
 
-/// Judge a server
+/// Check a server against the specification
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  proof check -- npx -y my-server
+  proof check http://127.0.0.1:3000/mcp
   proof check --format junit --output proof.xml -- ./my-server
   proof check --also sarif=proof.sarif --also markdown=proof.md -- ./my-server
   proof check --write-baseline known.json -- ./my-server
   proof check --baseline known.json -- ./my-server
 
-Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
-3 no MCP answer in any era; 4 our own bug.
+Without URL and COMMAND, proof checks its own reference server. It calls only
+tools with readOnlyHint, unless you pass --call all or --allow-tool.
 
-Without an address or a command, our own server is judged. Only tools that
-their server marks with readOnlyHint are called, unless --call all or
---allow-tool says otherwise.")]
-#[command(mut_arg("timeout", |arg| arg.help("Seconds for one answer [default: 10, a command's first 30]")))]
-#[command(mut_arg("bearer_env", |arg| arg.help("The variable with the bearer token; our own server then demands it")))]
+Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
+3 no MCP answer; 4 bug in proof.")]
+#[command(mut_arg("timeout", |arg| arg.help("Timeout of an answer in seconds [default: 10; first answer: 30]")))]
+#[command(mut_arg("bearer_env", |arg| arg.help("Environment variable with the bearer token")))]
 pub(crate) struct CheckArgs {
-    /// Revisions to judge at [default: all that the server speaks]
-    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
+    /// Check these revisions [default: all that the server supports]
+    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Judge a recorded trace instead of a server
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "What to judge")]
+    /// Check a recorded trace instead of a server
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "Selection")]
     pub(crate) trace: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 
     /// Which tools may be called
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "Execution")]
     pub(crate) call: CallArg,
-    /// A tool that may be called although it does not say that it only reads
-    #[arg(long, value_name = "NAME", help_heading = "What may be done")]
+    /// Call this tool although it lacks readOnlyHint (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = "Execution")]
     pub(crate) allow_tool: Vec<String>,
-    /// How to provoke progress, sampling, changed lists (JSON; docs/check.md)
-    #[arg(long, value_name = "FILE", help_heading = "What may be done")]
+    /// How to trigger progress, sampling, list changes (JSON; docs/check.md)
+    #[arg(long, value_name = "FILE", help_heading = "Execution")]
     pub(crate) hints: Option<PathBuf>,
-    /// Strain the server even where it is neither our child nor on loopback
-    #[arg(long, help_heading = "What may be done")]
+    /// Run load and abuse probes against remote servers, too
+    #[arg(long, help_heading = "Execution")]
     pub(crate) intrusive: bool,
-    /// How many cases run side by side per server [default: 72]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "What may be done")]
+    /// Number of parallel cases per server [default: 72]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Execution")]
     pub(crate) jobs: Option<u16>,
-    /// Draw arguments and the order of cases from this seed; 0 draws nothing
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What may be done")]
+    /// Seed for random arguments and case order; 0 disables randomness
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Execution")]
     pub(crate) seed: u64,
 
     #[command(flatten)]
@@ -84,16 +85,16 @@ pub(crate) struct CheckArgs {
 /// Which tools may be called.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum CallArg {
-    /// Those that say they only read
+    /// Tools with readOnlyHint
     Safe,
-    /// None
+    /// No tools
     None,
-    /// All
+    /// All tools
     All,
 }
 
 impl CheckArgs {
-    /// How the user named the target: `-- COMMAND…` or the URL.
+    /// The target as typed: `-- COMMAND…` or the URL.
     pub(crate) fn target(&self, run: &Run) -> String {
         let named = self.server.named();
         match named.url {
@@ -105,9 +106,8 @@ impl CheckArgs {
         }
     }
 
-    /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
-    /// may be secret are left for the user to fill in.
-    fn again(&self, run: &Run) -> String {
+    /// The options and the target of a command that reproduces a finding. Values that may be secret are left out.
+    fn reproducing_words(&self, run: &Run) -> String {
         let named = |given: &[String], mark: char| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
             given.iter().map(|text| format!("{}{mark}…", name(text))).collect()
@@ -140,13 +140,13 @@ impl CheckArgs {
 
     /// Makes the command lines that reproduce findings.
     fn reproduce(&self, run: &Run) -> Reproduce {
-        let words = self.again(run);
+        let words = self.reproducing_words(run);
         reproduce("check", run.redactor_of(&self.server.secrets()).redact_text(&words).into_owned())
     }
 
-    /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self, run: &Run, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
-        let selection = self.select.meaning()?;
+    /// The options of the check, or the exit code after reporting an error.
+    pub(crate) fn options(&self, run: &Run, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
+        let selection = self.select.selection()?;
         Ok(Options {
             targets,
             target: self.target(run),
@@ -167,7 +167,7 @@ impl CheckArgs {
         })
     }
 
-    /// What is given holds for every answer; else a command may take longer to start than to answer.
+    /// `--timeout` applies to every answer; by default a command has longer for its first.
     fn limits(&self) -> Limits {
         let request = self.server.reach.timeout.unwrap_or(ANSWER);
         Limits { request, connect: request, start: self.server.reach.timeout.unwrap_or(START), ..Limits::default() }
@@ -187,20 +187,20 @@ impl CheckArgs {
 
     fn hints(&self) -> Result<Hints, Exit> {
         let Some(path) = &self.hints else {
-            // What makes the reference server do everything it can.
+            // Makes the reference server use every feature.
             let own = include_str!("reference-hints.json");
             let is_own = self.server.is_unnamed();
             return if is_own { Hints::parse(own).map_err(|_| Exit::Bug) } else { Ok(Hints::default()) };
         };
         let text = read(path)?;
         Hints::parse(&text).map_err(|why| {
-            usage(&format!("{} is no hints file: {why}", path.display()), "docs/check.md describes its members")
+            usage(&format!("{} is not a valid hints file: {why}", path.display()), "see docs/check.md for its members")
         })
     }
 }
 
-/// Reads a file that the command line names.
+/// Reads a file named on the command line.
 pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
     std::fs::read_to_string(path)
-        .map_err(|e| usage(&format!("{} cannot be read: {e}", path.display()), "check the path and its permissions"))
+        .map_err(|e| usage(&format!("cannot read {}: {e}", path.display()), "check the path and its permissions"))
 }

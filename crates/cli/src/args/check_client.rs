@@ -1,4 +1,4 @@
-//! `proof check-client`: options as typed, and what they mean.
+//! Options of `proof check-client`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,38 +15,40 @@ use wire::redact::Secrets;
 
 use super::address::socket;
 use super::line::{reproduce, shown};
-use super::meant;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
+use super::suggestion;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
 
-/// How long one scenario may take unless told otherwise.
+/// The default timeout of a scenario.
 const SCENARIO: Duration = Duration::from_secs(30);
 
-/// How much of one scenario is kept: several are judged at once.
+/// The maximum size of a scenario's trace in bytes: several are judged at once.
 const TRACE: usize = 24 << 20;
 
-/// How many clients run side by side unless told otherwise: each is a program that starts.
+/// The default number of parallel clients: each is a process.
 const JOBS: usize = 8;
 
-/// Judge a client
+/// Check a client against the specification
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  proof check-client -- ./my-client                   the URL goes last
-  proof check-client -- ./my-client --server {url}
-  proof check-client -- ./my-client --run '{server}'  over stdio
-  proof check-client --listen 127.0.0.1:3000          for a client by hand
-  proof check-client --stdio-wrap -- ./my-server      between a client and it
+  proof check-client -- ./my-client                   Append the server's URL
+  proof check-client -- ./my-client --server {url}    Insert the server's URL
+  proof check-client -- ./my-client --run '{server}'  Check over stdio
+  proof check-client --listen 127.0.0.1:3000          Wait for a client
+  proof check-client --stdio-wrap -- ./my-server      Sit between a client and
+                                                      its server
 
-The client reads what to do in PROOF_SCENARIO and PROOF_REVISION, or in
-MCP_CONFORMANCE_SCENARIO as in the official suite; --list-scenarios tells what
-there is. One that reads neither is judged by what it does by itself.
+proof runs the client once per scenario (--list-scenarios). The client finds
+the scenario in PROOF_SCENARIO and PROOF_REVISION, or in
+MCP_CONFORMANCE_SCENARIO as in the official suite. A client that reads neither
+is checked by what it does on its own.
 
-Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
-3 no word from the client; 4 our own bug.")]
+Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
+3 no message from the client; 4 bug in proof.")]
 #[group(skip)]
 #[command(override_usage = "\
 proof check-client [OPTIONS] -- <COMMAND>...
@@ -55,57 +57,57 @@ proof check-client [OPTIONS] -- <COMMAND>...
        proof check-client --list-scenarios")]
 #[command(group(clap::ArgGroup::new("way").required(true).args(["listen", "command", "list"])))]
 pub(crate) struct CheckClientArgs {
-    /// The client's command, after `--`; {url} or {server} is its server
+    /// Client command, after `--`; {url} or {server} stands for the server
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// Serve at this address, show what comes, and judge it on Ctrl-C
-    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Without a script")]
+    /// Serve at this address, show the traffic, and judge it on Ctrl-C
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Modes")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Be the server that a client starts: COMMAND is the real one
-    #[arg(long, requires = "command", conflicts_with = "listen", help_heading = "Without a script")]
+    /// Run as a client's server, and pass everything on to COMMAND
+    #[arg(long, requires = "command", conflicts_with = "listen", help_heading = "Modes")]
     pub(crate) stdio_wrap: bool,
-    /// List the scenarios, and what each of them asks of a client
-    #[arg(long = "list-scenarios", help_heading = "What to judge")]
+    /// List the scenarios and what each of them expects of a client
+    #[arg(long = "list-scenarios", help_heading = "Selection")]
     pub(crate) list: bool,
 
-    /// Play these scenarios only: names or globs
-    #[arg(long, value_name = "NAME|GLOB", value_delimiter = ',', help_heading = "What to judge")]
+    /// Run only these scenarios: names or globs
+    #[arg(long, value_name = "NAME|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) scenario: Vec<String>,
-    /// Revisions to judge at [default: all that the client speaks]
-    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
+    /// Check these revisions [default: all that the client supports]
+    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
-    /// What to serve over [default: http; with {server} stdio]
-    #[arg(long, value_name = "stdio|http|sse|ws", value_delimiter = ',', help_heading = "What to judge")]
+    /// Transports to serve [default: http; with {server}: stdio]
+    #[arg(long, value_name = "stdio|http|sse|ws", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) transport: Vec<Transport>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
-    /// A variable for the command's environment (again for more)
-    #[arg(long, value_name = "K=V", help_heading = "Running the client")]
+    /// Set an environment variable of the command (repeatable)
+    #[arg(long, value_name = "K=V", help_heading = "Client process")]
     pub(crate) env: Vec<String>,
-    /// The command's working directory
-    #[arg(long, value_name = "DIR", help_heading = "Running the client")]
+    /// Working directory of the command
+    #[arg(long, value_name = "DIR", help_heading = "Client process")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds that one scenario may take [default: 30]
-    #[arg(long, value_name = "S", value_parser = seconds, help_heading = "Running the client")]
+    /// Timeout of a scenario in seconds [default: 30]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = "Client process")]
     pub(crate) timeout: Option<Duration>,
-    /// How many clients run side by side [default: 8]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running the client")]
+    /// Number of clients in parallel [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Client process")]
     pub(crate) jobs: Option<u16>,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
-/// Be the stdio server that a client under test starts
+/// Serve a client under test over stdio
 #[derive(Args)]
 pub(crate) struct BridgeArgs {
-    /// Where the process that answers is found
+    /// Socket of the process that answers
     pub(crate) path: PathBuf,
 }
 
 impl CheckClientArgs {
-    /// How the user named the client.
+    /// The client's command as typed.
     pub(crate) fn target(&self, run: &Run) -> String {
         format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
     }
@@ -115,7 +117,7 @@ impl CheckClientArgs {
         reproduce("check-client", run.redactor_of(&self.secrets()).redact_text(target).into_owned())
     }
 
-    /// What the command line hands in that must not come out again.
+    /// The secrets on the command line, to be redacted in all output.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
@@ -125,9 +127,9 @@ impl CheckClientArgs {
         secrets
     }
 
-    /// What the options mean, or the exit code after saying what is wrong with them. `bridge` is the command of the server
-    /// that a client starts.
-    pub(crate) fn meaning(&self, run: &Run, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
+    /// The options of the check, or the exit code after reporting an error. `bridge` is the command that a client starts as its
+    /// server.
+    pub(crate) fn options(&self, run: &Run, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
             target: self.target(run),
@@ -138,7 +140,7 @@ impl CheckClientArgs {
             revisions: revisions(&self.revision)?,
             transports: self.transports()?,
             scenarios: self.scenarios()?,
-            selection: self.select.meaning()?,
+            selection: self.select.selection()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or(JOBS, usize::from),
             trace_bytes: TRACE,
@@ -154,9 +156,8 @@ impl CheckClientArgs {
         let default = if names(SERVER) && !names(URL) { Transport::Stdio } else { Transport::StreamableHttp };
         let transports = if self.transport.is_empty() { vec![default] } else { self.transport.clone() };
         if transports.contains(&Transport::Stdio) && !names(SERVER) {
-            let what =
-                "over stdio a client starts its server, and the command does not say where that one's command goes";
-            return Err(usage(what, "write {server} there: proof check-client -- ./my-client --run '{server}'"));
+            let what = "over stdio, the client must start the server, but its command does not contain {server}";
+            return Err(usage(what, "proof check-client -- ./my-client --run '{server}'"));
         }
         Ok(transports)
     }
@@ -171,11 +172,11 @@ impl CheckClientArgs {
     }
 }
 
-/// Says that there is no such scenario, and which may have been meant.
+/// Reports an unknown scenario, with a suggestion.
 fn unknown(name: &str) -> Exit {
-    let what = format!("no scenario is called `{}`", wire::escape::line(name));
-    match meant(name, all().map(|scenario| scenario.name)) {
-        Some(meant) => usage(&what, &format!("`{meant}`; --list-scenarios lists every one")),
-        None => usage(&what, "--list-scenarios lists every one; globs such as `hostile.*` name many"),
+    let what = format!("unknown scenario `{}`", wire::escape::line(name));
+    match suggestion(name, all().map(|scenario| scenario.name)) {
+        Some(similar) => usage(&what, &format!("`{similar}`; --list-scenarios lists all scenarios")),
+        None => usage(&what, "--list-scenarios lists all scenarios; a glob such as `hostile.*` selects several"),
     }
 }

@@ -1,4 +1,4 @@
-//! `proof client`: options as typed.
+//! Options of `proof client`.
 
 use std::path::PathBuf;
 
@@ -6,241 +6,330 @@ use clap::{Args, Subcommand};
 
 use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
+use crate::exit::{Exit, usage};
 
-/// Talk to a server: list, call, read, watch
+/// Send requests to a server: list, call, read, watch
 #[derive(Args)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 #[command(override_usage = "\
-proof client <VERB> [OPTIONS] --url <URL>
-       proof client <VERB> [OPTIONS] -- <COMMAND>...
-       proof client --conformance <URL> [OPTIONS]
+proof client <VERB> [ARGUMENTS] [OPTIONS] <URL>
+       proof client <VERB> [ARGUMENTS] [OPTIONS] -- <COMMAND>...
+       proof client --conformance [OPTIONS] <URL>
        proof client --conformance [OPTIONS] -- <COMMAND>...")]
 #[command(after_help = "\
 Examples:
-  proof client tools --url http://127.0.0.1:3000/mcp
-  proof client call add a=2 b=3 -- npx -y my-server
-  proof client call search 'filter:={\"tag\": [1, 2]}' --json --url URL
+  proof client tools http://127.0.0.1:3000/mcp
+  proof client call add a=2 b=3 http://127.0.0.1:3000/mcp
+  proof client call search 'filter:={\"tag\": [1, 2]}' --json -- ./my-server
   proof client read file:///notes.txt -- ./my-server
   proof client call book --answer name=Ada --answer seats=2 -- ./my-server
-  proof client watch --url URL
+  proof client watch http://127.0.0.1:3000/mcp
 
-Exit codes: 0 done; 1 the tool or the server says that it failed; 2 usage;
-3 no MCP answer; 4 our own bug.")]
+The server comes last: its URL, or its command after `--`.
+
+Exit codes: 0 success; 1 the tool or the server reports an error; 2 usage
+error; 3 no MCP answer; 4 bug in proof.")]
 pub(crate) struct ClientArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ClientVerb>,
-    /// What was typed for a verb and is none
+    /// Words that are no verb: the URL of `--conformance`, or a mistyped verb
     #[arg(hide = true)]
-    pub(crate) stray: Vec<String>,
-    /// The server's command and its arguments, after `--`
+    pub(crate) words: Vec<String>,
+    /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 
-    /// The server's address: http(s):// or ws(s)://
-    #[arg(long, global = true, value_name = "URL", help_heading = "Reaching the server")]
+    /// Server URL: http(s):// or ws(s)://
+    #[arg(long = "url", global = true, value_name = "URL", hide = true)]
+    url_option: Option<String>,
+    /// The server's URL, once it is taken out of the words of the verb
+    #[arg(skip)]
     url: Option<String>,
-    /// The revision to speak [default: the newest that both know]
-    #[arg(long, global = true, value_name = "R", help_heading = "Reaching the server")]
+    /// Revision to use [default: the newest that both support]
+    #[arg(long, global = true, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<String>,
     #[command(flatten)]
     pub(crate) reach: Reach,
 
-    /// Do what the official conformance suite wants to see of a client, at URL
-    /// or with the command after `--`
+    /// Act as the client that the official conformance suite expects
     #[arg(
         long,
         value_name = "URL",
         num_args = 0..=1,
         default_missing_value = "",
-        conflicts_with = "url",
-        help_heading = "What to do"
+        conflicts_with = "url_option",
+        help_heading = "Modes"
     )]
     pub(crate) conformance: Option<String>,
     #[command(flatten)]
     pub(crate) faults: ClientFaultArgs,
 
-    /// What to say to forms and addresses: FIELD=VALUE, FIELD:=JSON, accept,
-    /// decline or cancel (again for more)
-    #[arg(long, global = true, value_name = "WHAT", help_heading = "Answering the server")]
+    /// Answer elicitations: FIELD=VALUE, FIELD:=JSON, accept, decline or cancel
+    /// (repeatable)
+    #[arg(long, global = true, value_name = "WHAT", help_heading = "Answers to the server")]
     pub(crate) answer: Vec<String>,
-    /// What the model says when the server asks it
-    #[arg(long, global = true, value_name = "TEXT", help_heading = "Answering the server")]
+    /// Answer sampling requests with TEXT
+    #[arg(long, global = true, value_name = "TEXT", help_heading = "Answers to the server")]
     pub(crate) say: Option<String>,
-    /// A directory that the server may know of as a root (again for more)
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Answering the server")]
+    /// Offer DIR as a root (repeatable)
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Answers to the server")]
     pub(crate) root: Vec<PathBuf>,
 
-    /// Print the result as it came, as JSON, and nothing else
-    #[arg(long, global = true, help_heading = "What comes out")]
+    /// Print only the result, as JSON
+    #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Ask for progress of calls, and show it (as on a terminal)
-    #[arg(long, global = true, help_heading = "What comes out")]
+    /// Request and show progress [default: on a terminal]
+    #[arg(long, global = true, help_heading = "Output")]
     pub(crate) progress: bool,
-    /// Ask for log messages from this level on, and show them
-    #[arg(long, global = true, value_name = "LEVEL", value_parser = LEVELS, help_heading = "What comes out")]
+    /// Request and show log messages of this level and above
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = LEVELS, help_heading = "Output")]
     pub(crate) log: Option<String>,
-    /// Write images, sounds and other bytes into files in this directory
-    #[arg(long, global = true, value_name = "DIR", help_heading = "What comes out")]
+    /// Save images, audio and other binary content to DIR
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
 }
 
-/// How grave a log message is.
+/// The levels of log messages.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// What to ask.
+/// The verbs of the client.
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum ClientVerb {
-    /// Say who the server is and what it declares
-    Discover(Bare),
-    /// List its tools and what they take
-    Tools(Bare),
+    /// Show the server's name and what it declares
+    Discover(Listing),
+    /// List the tools and their arguments
+    Tools(Listing),
     /// Call a tool
     Call(CallArgs),
-    /// List its resources
+    /// List the resources
     Resources(ResourcesArgs),
     /// Read a resource
     Read(ReadArgs),
-    /// List its prompts and what they take
-    Prompts(Bare),
-    /// Get a prompt, filled in
+    /// List the prompts and their arguments
+    Prompts(Listing),
+    /// Get a prompt
     Get(GetArgs),
-    /// Complete an argument of a prompt, or a variable of a template
+    /// Complete an argument of a prompt or a resource template
     Complete(CompleteArgs),
-    /// Tell what changes, until Ctrl-C
+    /// Show changes until Ctrl-C
     Watch(WatchArgs),
-    /// Ask whether it is there (`ping`, or else `server/discover`)
-    Ping(Bare),
-    /// Make any request
+    /// Check that the server answers (`ping` or `server/discover`)
+    Ping(Listing),
+    /// Send any request
     Raw(RawArgs),
 }
 
-// What every verb takes.
+// A doc comment here would replace the descriptions of the verbs.
 #[derive(Args)]
-pub(crate) struct Bare {
-    /// The server's command and its arguments, after `--`
+pub(crate) struct Listing {
+    /// Server URL: http(s):// or ws(s)://
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    server: ServerCommand,
+}
+
+// The command that every verb takes.
+#[derive(Args)]
+pub(crate) struct ServerCommand {
+    /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 /// Call a tool
 #[derive(Args)]
+#[command(override_usage = "\
+proof client call [OPTIONS] <TOOL> [NAME=VALUE]... <URL>
+       proof client call [OPTIONS] <TOOL> [NAME=VALUE]... -- <COMMAND>...")]
 pub(crate) struct CallArgs {
-    /// The tool
+    /// Name of the tool
+    #[arg(value_name = "TOOL")]
     pub(crate) name: String,
-    /// Its arguments: NAME=VALUE, read as the tool's schema wants, or NAME:=JSON
+    /// Arguments: NAME=VALUE, converted by the tool's schema, or NAME:=JSON
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
-    /// The arguments as one JSON object; NAME=VALUE goes before
+    /// All arguments as a JSON object; NAME=VALUE takes precedence
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
-    /// Send the arguments even where they do not fit the tool's schema
+    /// Send the arguments without checking them against the tool's schema
     #[arg(long)]
     pub(crate) unchecked: bool,
     #[command(flatten)]
-    bare: Bare,
+    server: ServerCommand,
 }
 
-/// List its resources
+/// List the resources
 #[derive(Args)]
 pub(crate) struct ResourcesArgs {
-    /// The templates of resources instead
+    /// List resource templates instead
     #[arg(long)]
     pub(crate) templates: bool,
     #[command(flatten)]
-    bare: Bare,
+    listing: Listing,
 }
 
 /// Read a resource
 #[derive(Args)]
 pub(crate) struct ReadArgs {
-    /// The resource
+    /// URI of the resource
     pub(crate) uri: String,
     #[command(flatten)]
-    bare: Bare,
+    listing: Listing,
 }
 
-/// Get a prompt, filled in
+/// Get a prompt
 #[derive(Args)]
+#[command(override_usage = "\
+proof client get [OPTIONS] <PROMPT> [NAME=VALUE]... <URL>
+       proof client get [OPTIONS] <PROMPT> [NAME=VALUE]... -- <COMMAND>...")]
 pub(crate) struct GetArgs {
-    /// The prompt
+    /// Name of the prompt
+    #[arg(value_name = "PROMPT")]
     pub(crate) name: String,
-    /// Its arguments
+    /// Arguments of the prompt
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
     #[command(flatten)]
-    bare: Bare,
+    server: ServerCommand,
 }
 
-/// Complete an argument of a prompt, or a variable of a template
+/// Complete an argument of a prompt or a resource template
 #[derive(Args)]
 #[command(override_usage = "\
 proof client complete [OPTIONS] <PROMPT|TEMPLATE> <NAME=VALUE>
-                             [NAME=VALUE]... [-- <COMMAND>...]")]
+                             [KNOWN=VALUE]... <URL>
+       proof client complete [OPTIONS] <PROMPT|TEMPLATE> <NAME=VALUE>
+                             [KNOWN=VALUE]... -- <COMMAND>...")]
 pub(crate) struct CompleteArgs {
-    /// A prompt's name, or the URI template of a resource
+    /// Name of a prompt, or URI template of a resource
     #[arg(value_name = "PROMPT|TEMPLATE")]
     pub(crate) of: String,
-    /// The argument, and how its value begins
+    /// Argument to complete, and the start of its value
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) argument: String,
-    /// What other arguments are already
-    #[arg(value_name = "NAME=VALUE")]
+    /// Other arguments with known values
+    #[arg(value_name = "KNOWN=VALUE")]
     pub(crate) known: Vec<String>,
     #[command(flatten)]
-    bare: Bare,
+    server: ServerCommand,
 }
 
-/// Tell what changes, until Ctrl-C
+/// Show changes until Ctrl-C
 #[derive(Args)]
+#[command(override_usage = "\
+proof client watch [OPTIONS] [URI]... <URL>
+       proof client watch [OPTIONS] [URI]... -- <COMMAND>...")]
 pub(crate) struct WatchArgs {
-    /// Resources whose contents are watched, beside the lists
+    /// Resources to watch, in addition to the lists
     #[arg(value_name = "URI")]
     pub(crate) uris: Vec<String>,
-    /// End after so many changes
+    /// Stop after N changes
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<usize>,
-    /// End after so many seconds
+    /// Stop after S seconds
     #[arg(long = "for", value_name = "S", value_parser = super::reach::seconds)]
     pub(crate) span: Option<std::time::Duration>,
     #[command(flatten)]
-    bare: Bare,
+    server: ServerCommand,
 }
 
-/// Make any request
+/// Send any request
 #[derive(Args)]
+#[command(override_usage = "\
+proof client raw [OPTIONS] <METHOD> [JSON] <URL>
+       proof client raw [OPTIONS] <METHOD> [JSON] -- <COMMAND>...")]
 pub(crate) struct RawArgs {
-    /// The method
+    /// Method of the request
     pub(crate) method: String,
-    /// Its parameters: a JSON object
-    #[arg(value_name = "JSON")]
-    pub(crate) params: Option<String>,
+    /// Parameters: a JSON object
+    #[arg(value_name = "JSON", num_args = 0..=2)]
+    pub(crate) params: Vec<String>,
     #[command(flatten)]
-    bare: Bare,
+    server: ServerCommand,
 }
 
 impl ClientVerb {
     /// The server's command.
     const fn command(&self) -> &[String] {
-        let bare = match self {
-            Self::Discover(bare) | Self::Tools(bare) | Self::Prompts(bare) | Self::Ping(bare) => bare,
-            Self::Call(args) => &args.bare,
-            Self::Resources(args) => &args.bare,
-            Self::Read(args) => &args.bare,
-            Self::Get(args) => &args.bare,
-            Self::Complete(args) => &args.bare,
-            Self::Watch(args) => &args.bare,
-            Self::Raw(args) => &args.bare,
+        let server = match self {
+            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => &args.server,
+            Self::Resources(args) => &args.listing.server,
+            Self::Read(args) => &args.listing.server,
+            Self::Call(args) => &args.server,
+            Self::Get(args) => &args.server,
+            Self::Complete(args) => &args.server,
+            Self::Watch(args) => &args.server,
+            Self::Raw(args) => &args.server,
         };
-        bare.command.as_slice()
+        server.command.as_slice()
+    }
+
+    /// Takes the server's URL out of the verb's words: the last one.
+    fn take_url(&mut self) -> Option<String> {
+        let words = match self {
+            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => {
+                return args.url.take();
+            }
+            Self::Resources(args) => return args.listing.url.take(),
+            Self::Read(args) => return args.listing.url.take(),
+            Self::Call(args) => &mut args.arguments,
+            Self::Get(args) => &mut args.arguments,
+            Self::Complete(args) => &mut args.known,
+            Self::Watch(args) => &mut args.uris,
+            Self::Raw(args) => &mut args.params,
+        };
+        words.pop_if(|word| is_url(word))
+    }
+
+    /// Whether the verb has a place for a URL alone: nothing else can stand there.
+    const fn has_url(&self) -> bool {
+        match self {
+            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => args.url.is_some(),
+            Self::Resources(args) => args.listing.url.is_some(),
+            Self::Read(args) => args.listing.url.is_some(),
+            _ => false,
+        }
     }
 }
 
+/// Whether a word can only be the address of a server.
+fn is_url(word: &str) -> bool {
+    ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| word.starts_with(scheme))
+}
+
 impl ClientArgs {
-    /// Whom the user named.
+    /// Takes the server's URL from the end of the verb's words, unless `--url` or a command names the server. A parser rule
+    /// cannot do this: resources to watch are URLs, too.
+    pub(crate) fn settle_target(&mut self) -> Result<(), Exit> {
+        let named = self.url_option.is_some() || self.has_command();
+        if named {
+            return match self.verb.as_ref().is_some_and(ClientVerb::has_url) {
+                true => Err(usage("several servers are named", "use one URL, or one command after `--`")),
+                false => Ok(()),
+            };
+        }
+        self.url = match &mut self.verb {
+            Some(verb) => verb.take_url(),
+            None => self.words.pop_if(|word| is_url(word)),
+        };
+        Ok(())
+    }
+
+    fn command(&self) -> &[String] {
+        self.verb.as_ref().map_or(&*self.command, ClientVerb::command)
+    }
+
+    /// Whether the server is named by a command.
+    pub(crate) fn has_command(&self) -> bool {
+        !self.command().is_empty()
+    }
+
+    /// The target as typed.
     pub(crate) fn named(&self) -> Target<'_> {
-        let command = self.verb.as_ref().map_or(&*self.command, ClientVerb::command);
         let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
-        Target { url: suite.or(self.url.as_deref()), command }
+        let url = self.url_option.as_deref().or(self.url.as_deref());
+        Target { url: suite.or(url), command: self.command() }
     }
 }

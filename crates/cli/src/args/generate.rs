@@ -1,4 +1,4 @@
-//! `proof generate`: options as typed.
+//! Options of `proof generate`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::check::{CallArg, read};
 use super::reach::ServerArgs;
 use crate::exit::{Exit, usage};
 
-/// Make a test file from a live server
+/// Generate a test file from a running server
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,67 +20,67 @@ Examples:
   proof generate --depth full --call all -o all.mcp.yaml -- ./my-server
   proof generate --arguments known.json -o t.mcp.yaml http://127.0.0.1:3000/mcp
 
-Every case is played twice, and once more by the rules of proof test: what is
-expected is what was the same each time. What breaks a constraint must be
+proof runs every case twice, and once more as `proof test` does; the file
+expects what was the same each time. A case that violates a constraint must be
 refused; where the server accepts it, the case is marked `xfail: accepted` and
-told. Only tools that their server marks with readOnlyHint are called, unless
---call all or --allow-tool says otherwise. docs/generate.md tells more.
+reported. Only tools with readOnlyHint are called, unless you pass --call all
+or --allow-tool. See docs/generate.md.
 
-Exit codes: 0 written; 1 nothing to write; 2 usage; 3 no MCP answer; 4 our own
-bug.")]
+Exit codes: 0 written; 1 nothing to write; 2 usage error; 3 no MCP answer;
+4 bug in proof.")]
 pub(crate) struct GenerateArgs {
-    /// The revision to speak [default: the newest that both know]
-    #[arg(long, value_name = "R", help_heading = "Reaching the server")]
+    /// Revision to use [default: the newest that both support]
+    #[arg(long, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 
     /// Which tools may be called
-    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "Execution")]
     call: CallArg,
-    /// A tool that may be called although it does not say that it only reads
-    #[arg(long, value_name = "NAME", help_heading = "What may be done")]
+    /// Call this tool although it lacks readOnlyHint (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = "Execution")]
     allow_tool: Vec<String>,
-    /// Seconds that a call may take; a case that takes longer is skipped
-    #[arg(long, value_name = "S", default_value = "2", value_parser = super::reach::seconds, help_heading = "What may be done")]
+    /// Skip cases whose answer takes longer, in seconds
+    #[arg(long, value_name = "S", default_value = "2", value_parser = super::reach::seconds, help_heading = "Execution")]
     pub(crate) slowest: Duration,
 
-    /// How many cases are thought of
-    #[arg(long, value_enum, default_value = "standard", help_heading = "What is made")]
+    /// How many cases to generate
+    #[arg(long, value_enum, default_value = "standard", help_heading = "Generation")]
     depth: DepthArg,
-    /// Draw arguments from this seed; 0 draws nothing
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What is made")]
+    /// Seed for random arguments; 0 disables randomness
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Generation")]
     pub(crate) seed: u64,
-    /// Arguments that mean something to the server (JSON; docs/generate.md)
-    #[arg(long, value_name = "FILE", help_heading = "What is made")]
+    /// Arguments with a meaning to the server (JSON; docs/generate.md)
+    #[arg(long, value_name = "FILE", help_heading = "Generation")]
     arguments: Option<PathBuf>,
 
-    /// Write the test file here instead of to stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "What comes out")]
+    /// Write the test file to FILE instead of stdout
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write over a file that was edited, or is none of ours
-    #[arg(long, requires = "output", help_heading = "What comes out")]
+    /// Overwrite a file that was edited or that proof did not write
+    #[arg(long, requires = "output", help_heading = "Output")]
     pub(crate) force: bool,
-    /// How it is told what was made
-    #[arg(long, value_enum, default_value = "human", requires = "output", help_heading = "What comes out")]
+    /// Format of the summary
+    #[arg(long, value_enum, default_value = "human", requires = "output", help_heading = "Output")]
     pub(crate) format: GenerateFormat,
 }
 
-/// How many cases are thought of.
+/// How many cases to generate.
 #[derive(Clone, Copy, ValueEnum)]
 enum DepthArg {
-    /// Typical calls, and each argument's constraints broken once
+    /// Typical calls, and each constraint violated once
     Basic,
-    /// Also edges, enumerations, more types, nested arguments
+    /// Also limits, enumerations, more types, nested arguments
     Standard,
-    /// All that can be made
+    /// Every case that proof can make
     Full,
 }
 
-/// How it is told what was made.
+/// The format of the summary.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GenerateFormat {
-    /// For people
+    /// Text
     Human,
     /// One JSON document: proof.generate/1
     Json,
@@ -96,7 +96,7 @@ impl GenerateArgs {
         }
     }
 
-    /// How many cases are thought of, and its name.
+    /// How many cases to generate, and the option's name for it.
     pub(crate) const fn depth(&self) -> (Depth, &'static str) {
         match self.depth {
             DepthArg::Basic => (Depth::Basic, "basic"),
@@ -105,11 +105,11 @@ impl GenerateArgs {
         }
     }
 
-    /// What arguments are known.
+    /// The arguments in the file of `--arguments`.
     pub(crate) fn known(&self) -> Result<Known, Exit> {
         let Some(path) = &self.arguments else { return Ok(Known::default()) };
         Known::parse(&read(path)?).map_err(|why| {
-            let what = format!("{} holds no arguments: {why}", crate::verb::output::shown(path));
+            let what = format!("{} is not a valid arguments file: {why}", crate::verb::output::shown(path));
             usage(&what, "{\"TOOL\": {\"ARGUMENT\": value}, \"*\": {\"ARGUMENT\": value}}")
         })
     }

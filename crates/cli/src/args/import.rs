@@ -1,4 +1,4 @@
-//! `proof test import`: options as typed.
+//! Options of `proof test import`.
 
 use std::path::PathBuf;
 
@@ -13,23 +13,22 @@ Examples:
   proof test import -o tests/ --fixture data evals/
   proof test t.mcp.yaml
 
-What a file is shows in what it says: JSON of mcp-jest, or YAML of mcp-assert.
-What has no counterpart stands in comments, `# not imported`; a case of which
-nothing is left to check is skipped. docs/test.md tells more. No server is
-started.
+proof detects the format by content: JSON of mcp-jest, or YAML of mcp-assert.
+What has no counterpart becomes a comment, `# not imported`; a case with
+nothing left to check is skipped. No server is started. See docs/test.md.
 
-Exit codes: 0 written; 2 usage or a file with mistakes; 4 our own bug.")]
+Exit codes: 0 written; 2 usage error or invalid file; 4 bug in proof.")]
 pub(crate) struct ImportArgs {
-    /// Files, or directories to look for *.json, *.yaml and *.yml in
+    /// Files, or directories with *.json, *.yaml and *.yml
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// What {{fixture}} stands for in files of mcp-assert
+    /// Value of {{fixture}} in files of mcp-assert
     #[arg(long, value_name = "DIR")]
     pub(crate) fixture: Option<String>,
-    /// Write a file, or into a directory one per server
+    /// Write to FILE, or one file per server to DIR
     #[arg(long, short, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Write over a file that was edited, or is none of ours
+    /// Overwrite a file that was edited or that proof did not write
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
 }

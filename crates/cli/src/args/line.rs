@@ -1,9 +1,9 @@
-//! A command line as it is shown: quoted for a shell, and without what is secret in it.
+//! Command lines in output: quoted for a shell, with secrets redacted.
 
 use judge::{Reproduce, Reproduction};
 use wire::redact::Redactor;
 
-/// Words on one line. Secrets are replaced first: once quoted, no redactor would know them again.
+/// Words on one line. Secrets are replaced first: a redactor does not recognise them once they are quoted.
 pub(crate) fn shown(words: &[String], redactor: &Redactor) -> String {
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
 }
@@ -17,8 +17,8 @@ pub(crate) fn reproduce(verb: &'static str, words: String) -> Reproduce {
     })
 }
 
-/// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
-/// runs backwards) is written as bash, zsh and ksh read it: `$'…'`.
+/// A word quoted for a shell. Characters that would not survive printing and pasting (line feeds, control characters,
+/// bidirectional overrides) are written as `$'…'`, which bash, zsh and ksh read.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -30,7 +30,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// A character between `$'` and `'`. Bytes in octal: three digits end by themselves, whatever follows, in any locale.
+/// A character between `$'` and `'`. Bytes in octal, because three digits need no terminator.
 fn dollar_quoted(c: char) -> String {
     match c {
         '\n' => "\\n".to_owned(),
@@ -49,7 +49,7 @@ mod tests {
     use super::{quoted, shown};
 
     #[test]
-    fn secrets_are_gone_before_they_are_quoted() {
+    fn secrets_are_redacted_before_quoting() {
         for secret in ["plain-s3cret", "it's s3cret", "tab\tand's3cret\u{202e}"] {
             let words = ["./server", "--token", secret, &format!("--key={secret}")].map(str::to_owned);
             let mut secrets = Secrets::default();
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_back_what_was_quoted() {
+    fn a_shell_reads_quoted_words_back() {
         for word in ["a\nb", "\u{1b}7'\\n\r\t", "\u{1}1\u{202e}ö $x `y`", "plain", "it's"] {
             let script = format!("printf %s {}", quoted(word));
             let Ok(ran) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };

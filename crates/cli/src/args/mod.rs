@@ -1,4 +1,4 @@
-//! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
+//! The command line. [`check::CheckArgs::options`] and its like turn it into the options of the libraries.
 
 mod address;
 pub(crate) mod auth;
@@ -30,75 +30,79 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
 
-/// Proves MCP servers and clients against every sentence of the specification.
+/// Test MCP servers and clients against every sentence of the specification
 #[derive(Parser)]
 #[command(name = "proof", version, max_term_width = 80, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  proof check                               the built-in reference server
-  proof check -- npx -y my-server           a server over stdio
-  proof check http://127.0.0.1:3000/mcp     a server over HTTP
-  proof check-client -- ./my-client         a client, over HTTP
-  proof test weather.mcp.yaml               cases of your own
-  proof generate -o t.mcp.yaml -- ./server  cases made from a server
-  proof explain tools.names-unique          one rule, in full
-  proof rules --only 'tools.*'              which rules there are
+  proof check                               Check the built-in reference server
+  proof check -- npx -y my-server           Check a server over stdio
+  proof check http://127.0.0.1:3000/mcp     Check a server over HTTP
+  proof check-client -- ./my-client         Check a client over HTTP
+  proof client tools -- npx -y my-server    List a server's tools
+  proof generate -o t.mcp.yaml -- ./server  Generate a test file from a server
+  proof test t.mcp.yaml                     Run a test file
+  proof explain tools.names-unique          Explain a rule
 
-Exit codes: 0 clean, 1 finding, 2 usage, 3 no MCP answer, 4 our own bug")]
+Exit codes: 0 success, 1 findings, 2 usage error, 3 no MCP answer, 4 bug in proof")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
 
-/// What to do. What a verb takes is put together when that verb is used.
+/// The verbs. `defer` builds the arguments of a verb only when that verb is used.
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Verb {
-    /// Judge a server
+    /// Check a server against the specification
     Check(Box<check::CheckArgs>),
-    /// Judge a client
+    /// Check a client against the specification
     CheckClient(Box<check_client::CheckClientArgs>),
-    /// Test a server by cases of your own
+    /// Run test files against a server
     Test(Box<test::TestArgs>),
-    /// Make a test file from a live server
+    /// Generate a test file from a running server
     Generate(Box<generate::GenerateArgs>),
-    /// Write down what a server declares; tell what changed since
+    /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
-    /// Say what a rule demands, where, how it is judged, what mends it
+    /// Explain a rule: its source, how it is judged, how to fix a violation
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),
-    /// Say what changed between two JSON reports
+    /// Compare two JSON reports
     Diff(reports::DiffArgs),
-    /// Draw a badge (SVG) from a JSON report
+    /// Make an SVG badge from a JSON report
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(Box<ServeArgs>),
-    /// Write down what crosses between a client and a server
+    /// Record the traffic between a client and a server
     Record(record::RecordArgs),
     /// Serve a recording
     Replay(Box<replay::ReplayArgs>),
-    /// Talk to a server: list, call, read, watch
+    /// Send requests to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
-    /// Print a script that lets a shell complete this command line
+    /// Print a shell completion script
     Completion(CompletionArgs),
-    /// Be the stdio server that a client under test starts
+    /// Serve a client under test over stdio
     #[command(hide = true)]
     StdioBridge(check_client::BridgeArgs),
 }
 
-/// Say what a rule demands, where, how it is judged, what mends it
+/// Explain a rule: its source, how it is judged, how to fix a violation
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof explain tools.names-unique
+  proof explain 'tools.*'")]
 pub(crate) struct ExplainArgs {
-    /// A rule's id, as reports name it; globs list what they match
+    /// Rule id as in reports; a glob lists the rules that it matches
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
 }
 
-/// Print a script that lets a shell complete this command line
+/// Print a shell completion script
 #[derive(Args)]
 pub(crate) struct CompletionArgs {
-    /// The shell
+    /// Shell to complete for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }
@@ -109,75 +113,74 @@ pub(crate) struct CompletionArgs {
 #[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list"])))]
 #[command(after_help = "\
 Examples:
-  proof serve --stdio                              for a client that starts it
-  proof serve --http 127.0.0.1:3000                http://127.0.0.1:3000/mcp
-  proof serve --http 127.0.0.1:3000 --sse --ws     /sse and /ws beside it
-  proof serve --http 127.0.0.1:0 --stdio           both, one server
-  proof serve --stdio --resources docs             the files in docs, too
-  proof serve --stdio --catalog weather.yaml       a server of your own making
+  proof serve --stdio
+  proof serve --http 127.0.0.1:3000             Serve http://127.0.0.1:3000/mcp
+  proof serve --http 127.0.0.1:3000 --sse --ws  Add HTTP+SSE and WebSocket
+  proof serve --http 127.0.0.1:0 --stdio        Serve both transports
+  proof serve --stdio --resources docs          Add the files in docs
+  proof serve --stdio --catalog weather.yaml    Serve your own catalogue
 
-Every transport reaches the same server: what one client changes, all see.
-Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
-is 0.")]
+All transports share one server: every client sees each change.
+The server stops on Ctrl-C or SIGTERM, with --stdio also at the end of stdin.
+The exit code is then 0.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that may be given or not")]
 pub(crate) struct ServeArgs {
-    /// Speak over stdin and stdout
+    /// Serve over stdin and stdout
     #[arg(long)]
     pub(crate) stdio: bool,
-    /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
+    /// Serve Streamable HTTP at http://ADDR/mcp; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = address::socket)]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
     #[arg(long, default_value = "/mcp", requires = "http", value_parser = endpoint)]
     pub(crate) path: String,
-    /// Serve the old HTTP+SSE (2024-11-05) at http://ADDR/sse too
+    /// Also serve HTTP+SSE (2024-11-05) at http://ADDR/sse
     #[arg(long, requires = "http")]
     pub(crate) sse: bool,
-    /// Serve WebSocket at ws://ADDR/ws too, every revision
+    /// Also serve WebSocket at ws://ADDR/ws, in every revision
     #[arg(long, requires = "http")]
     pub(crate) ws: bool,
-    /// Refuse requests without MCP-Protocol-Version in sessions at 2025-06-18 or
-    /// later, instead of taking them for the session's version
+    /// Refuse requests without MCP-Protocol-Version, from 2025-06-18 on
     #[arg(long, requires = "http")]
     pub(crate) strict: bool,
-    /// Demand the bearer token that this environment variable holds
+    /// Require the bearer token in this environment variable
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) bearer_env: Option<String>,
     #[command(flatten)]
     pub(crate) auth: auth::AuthArgs,
-    /// End a session after so long without a request or an open stream
+    /// End a session after this time without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) idle: u32,
-    /// What to offer: `standard` (one of everything the protocol has), `official`
-    /// (what the official conformance suite expects), or a YAML file of your own
+    /// Catalogue to serve: `standard` (every feature of the protocol), `official`
+    /// (what the official conformance suite expects), or a YAML file
     #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
     pub(crate) catalog: Catalog,
-    /// Serve the files in DIR and below as resources, read-only
+    /// Serve the files in DIR and below as read-only resources
     #[arg(long, value_name = "DIR")]
     pub(crate) resources: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) faults: faults::FaultArgs,
 }
 
-/// A path that requests can name as it is, and that nothing else is served at.
+/// A path without escapes that no other endpoint uses.
 fn endpoint(path: &str) -> Result<String, &'static str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@/".contains(c);
     if !path.starts_with('/') || !path.chars().all(plain) {
-        return Err("a path begins with / and holds no query, space or percent sign; try: /some/deep/mcp");
+        return Err("a path starts with / and has no query, space or percent sign, such as /some/deep/mcp");
     }
     let taken = ["/sse", "/messages", "/ws"].contains(&path) || path.starts_with("/.well-known/");
-    if taken { Err("something else may be served there; try: /some/deep/mcp") } else { Ok(path.to_owned()) }
+    if taken { Err("reserved for another endpoint; use a path such as /some/deep/mcp") } else { Ok(path.to_owned()) }
 }
 
-/// A catalogue that is built in, or one in a file.
+/// A built-in catalogue, or a file.
 #[derive(Clone)]
 pub(crate) enum Catalog {
-    /// One of everything the protocol has.
+    /// Every feature of the protocol.
     Standard,
     /// What the official conformance suite expects.
     Official,
-    /// What a YAML file describes; `./official` is a file.
+    /// A YAML file; `./official` names a file, too.
     File(PathBuf),
 }
 
@@ -193,57 +196,57 @@ impl FromStr for Catalog {
     }
 }
 
-/// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.
+/// Reads the command line; `Err` is the exit code after `--help`, `--version` or an error.
 pub(crate) fn read() -> Result<Verb, Exit> {
     match Cli::try_parse() {
         Ok(cli) => Ok(cli.verb),
         Err(mut error) => {
-            advise(&mut error);
+            add_suggestion(&mut error);
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // A closed pipe (`proof --help | head -1`) is nobody's mistake.
+            // A closed pipe (`proof --help | head -1`) is no error.
             let _ = error.print();
             Err(if asked { Exit::Clean } else { Exit::Usage })
         }
     }
 }
 
-/// Adds what may help, where the parser's own words do not.
-fn advise(error: &mut clap::Error) {
+/// Adds a suggestion to errors whose text alone does not help.
+fn add_suggestion(error: &mut clap::Error) {
     let advice = match error.kind() {
         ErrorKind::UnknownArgument if lacks_dashes(error) => {
-            "a command and its arguments go after `--`: -- npx -y my-server"
+            "put the command and its arguments after `--`: -- npx -y my-server"
         }
         ErrorKind::ValueValidation if error.source().is_some_and(|why| why.is::<std::num::ParseIntError>()) => {
-            "a whole number, such as 7"
+            "use a whole number, such as 7"
         }
         _ => return,
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
 }
 
-/// Whether a word is too much for a verb that takes a command: the dashes before that are forgotten.
+/// Whether an unexpected word is a command without the `--` before it.
 fn lacks_dashes(error: &clap::Error) -> bool {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return false };
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     !word.starts_with('-') && usage.contains("-- <COMMAND>...")
 }
 
-/// How alike two names must be for one to be a slip for the other.
-const ALIKE: f64 = 0.8;
+/// How similar two names must be for a suggestion, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.8;
 
-/// Which of `names` may have been meant by one that is none of them.
-pub(crate) fn meant<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let alike = names.map(|other| (strsim::jaro_winkler(other, name), other));
-    let (likeness, nearest) = alike.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (likeness > ALIKE).then_some(nearest)
+/// The name most similar to an unknown one, if any is similar enough.
+pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let similar = names.map(|other| (strsim::jaro_winkler(other, name), other));
+    let (similarity, nearest) = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (similarity > MIN_SIMILARITY).then_some(nearest)
 }
 
-/// Says that there is no such rule, and which may have been meant.
+/// Reports an unknown rule, with a suggestion.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
-    let what = format!("no rule is called `{}`", wire::escape::line(id));
-    match meant(id, rules::all_rules().map(|rule| rule.id)) {
-        Some(meant) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
-        None => usage(&what, "`proof explain '*'` lists every rule; globs such as `tools.*` name many"),
+    let what = format!("unknown rule `{}`", wire::escape::line(id));
+    match suggestion(id, rules::all_rules().map(|rule| rule.id)) {
+        Some(similar) => usage(&what, &format!("`{similar}`; `proof rules` lists all rules")),
+        None => usage(&what, "`proof rules` lists all rules; a glob such as `tools.*` selects several"),
     }
 }
 
@@ -256,35 +259,35 @@ mod tests {
         super::Cli::command().debug_assert();
     }
 
-    /// Where a verb's options are put together later, what is said of them counts.
+    /// The deferred arguments of a verb bring a description of their own, which replaces the first.
     #[test]
-    fn a_verb_is_described_in_its_help_as_in_the_list_of_verbs() {
-        let told = |command: &clap::Command| -> Vec<String> {
+    fn a_verb_has_one_description() {
+        let descriptions = |command: &clap::Command| -> Vec<String> {
             let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
             verbs.map(|verb| format!("{} {:?}", verb.get_name(), verb.get_about())).collect()
         };
         let mut cli = super::Cli::command();
-        let listed = told(&cli);
+        let listed = descriptions(&cli);
         cli.build();
-        assert_eq!(told(&cli), listed);
+        assert_eq!(descriptions(&cli), listed);
         let verbs = <super::client::ClientVerb as clap::Subcommand>::augment_subcommands(clap::Command::new("client"));
-        assert_eq!(cli.find_subcommand("client").map(told), Some(told(&verbs)));
+        assert_eq!(cli.find_subcommand("client").map(descriptions), Some(descriptions(&verbs)));
     }
 
-    /// Usage lines too, which nothing wraps.
+    /// Includes usage lines, which are not wrapped.
     #[test]
     fn no_line_of_any_help_is_longer_than_80_characters() {
         let mut cli = super::Cli::command();
         cli.build();
-        let (mut waiting, mut seen) = (vec![cli], 0);
-        while let Some(mut command) = waiting.pop() {
+        let (mut pending, mut seen) = (vec![cli], 0);
+        while let Some(mut command) = pending.pop() {
             for help in [command.render_help(), command.render_long_help()] {
                 let help = help.to_string();
                 let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
                 assert_eq!(long, [""; 0], "{}", command.get_name());
             }
             seen += 1;
-            waiting.extend(command.get_subcommands().cloned());
+            pending.extend(command.get_subcommands().cloned());
         }
         assert!(seen > 25, "{seen} commands");
     }

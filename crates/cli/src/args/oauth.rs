@@ -1,4 +1,4 @@
-//! How a token is got from an authorization server: options as typed, and what they mean.
+//! Options for getting a token from an authorization server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::address::url;
 use crate::advice::authorizing;
 use crate::exit::{Exit, tell, usage};
 
-/// How long a person may take in a browser.
+/// The timeout of an authorization in a browser.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// Arguments of every verb that reaches a server which may want a token.
+/// OAuth options of every verb that connects to a server.
 #[derive(Args)]
 pub(crate) struct OAuthArgs {
-    /// Get a token where the server demands one (docs/authorization.md)
+    /// Get a token if the server requires one (docs/authorization.md)
     #[arg(long, global = true, value_enum, value_name = "WAY", num_args = 0..=1, require_equals = true,
-          default_missing_value = "headless", conflicts_with = "bearer_env", help_heading = "Getting a token")]
+          default_missing_value = "headless", conflicts_with = "bearer_env", help_heading = "Authorization")]
     pub(crate) oauth: Option<Way>,
-    /// The client's id, where it is registered already
-    #[arg(long, global = true, value_name = "ID", requires = "oauth", help_heading = "Getting a token")]
+    /// Id of a registered client
+    #[arg(long, global = true, value_name = "ID", requires = "oauth", help_heading = "Authorization")]
     pub(crate) oauth_client_id: Option<String>,
-    /// The variable with the client's password
-    #[arg(long, global = true, value_name = "VAR", requires = "oauth_client_id", help_heading = "Getting a token")]
+    /// Environment variable with the client's secret
+    #[arg(long, global = true, value_name = "VAR", requires = "oauth_client_id", help_heading = "Authorization")]
     pub(crate) oauth_client_secret_env: Option<String>,
-    /// The address of the client's metadata document, which is its id then
+    /// URL of a client metadata document, used as the client's id
     #[arg(
         long,
         global = true,
@@ -37,35 +37,35 @@ pub(crate) struct OAuthArgs {
         value_parser = url,
         requires = "oauth",
         conflicts_with = "oauth_client_id",
-        help_heading = "Getting a token"
+        help_heading = "Authorization"
     )]
     pub(crate) oauth_client_document: Option<Url>,
-    /// The local port that a browser is sent back to [default: a free one]
-    #[arg(long, global = true, value_name = "PORT", requires = "oauth", help_heading = "Getting a token")]
+    /// Local port of the browser's redirect [default: a free port]
+    #[arg(long, global = true, value_name = "PORT", requires = "oauth", help_heading = "Authorization")]
     pub(crate) oauth_port: Option<u16>,
-    /// A file that keeps tokens for the next time; only you can read it
-    #[arg(long, global = true, value_name = "FILE", requires = "oauth", help_heading = "Getting a token")]
+    /// Cache tokens in FILE, readable only by you
+    #[arg(long, global = true, value_name = "FILE", requires = "oauth", help_heading = "Authorization")]
     pub(crate) oauth_cache: Option<PathBuf>,
 }
 
-/// The way to a token.
+/// How to get a token.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
-    /// Nobody need agree: redirects are followed by hand
+    /// Follow the redirects without a browser
     Headless,
-    /// You agree in a browser, at an address that is printed
+    /// Authorize in a browser, at a printed URL
     Browser,
-    /// In the client's own name (client credentials)
+    /// Use the client's own credentials
     Client,
 }
 
 impl OAuthArgs {
-    /// The client's password, where the environment has one.
+    /// The client's secret, if the environment has it.
     pub(crate) fn password(&self) -> Option<String> {
         std::env::var(self.oauth_client_secret_env.as_ref()?).ok()
     }
 
-    /// Who gets tokens for the server at `url`, if anybody is wanted to.
+    /// The authorizer for the server at `url`, if `--oauth` is given.
     pub(crate) fn authorizer(
         &self,
         url: &Url,
@@ -81,7 +81,10 @@ impl OAuthArgs {
             Way::Client => (Agent::Headless, Grant::ClientCredentials),
         };
         if way == Way::Client && self.oauth_client_id.is_none() {
-            return Err(usage("--oauth=client wants a client", "--oauth-client-id ID --oauth-client-secret-env VAR"));
+            return Err(usage(
+                "--oauth=client needs a client id",
+                "--oauth-client-id ID --oauth-client-secret-env VAR",
+            ));
         }
         let (client, document) = (self.client()?, self.oauth_client_document.clone());
         let cache = self.oauth_cache.clone();
@@ -98,8 +101,8 @@ impl OAuthArgs {
             (None, _) => Proof::None,
             (Some(_), Some(password)) => Proof::Secret(Secret::new(password)),
             (Some(variable), None) => {
-                let what = format!("the environment has no variable {}", wire::escape::line(variable));
-                return Err(usage(&what, "export it, then run again"));
+                let what = format!("environment variable {} is not set", wire::escape::line(variable));
+                return Err(usage(&what, "export it, then run the command again"));
             }
         };
         Ok(Some(Client::new(id, proof)))
@@ -107,6 +110,6 @@ impl OAuthArgs {
 }
 
 fn browser(port: Option<u16>) -> Browser {
-    let tell = |url: &Url| tell(format_args!("visit this address and agree, within five minutes:\n  {url}"));
+    let tell = |url: &Url| tell(format_args!("open this URL and authorize access within 5 minutes:\n  {url}"));
     Browser { tell: Arc::new(tell), patience: PATIENCE, port }
 }

@@ -1,36 +1,36 @@
-//! What comes out of a verb that judges, as typed.
+//! Output options of the verbs that judge.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What fails, what is known, and where the report goes.
+/// What fails the check, the baseline, and the report.
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct OutputArgs {
-    /// Lowest level of a broken rule that fails the check
-    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "What comes out")]
+    /// Lowest level that fails the check
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "Output")]
     pub(crate) fail_on: FailOn,
-    /// Known findings (docs/reports.md): new ones fail, stale entries too
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Accept the findings in FILE; new and stale ones fail the check
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write today's findings as a baseline; reasons that are there stay
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write the findings to FILE as a baseline; keep existing reasons
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) write_baseline: Option<PathBuf>,
-    /// The report's format
-    #[arg(long, value_enum, default_value = "human", help_heading = "What comes out")]
+    /// Report format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the report to a file instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write the report to FILE instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the same report in another format, too (again for more)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "What comes out")]
+    /// Also write the report in another format (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
     pub(crate) also: Vec<(Format, PathBuf)>,
-    /// Keep every case's trace, secrets redacted
-    #[arg(long, value_name = "DIR", help_heading = "What comes out")]
+    /// Save the trace of every case to DIR, with secrets redacted
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) save_trace: Option<PathBuf>,
-    /// List every rule, kept and not exercised ones too (human format)
-    #[arg(long, short, help_heading = "What comes out")]
+    /// List every rule, also those that hold or were not exercised
+    #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,
 }
 
@@ -55,29 +55,29 @@ impl From<FailOn> for report::FailOn {
 /// The report's format.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text
     Human,
     /// One JSON document: proof.report/1
     Json,
-    /// JUnit XML: Jenkins, GitLab and most others show it
+    /// JUnit XML, for most CI systems
     Junit,
-    /// SARIF 2.1.0: code scanning
+    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Markdown for a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
     /// TAP version 14
     Tap,
-    /// One page to look at in a browser
+    /// A self-contained HTML page
     Html,
 }
 
 /// `sarif=proof.sarif`
 fn also(text: &str) -> Result<(Format, PathBuf), String> {
-    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("not FORMAT=FILE")?;
+    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
     let names = || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
     let format = Format::from_str(format, false).map_err(|_| {
         let names: Vec<_> = names().map(|name| name.get_name().to_owned()).collect();
-        format!("no such format; there are {}", names.join(", "))
+        format!("unknown format; expected one of {}", names.join(", "))
     })?;
     Ok((format, path.into()))
 }

@@ -1,4 +1,4 @@
-//! How a server is reached: what every verb that talks to one takes, and what it means.
+//! Options of every verb that connects to a server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use wire::redact::Secrets;
 use super::oauth::OAuthArgs;
 use crate::exit::{Exit, usage};
 
-/// The server that a verb is about, by its address or its command, and how it is reached.
+/// The target of a verb, by its URL or its command, and how to connect to it.
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct ServerArgs {
-    /// The server's address: http(s):// or ws(s)://
+    /// Server URL: http(s):// or ws(s)://
     #[arg(value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
-    /// The server's command and its arguments, after `--`
+    /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     #[command(flatten)]
@@ -26,56 +26,56 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// Whom the user named.
+    /// The target as typed.
     pub(crate) fn named(&self) -> Target<'_> {
         Target { url: self.url.as_deref(), command: &self.command }
     }
 
-    /// Whether the user named none.
+    /// Whether no target is given.
     pub(crate) const fn is_unnamed(&self) -> bool {
         self.url.is_none() && self.command.is_empty()
     }
 
-    /// The address that the user named, if any.
+    /// The address of the target, if one is given.
     pub(crate) fn address(&self) -> Result<Option<Address>, Exit> {
         self.reach.address(self.named())
     }
 
-    /// What the command line hands in for the server that must not come out again.
+    /// The secrets on the command line, to be redacted in all output.
     pub(crate) fn secrets(&self) -> Secrets {
         self.reach.secrets(self.named())
     }
 }
 
-/// Arguments of every verb that reaches a server. They may stand before and after the name of what to do there.
+/// Connection options; `proof client` accepts them before and after its verb.
 #[derive(Args)]
 pub(crate) struct Reach {
-    /// How to reach a URL [default: found out]
-    #[arg(long, global = true, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
+    /// Transport for the URL [default: detected]
+    #[arg(long, global = true, value_name = "stdio|http|sse|ws", help_heading = "Connection")]
     pub(crate) transport: Option<Transport>,
-    /// A header for every HTTP request (again for more)
-    #[arg(long, global = true, value_name = "K: V", help_heading = "Reaching the server")]
+    /// Add a header to every HTTP request (repeatable)
+    #[arg(long, global = true, value_name = "K: V", help_heading = "Connection")]
     pub(crate) header: Vec<String>,
-    /// The variable with the bearer token
-    #[arg(long, global = true, value_name = "VAR", help_heading = "Reaching the server")]
+    /// Environment variable with the bearer token
+    #[arg(long, global = true, value_name = "VAR", help_heading = "Connection")]
     pub(crate) bearer_env: Option<String>,
-    /// A variable for the command's environment (again for more)
-    #[arg(long, global = true, value_name = "K=V", help_heading = "Reaching the server")]
+    /// Set an environment variable of the command (repeatable)
+    #[arg(long, global = true, value_name = "K=V", help_heading = "Connection")]
     pub(crate) env: Vec<String>,
-    /// The command's working directory
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
+    /// Working directory of the command
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Connection")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds for one answer [default: 60]
-    #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
+    /// Timeout of an answer in seconds [default: 60]
+    #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Connection")]
     pub(crate) timeout: Option<Duration>,
-    /// Certificates (PEM) to trust beside the system's
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Reaching the server")]
+    /// Trust these certificates (PEM) in addition to the system's
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) oauth: OAuthArgs,
 }
 
-/// Whom the user named.
+/// A target as typed.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
     pub(crate) url: Option<&'t str>,
@@ -83,18 +83,18 @@ pub(crate) struct Target<'t> {
 }
 
 impl Reach {
-    /// The address that the user named, by a URL or a command, if any.
+    /// The address of a target, if one is given.
     pub(crate) fn address(&self, target: Target<'_>) -> Result<Option<Address>, Exit> {
         if let Some(url) = target.url {
             return self.http_address(url).map(Some);
         }
         let Some((program, arguments)) = target.command.split_first() else { return Ok(None) };
         if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
-            return Err(unreachable(program, transport));
+            return Err(wrong_transport(program, transport));
         }
         if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
-            let what = format!("--cwd: there is no directory {}", crate::verb::output::shown(cwd));
-            return Err(usage(&what, "the path of a directory to run the command in"));
+            let what = format!("--cwd: {} is not a directory", crate::verb::output::shown(cwd));
+            return Err(usage(&what, "use the path of an existing directory"));
         }
         Ok(Some(Address::Stdio(Command {
             program: program.clone(),
@@ -108,14 +108,14 @@ impl Reach {
         let shown = wire::escape::line(text);
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
-            let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
+            let what = format!("`{shown}` is not an http(s):// or ws(s):// URL");
             let has_port = url::Url::parse(&format!("http://{text}")).is_ok_and(|url| url.port().is_some());
             let remedy = match shown.trim() {
-                said if said.is_empty() || said.contains("://") => {
-                    "an address begins with http://, and a command goes after `--`".to_owned()
+                text if text.is_empty() || text.contains("://") => {
+                    "start the URL with http://, or put a command after `--`".to_owned()
                 }
-                said if has_port => format!("`http://{said}`; a command goes after `--`"),
-                said => format!("a command goes after `--`: -- {said}"),
+                text if has_port => format!("`http://{text}`, or put a command after `--`"),
+                text => format!("put a command after `--`: -- {text}"),
             };
             return Err(usage(&what, &remedy));
         };
@@ -125,7 +125,7 @@ impl Reach {
             (Some(Transport::WebSocket) | None, true) => Ok(Address::WebSocket(address)),
             (Some(Transport::HttpSse), false) => Ok(Address::Sse(address)),
             (Some(Transport::StreamableHttp) | None, false) => Ok(Address::Http(address)),
-            (Some(transport), _) => Err(unreachable(text, transport)),
+            (Some(transport), _) => Err(wrong_transport(text, transport)),
         }
     }
 
@@ -137,23 +137,26 @@ impl Reach {
                 Some((name, value)) if is_header(name.trim(), value.trim()) => {
                     headers.push((name.trim().to_owned(), value.trim().to_owned()));
                 }
-                _ => return Err(usage("what --header names is not `Name: value`", "--header 'X-Api-Key: …'")),
+                _ => return Err(usage("invalid --header: expected `Name: value`", "--header 'X-Api-Key: …'")),
             }
         }
         if let Some(variable) = &self.bearer_env {
             let Ok(token) = std::env::var(variable) else {
-                return Err(usage(&format!("the environment has no variable {variable}"), "export it, then run again"));
+                return Err(usage(
+                    &format!("environment variable {variable} is not set"),
+                    "export it, then run the command again",
+                ));
             };
             if !is_header("Authorization", &token) {
-                let what = format!("what {variable} holds cannot stand in a header");
-                return Err(usage(&what, "a token is one line of plain characters"));
+                let what = format!("the value of {variable} is not valid in a header");
+                return Err(usage(&what, "use a token of one line without control characters"));
             }
             headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
         Ok(headers)
     }
 
-    /// What the command line hands in for the server that must not come out again.
+    /// The secrets on the command line, to be redacted in all output.
     pub(crate) fn secrets(&self, target: Target<'_>) -> Secrets {
         let mut secrets = Secrets::default();
         for (name, value) in self.header.iter().filter_map(|header| header.split_once(':')) {
@@ -178,28 +181,28 @@ impl Reach {
 pub(crate) fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),
+        _ => Err(usage(&format!("invalid `--env {text}`: expected K=V"), "--env NAME=value")),
     };
     texts.iter().map(pair).collect()
 }
 
-/// A span of time as typed.
+/// A time in seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     if !(0.05..=3600.0).contains(&seconds) {
-        return Err("between 0.05 and 3600 seconds".to_owned());
+        return Err("expected 0.05 to 3600 seconds".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Whether HTTP can carry it: a token, and a value without control characters.
+/// Whether this is a valid HTTP header: a token, and a value without control characters.
 fn is_header(name: &str, value: &str) -> bool {
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(token) && !value.chars().any(|c| c.is_control() && c != '\t')
 }
 
-/// Says that a transport does not lead to a target.
-fn unreachable(target: &str, transport: Transport) -> Exit {
-    let what = format!("`{}` cannot be reached over {transport}", wire::escape::line(target));
-    usage(&what, "http:// goes with http and sse, ws:// with ws, a command with stdio")
+/// Reports a transport that does not fit the target.
+fn wrong_transport(target: &str, transport: Transport) -> Exit {
+    let what = format!("cannot connect to `{}` over {transport}", wire::escape::line(target));
+    usage(&what, "use http or sse with http://, ws with ws://, stdio with a command")
 }

@@ -1,4 +1,4 @@
-//! `proof record`: options as typed.
+//! Options of `proof record`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use wire::redact::Secrets;
 
 use super::address::{socket, url};
 
-/// Write down what crosses between a client and a server
+/// Record the traffic between a client and a server
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -19,28 +19,28 @@ Examples:
   proof replay weather.jsonl --stdio
   proof check --trace weather.jsonl
 
-Write it where a client is told the server's command, or its address: neither
-side notices. Secrets are replaced before anything is written. The exit code
-is the server's; 2 where the file cannot be written, 3 where the server does
-not start. With --http, Ctrl-C ends it, with exit code 0.")]
+Configure the client with this command, or with the --http address, in place
+of the server's. Secrets are redacted before anything is written.
+
+Exit codes: the server's own; 2 the file cannot be written; 3 the server does
+not start. With --http: 0 after Ctrl-C.")]
 pub(crate) struct RecordArgs {
-    /// Write the recording to this file. If it is there, -2, -3 and so on is
-    /// added to its name: nothing is overwritten
+    /// Write the recording to FILE; if it exists, -2, -3, … is added to the name
     #[arg(long, short, value_name = "FILE", required = true)]
     pub(crate) output: PathBuf,
-    /// Listen here and pass everything on to --to; port 0 picks a free one
+    /// Listen at ADDR and pass everything on to --to; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = socket, requires = "to", conflicts_with = "command")]
     pub(crate) http: Option<SocketAddr>,
-    /// The server's address
+    /// Server URL
     #[arg(long, value_name = "URL", value_parser = url, requires = "http")]
     pub(crate) to: Option<Url>,
-    /// The server's command, after `--`
+    /// Server command and its arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "http")]
     pub(crate) command: Vec<String>,
 }
 
 impl RecordArgs {
-    /// What must not come out: what the command is given, and what its environment holds.
+    /// The secrets on the command line and in the environment, to be redacted.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         secrets.arguments(self.command.iter().map(String::as_str));

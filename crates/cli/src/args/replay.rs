@@ -1,4 +1,4 @@
-//! `proof replay`: options as typed, and what they mean.
+//! Options of `proof replay`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,119 +18,116 @@ use crate::exit::{Exit, usage};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  proof replay weather.jsonl                           over stdio
-  proof replay weather.jsonl --http 127.0.0.1:3000     http://127.0.0.1:3000/mcp
-  proof replay weather.jsonl --volatile '$.now'        whatever the time was
-  proof replay weather.jsonl --miss simulate --seed 7  answers to all
-  proof replay weather.jsonl -- node weather.js        asks it what is missing
-  proof replay weather.jsonl --live URL --oauth        asks it with a token
+  proof replay weather.jsonl                        Serve over stdio
+  proof replay weather.jsonl --http 127.0.0.1:3000  Serve over HTTP
+  proof replay weather.jsonl --volatile '$.now'     Ignore the argument `now`
+  proof replay weather.jsonl --miss simulate        Make up missing answers
+  proof replay weather.jsonl -- node weather.js     Forward unrecorded requests
+  proof replay weather.jsonl --live URL --oauth     Same, with authorization
 
-A request is answered as the same one was in the recording: the same method,
-name and arguments. Where it was answered several times, the answers come in
-that order; the last one again from then on. Every revision is served,
-whichever was recorded.
+A request gets the recorded answer to the same method, name and arguments.
+Repeated requests get the recorded answers in order, then the last one again.
+Every revision is served, whichever was recorded.
 
-Ctrl-C or SIGTERM ends it, over stdio the end of stdin too; the exit code is
-0, or 2 where the file is no recording.")]
+The server stops on Ctrl-C or SIGTERM, over stdio also at the end of stdin.
+Exit codes: 0 stopped; 2 usage error or invalid recording.")]
 pub(crate) struct ReplayArgs {
-    /// The recording, as `proof record` and `--save-trace` write them
+    /// Recording made by `proof record` or `--save-trace`
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Speak over stdin and stdout [default, unless there is --http]
-    #[arg(long, help_heading = "Where it is served")]
+    /// Serve over stdin and stdout [default without --http]
+    #[arg(long, help_heading = "Serving")]
     pub(crate) stdio: bool,
-    /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Where it is served")]
+    /// Serve Streamable HTTP at http://ADDR/mcp; port 0 picks a free port
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Serving")]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
-    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "Where it is served")]
+    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "Serving")]
     pub(crate) path: String,
-    /// Serve the old HTTP+SSE (2024-11-05) at http://ADDR/sse too
-    #[arg(long, requires = "http", help_heading = "Where it is served")]
+    /// Also serve HTTP+SSE (2024-11-05) at http://ADDR/sse
+    #[arg(long, requires = "http", help_heading = "Serving")]
     pub(crate) sse: bool,
-    /// Serve WebSocket at ws://ADDR/ws too, every revision
-    #[arg(long, requires = "http", help_heading = "Where it is served")]
+    /// Also serve WebSocket at ws://ADDR/ws, in every revision
+    #[arg(long, requires = "http", help_heading = "Serving")]
     pub(crate) ws: bool,
 
     #[command(flatten)]
     pub(crate) meaning: MeaningArgs,
 }
 
-/// How a recording is to be read.
+/// How requests are answered.
 #[derive(Args)]
 #[command(group(ArgGroup::new("asked").args(["live", "command"])), mut_args(of_the_live_server))]
 pub(crate) struct MeaningArgs {
-    /// Leave what this JSONPath leads to in a request's arguments out of the
-    /// comparison (again for more)
-    #[arg(long, value_name = "PATH", value_parser = path, help_heading = "What is answered")]
+    /// Ignore arguments at this JSONPath when matching requests (repeatable)
+    #[arg(long, value_name = "PATH", value_parser = path, help_heading = "Answers")]
     pub(crate) volatile: Vec<JsonPath>,
-    /// What comes of a request that was not recorded [default: error, or live
-    /// where there is a server]
-    #[arg(long, value_enum, help_heading = "What is answered")]
+    /// How to answer unrecorded requests [default: error; with a server: live]
+    #[arg(long, value_enum, help_heading = "Answers")]
     pub(crate) miss: Option<MissArg>,
-    /// A server to ask what was not recorded; its answers are added to FILE
-    #[arg(long, value_name = "URL", help_heading = "What is answered")]
+    /// Forward unrecorded requests to this server, and add them to FILE
+    #[arg(long, value_name = "URL", help_heading = "Answers")]
     pub(crate) live: Option<String>,
-    /// The command of a server to ask what was not recorded, after `--`
+    /// Command of the live server, after `--`
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<String>,
     #[command(flatten)]
     pub(crate) reach: Reach,
-    /// What simulated answers and mishaps depend on
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "What is answered")]
+    /// Seed for simulated answers and failures
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Answers")]
     pub(crate) seed: u64,
 
-    /// Milliseconds that every answer takes at least
-    #[arg(long, value_name = "MS", default_value_t = 0, help_heading = "What goes wrong")]
+    /// Delay every answer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0, help_heading = "Simulated failures")]
     pub(crate) latency: u32,
-    /// How many requests of a hundred fail
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, help_heading = "What goes wrong")]
+    /// Fail this percentage of requests
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, help_heading = "Simulated failures")]
     pub(crate) error_rate: f64,
-    /// How many requests of a hundred are never answered
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, help_heading = "What goes wrong")]
+    /// Never answer this percentage of requests
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, help_heading = "Simulated failures")]
     pub(crate) drop_rate: f64,
 }
 
-/// What comes of a request that was not recorded.
+/// How to answer unrecorded requests.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MissArg {
-    /// An error that names the nearest recorded request
+    /// Return an error that names the nearest recorded request
     Error,
-    /// An answer made from the recorded schemas, and from --seed
+    /// Make an answer from the recorded schemas and --seed
     Simulate,
-    /// What the server answers that --live or a command names
+    /// Forward to the server of --live or COMMAND
     Live,
 }
 
-/// What every verb says of the server is said of the live one here, and is nothing without it.
+/// The connection options are those of the live server here, and require one.
 fn of_the_live_server(arg: Arg) -> Arg {
     match arg.get_help_heading() {
-        Some("Reaching the server") => arg.help_heading("Reaching the live server").requires("asked"),
-        Some("Getting a token") => arg.help_heading("Getting a token for the live server").requires("asked"),
+        Some("Connection") => arg.help_heading("Live server: connection").requires("asked"),
+        Some("Authorization") => arg.help_heading("Live server: authorization").requires("asked"),
         _ => arg,
     }
 }
 
 impl MeaningArgs {
-    /// Whom the user named to be asked.
+    /// The live server as typed.
     fn named(&self) -> Target<'_> {
         Target { url: self.live.as_deref(), command: &self.command }
     }
 
-    /// The live server's address, or the exit code where what is said of it does not fit.
-    pub(crate) fn asked(&self) -> Result<Option<Address>, Exit> {
+    /// The live server's address, or the exit code after reporting an error.
+    pub(crate) fn live_address(&self) -> Result<Option<Address>, Exit> {
         let address = self.reach.address(self.named())?;
         match (self.miss, &address) {
-            (Some(MissArg::Live), None) => Err(usage("--miss live names no server", "--live URL, or -- COMMAND")),
+            (Some(MissArg::Live), None) => Err(usage("--miss live needs a server", "--live URL, or -- COMMAND")),
             (Some(MissArg::Error | MissArg::Simulate), Some(_)) => {
-                Err(usage("there is a live server that would never be asked", "--miss live, or no server"))
+                Err(usage("the live server is unused with this --miss", "--miss live, or no server"))
             }
             _ => Ok(address),
         }
     }
 
-    /// What the options mean, where `live` is to be asked.
+    /// The options of the replay, with `live` for unrecorded requests.
     pub(crate) fn options(&self, live: Option<LiveServer>) -> replay::Options {
         let miss = match (live, self.miss) {
             (Some(live), _) => Miss::Live(Box::new(live)),
@@ -148,7 +145,7 @@ impl MeaningArgs {
         }
     }
 
-    /// What must not come out: what is handed in for the live server, and what a command has in its environment.
+    /// The secrets of the live server and in its environment, to be redacted.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = self.reach.secrets(self.named());
         if !self.command.is_empty() {
@@ -162,9 +159,9 @@ impl MeaningArgs {
 
 /// A JSONPath.
 pub(super) fn path(text: &str) -> Result<JsonPath, String> {
-    JsonPath::parse(text).map_err(|error| format!("{error}; try: $.member or $.list[0].member"))
+    JsonPath::parse(text).map_err(|error| format!("{error}; expected a path such as $.member or $.list[0].member"))
 }
 
 fn percent(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or("a number from 0 to 100")
+    text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or("expected a number from 0 to 100")
 }

@@ -1,4 +1,4 @@
-//! Verbs that make no traffic, as typed: they read reports and the list of rules.
+//! Options of the verbs that read reports or list rules.
 
 use std::path::PathBuf;
 
@@ -12,54 +12,52 @@ Examples:
   proof rules --only 'http.*' --revision 2025-11-25
   proof rules --role client --json
 
-`--role server` lists what binds a server: its own rules, and those that bind
-both parties.")]
+`--role server` lists the rules for servers and those for both parties.")]
 pub(crate) struct RulesArgs {
-    /// Only rules that this revision has, at the level it gives them
+    /// Only rules of this revision, with their level in it
     #[arg(long, value_name = "R", value_parser = |text: &str| text.parse::<Revision>())]
     pub(crate) revision: Option<Revision>,
     /// Only these rules: ids or globs
     #[arg(long, value_name = "ID|GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Only rules that bind this party
+    /// Only rules for this party
     #[arg(long, value_enum, value_name = "ROLE")]
     pub(crate) role: Option<RoleArg>,
-    /// One JSON document, with every sentence and its address: proof.rules/1
+    /// Print JSON with every sentence and its source: proof.rules/1
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A party as typed.
+/// A party.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleArg {
-    /// What binds a server
+    /// Rules for servers
     Server,
-    /// What binds a client
+    /// Rules for clients
     Client,
-    /// What binds either party
+    /// Rules for both parties
     Both,
 }
 
-/// Say what changed between two JSON reports
+/// Compare two JSON reports
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   proof check --format json --output new.json -- ./my-server
   proof diff old.json new.json
 
-A rule that was broken and is no longer judged is not mended: it stands under
-what is no longer judged.
+A rule that was broken and is no longer judged does not count as fixed.
 
-Exit codes: 0 no worse; 1 a new finding at MUST level, or the newer report
-judged nothing, or its server did not last where the older one's did; 2 usage.")]
+Exit codes: 0 no regression; 1 a new finding at MUST level, or the newer
+report judged nothing, or its server stopped early; 2 usage error.")]
 pub(crate) struct DiffArgs {
-    /// The older JSON report
+    /// Older JSON report
     #[arg(value_name = "OLD.json")]
     pub(crate) old: PathBuf,
-    /// The newer JSON report
+    /// Newer JSON report
     #[arg(value_name = "NEW.json")]
     pub(crate) new: PathBuf,
-    /// For people, or for programs: proof.diff/1
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: DiffFormat,
 }
@@ -67,26 +65,26 @@ pub(crate) struct DiffArgs {
 /// The format of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
-    /// For people
+    /// Text
     Human,
     /// One JSON document: proof.diff/1
     Json,
 }
 
-/// Draw a badge (SVG) from a JSON report
+/// Make an SVG badge from a JSON report
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   proof check --format json --output report.json -- ./my-server
   proof badge report.json --output proof.svg
 
-Green: no MUST is broken. Red: one is. Grey: nothing was judged, or the server
-did not last. The badge says the same in words.")]
+Green: no MUST is broken. Red: a MUST is broken. Grey: nothing was judged, or
+the server stopped early.")]
 pub(crate) struct BadgeArgs {
-    /// A JSON report
+    /// JSON report
     #[arg(value_name = "REPORT.json")]
     pub(crate) report: PathBuf,
-    /// Write the badge to a file instead of stdout
+    /// Write the badge to FILE instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Which rules a verb judges by, and at which revisions, as typed.
+//! Which rules and revisions to judge.
 
 use clap::{Args, ValueEnum};
 use judge::check::Selection;
@@ -7,38 +7,38 @@ use wire::Revision;
 
 use crate::exit::{Exit, usage};
 
-/// Which rules to judge by.
+/// Which rules to judge.
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct SelectArgs {
-    /// Judge by these rules only: ids or globs
-    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
+    /// Judge only these rules: ids or globs
+    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) only: Vec<String>,
-    /// Leave these rules out: ids or globs
-    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
+    /// Skip these rules: ids or globs
+    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) skip: Vec<String>,
-    /// The weakest level to judge [default: may]
-    #[arg(long, value_enum, help_heading = "What to judge")]
+    /// Lowest level to judge [default: may]
+    #[arg(long, value_enum, help_heading = "Selection")]
     pub(crate) level: Option<LevelArg>,
-    /// Judge by the safety rules too (reported apart, never scored)
-    #[arg(long, help_heading = "What to judge")]
+    /// Also judge the safety rules (reported separately, never scored)
+    #[arg(long, help_heading = "Selection")]
     pub(crate) safety: bool,
 }
 
-/// A level as typed.
+/// A level.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LevelArg {
     /// MUST and MUST NOT
     Must,
-    /// SHOULD too
+    /// Also SHOULD and SHOULD NOT
     Should,
-    /// MAY too
+    /// Also MAY
     May,
 }
 
 impl SelectArgs {
-    /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self) -> Result<Selection, Exit> {
+    /// The selected rules, or the exit code after reporting an error.
+    pub(crate) fn selection(&self) -> Result<Selection, Exit> {
         let level = self.level.map(|level| match level {
             LevelArg::Must => Level::Must,
             LevelArg::Should => Level::Should,
@@ -52,14 +52,14 @@ impl SelectArgs {
     }
 }
 
-/// The revisions that are named; none for all.
+/// The named revisions; empty for all.
 pub(crate) fn revisions(texts: &[String]) -> Result<Vec<Revision>, Exit> {
     if texts.iter().any(|r| r == "all") {
         return Ok(Vec::new());
     }
     let parse = |text: &String| {
         text.parse().map_err(|e: wire::revision::UnknownRevision| {
-            usage(&e.to_string(), "name one of those, several with commas between, or `all`")
+            usage(&e.to_string(), "one of these, several separated by commas, or `all`")
         })
     };
     texts.iter().map(parse).collect()

@@ -1,4 +1,4 @@
-//! `proof snapshot`: options as typed.
+//! Options of `proof snapshot`.
 
 use std::path::PathBuf;
 
@@ -7,64 +7,57 @@ use wire::Revision;
 
 use super::reach::ServerArgs;
 
-/// Write down what a server declares; tell what changed since
+/// Save what a server declares, or show what changed since
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   proof snapshot --output surface.json -- npx -y my-server
   proof snapshot --check surface.json -- npx -y my-server
-  proof snapshot --check surface.json --format markdown URL
+  proof snapshot --check surface.json http://127.0.0.1:3000/mcp
   proof snapshot --check surface.json --fail-on breaking -- ./my-server
 
-A snapshot is meant to be committed: --check tells what changed since, and
-what of it breaks those who rely on the server. Nothing is called.
+Commit the snapshot: --check shows what changed since, and which changes break
+callers. proof calls no tool.
 
-Exit codes: 0 as it was; 1 it changed; 2 usage or a damaged snapshot; 3 no MCP
-answer; 4 our own bug.")]
+Exit codes: 0 unchanged; 1 changed; 2 usage error or invalid snapshot;
+3 no MCP answer; 4 bug in proof.")]
 pub(crate) struct SnapshotArgs {
-    /// The revision to speak [default: the snapshot's, or the newest of both]
-    #[arg(long, value_name = "R", help_heading = "Reaching the server")]
+    /// Revision to use [default: the snapshot's, or the newest of both]
+    #[arg(long, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 
-    /// Compare with this snapshot, and tell what changed
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Compare with the snapshot in FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) check: Option<PathBuf>,
-    /// What fails the comparison
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHAT",
-        default_value = "any",
-        requires = "check",
-        help_heading = "What comes out"
-    )]
+    /// Which changes fail the comparison
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "any", requires = "check", help_heading = "Output")]
     pub(crate) fail_on: Drift,
-    /// How the changes are told
-    #[arg(long, value_enum, default_value = "human", requires = "check", help_heading = "What comes out")]
+    /// Output format of the changes
+    #[arg(long, value_enum, default_value = "human", requires = "check", help_heading = "Output")]
     pub(crate) format: DriftFormat,
-    /// Write to a file instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "What comes out")]
+    /// Write to FILE instead of stdout
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// What fails a comparison.
+/// Which changes fail a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Drift {
     /// Every change
     Any,
-    /// Only what breaks callers
+    /// Changes that break callers
     Breaking,
 }
 
-/// How changes are told.
+/// The output format of changes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DriftFormat {
-    /// For people
+    /// Text
     Human,
     /// One JSON document: proof.drift/1
     Json,
-    /// Markdown for a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
 }

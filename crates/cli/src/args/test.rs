@@ -1,4 +1,4 @@
-//! `proof test`: options as typed.
+//! Options of `proof test`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,112 +8,105 @@ use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
 
-/// Test a server by cases of your own
+/// Run test files against a server
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\
 Examples:
-  proof test                            every *.mcp.yaml below this directory
-  proof test weather.mcp.yaml -v        one file, every case listed
-  proof test --filter forecast          cases with that in their name
-  proof test --watch                    again whenever a file changes
-  proof test --coverage                 which tools and arguments no case uses
-  proof test --update                   write snapshots anew
-  proof test --replay weather.jsonl     against a recording of the server
+  proof test                         Run every *.mcp.yaml below this directory
+  proof test weather.mcp.yaml -v     Run one file and list every case
+  proof test --filter forecast       Run the cases with `forecast` in their name
+  proof test --watch                 Run again whenever a file changes
+  proof test --coverage              List tools and arguments that no case uses
+  proof test --update                Rewrite the snapshots
+  proof test --replay weather.jsonl  Run against a recording of the server
   proof test --format junit --output tests.xml
-  proof test import -o t.mcp.yaml jest.json    from mcp-jest or mcp-assert
+  proof test import -o t.mcp.yaml jest.json
 
-A file names a server and cases: docs/test.md tells how, docs/test.schema.json
-completes them in an editor.
+A test file names a server and cases. See docs/test.md for the format, and
+docs/test.schema.json for completion in an editor.
 
-Exit codes: 0 all as expected; 1 not so; 2 usage or a file with mistakes;
-3 a server could not be reached; 4 our own bug.")]
+Exit codes: 0 all cases pass; 1 a case fails; 2 usage error or invalid file;
+3 no connection to a server; 4 bug in proof.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that may be given or not")]
 pub(crate) struct TestArgs {
     #[command(subcommand)]
     pub(crate) action: Option<TestAction>,
 
-    /// Test files, or directories to look for *.mcp.yaml in [default: .]
+    /// Test files, or directories with *.mcp.yaml [default: .]
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Try only cases with this in their name
-    #[arg(long, value_name = "TEXT", help_heading = "What is tried")]
+    /// Run only cases with TEXT in their name
+    #[arg(long, value_name = "TEXT", help_heading = "Execution")]
     pub(crate) filter: Option<String>,
-    /// Try only cases with this tag (again for more)
-    #[arg(long, value_name = "TAG", help_heading = "What is tried")]
+    /// Run only cases with this tag (repeatable)
+    #[arg(long, value_name = "TAG", help_heading = "Execution")]
     pub(crate) tag: Vec<String>,
-    /// Try the Nth of M parts of every file's cases
-    #[arg(long, value_name = "N/M", value_parser = shard, help_heading = "What is tried")]
+    /// Run the Nth of M parts of every file's cases
+    #[arg(long, value_name = "N/M", value_parser = shard, help_heading = "Execution")]
     pub(crate) shard: Option<(usize, usize)>,
-    /// End each file at its first failure, and go on to no other
-    #[arg(long, help_heading = "What is tried")]
+    /// Stop at the first failure
+    #[arg(long, help_heading = "Execution")]
     pub(crate) fail_fast: bool,
-    /// Seconds for an answer, where a file says nothing
-    #[arg(long, value_name = "S", default_value = "30", value_parser = super::reach::seconds, help_heading = "What is tried")]
+    /// Timeout of an answer in seconds, unless the file sets one
+    #[arg(long, value_name = "S", default_value = "30", value_parser = super::reach::seconds, help_heading = "Execution")]
     pub(crate) timeout: Duration,
-    /// How many independent cases are tried side by side
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "What is tried")]
+    /// Number of independent cases in parallel
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "Execution")]
     pub(crate) jobs: usize,
-    /// Try them again whenever a file changes, until interrupted
-    #[arg(long, conflicts_with_all = ["output", "update"], help_heading = "What is tried")]
+    /// Run again whenever a file changes, until interrupted
+    #[arg(long, conflicts_with_all = ["output", "update"], help_heading = "Execution")]
     pub(crate) watch: bool,
-    /// Write snapshots anew instead of comparing them
-    #[arg(long, help_heading = "What is tried")]
+    /// Rewrite the snapshots instead of comparing them
+    #[arg(long, help_heading = "Execution")]
     pub(crate) update: bool,
 
-    /// Try a recording instead of the server that a file names
-    #[arg(long, value_name = "FILE", help_heading = "Without the server")]
+    /// Run against a recording instead of the file's server
+    #[arg(long, value_name = "FILE", help_heading = "Replay")]
     pub(crate) replay: Option<PathBuf>,
-    /// Reach the recording over this transport
-    #[arg(long, value_enum, default_value = "stdio", requires = "replay", help_heading = "Without the server")]
+    /// Transport to serve the recording over
+    #[arg(long, value_enum, default_value = "stdio", requires = "replay", help_heading = "Replay")]
     pub(crate) over: Over,
-    /// Try at these revisions, whatever a file names
-    #[arg(
-        long,
-        value_name = "R[,R]|all",
-        value_delimiter = ',',
-        requires = "replay",
-        help_heading = "Without the server"
-    )]
+    /// Run in these revisions instead of the file's
+    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', requires = "replay", help_heading = "Replay")]
     pub(crate) revision: Vec<String>,
-    /// Leave what this JSONPath leads to in a request's arguments out when it is
-    /// looked up (again for more)
-    #[arg(long, value_name = "PATH", value_parser = super::replay::path, requires = "replay", help_heading = "Without the server")]
+    /// Ignore arguments at this JSONPath when matching requests (repeatable)
+    #[arg(long, value_name = "PATH", value_parser = super::replay::path, requires = "replay", help_heading = "Replay")]
     pub(crate) volatile: Vec<JsonPath>,
 
-    /// Tell what of the server no case touches (not in junit, tap and sarif)
-    #[arg(long, help_heading = "What comes out")]
+    /// List tools and arguments that no case uses (not in junit, tap, sarif)
+    #[arg(long, help_heading = "Output")]
     pub(crate) coverage: bool,
-    /// The report's format
-    #[arg(long, value_enum, default_value = "human", help_heading = "What comes out")]
+    /// Report format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: TestFormat,
-    /// Write the report to a file instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write the report to FILE instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// List every case (human format)
-    #[arg(long, short, help_heading = "What comes out")]
+    /// List every case, also those that pass
+    #[arg(long, short, help_heading = "Output")]
     pub(crate) verbose: bool,
-    /// Print the JSON Schema of test files, and nothing else
-    #[arg(long, exclusive = true, help_heading = "What comes out")]
+    /// Print the JSON Schema of test files
+    #[arg(long, exclusive = true, help_heading = "Output")]
     pub(crate) schema: bool,
 }
 
-/// What else is done with test files.
+/// Other actions on test files.
 #[derive(Subcommand)]
 pub(crate) enum TestAction {
-    /// Make a test file from tests for mcp-jest or mcp-assert
+    /// Convert tests for mcp-jest or mcp-assert
     Import(ImportArgs),
 }
 
-/// How a recording is reached.
+/// The transport of a served recording.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
-    /// As a child process
+    /// A child process
     Stdio,
     /// Streamable HTTP
     Http,
-    /// The old HTTP+SSE, at 2024-11-05
+    /// HTTP+SSE, only in 2024-11-05
     Sse,
     /// WebSocket
     Ws,
@@ -122,28 +115,28 @@ pub(crate) enum Over {
 /// The report's format.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TestFormat {
-    /// For people
+    /// Text
     Human,
     /// One JSON document: proof.test/1
     Json,
-    /// JUnit XML: Jenkins, GitLab and most others show it
+    /// JUnit XML, for most CI systems
     Junit,
     /// TAP version 14
     Tap,
-    /// SARIF 2.1.0: code scanning marks lines of the test file
+    /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// For a comment on a pull request
+    /// Markdown, for a pull request comment
     Markdown,
-    /// A page for a browser that needs nothing else
+    /// A self-contained HTML page
     Html,
 }
 
 /// `2/3`
 fn shard(text: &str) -> Result<(usize, usize), &'static str> {
     let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    numbers.filter(|(part, of)| (1..=*of).contains(part)).ok_or("not N/M, such as 1/3, 2/3 and 3/3")
+    numbers.filter(|(part, of)| (1..=*of).contains(part)).ok_or("expected N/M, such as 1/3, 2/3 or 3/3")
 }
 
 fn jobs(text: &str) -> Result<usize, &'static str> {
-    text.parse().ok().filter(|jobs| (1..=256).contains(jobs)).ok_or("between 1 and 256")
+    text.parse().ok().filter(|jobs| (1..=256).contains(jobs)).ok_or("expected a number from 1 to 256")
 }

@@ -9,10 +9,10 @@ use wire::escape;
 use report::render::escape::code;
 use report::render::text::{Paint, wrap};
 
-/// For people: what breaks first.
+/// As text: breaking changes first.
 pub(crate) fn human(changes: &[Change], paint: Paint) -> String {
     let mut out = String::new();
-    for (breaks, heading) in [(true, "Breaks callers"), (false, "Does not")] {
+    for (breaks, heading) in [(true, "Breaks callers"), (false, "Does not break callers")] {
         let some: Vec<&Change> = changes.iter().filter(|change| change.breaks == breaks).collect();
         if some.is_empty() {
             continue;
@@ -27,7 +27,7 @@ pub(crate) fn human(changes: &[Change], paint: Paint) -> String {
     out
 }
 
-/// For a comment on a pull request.
+/// As Markdown, for a pull request comment.
 pub(crate) fn markdown(changes: &[Change]) -> String {
     let mut out = format!("### MCP surface: {}\n", sum(changes));
     if !changes.is_empty() {

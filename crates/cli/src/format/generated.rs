@@ -1,4 +1,4 @@
-//! What `proof generate` made, told.
+//! The summary of `proof generate`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,10 +9,10 @@ use unicode_width::UnicodeWidthStr as _;
 
 use report::render::text::{WIDTH, wrap};
 
-/// How many lines of one sort are shown.
+/// How many lines of one kind are shown.
 const SHOWN: usize = 40;
 
-/// For people.
+/// As text.
 pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     let tally = made.tally();
     let text = |name: &str| made.server.as_ref().and_then(|server| server[name].as_str()).unwrap_or("?");
@@ -23,22 +23,22 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     let mut out = String::new();
     line(&mut out, 0, &format!("{}: {of}", wire::escape::line(&file)));
     let fitting = tally.played - tally.refused - tally.accepted;
-    let _ = writeln!(out, "  {fitting:>5} fit, and expect what was seen each time");
-    let beside = tally.refused - tally.conclusive;
-    let _ = writeln!(out, "  {:>5} break something and are refused", tally.refused);
-    if beside > 0 {
-        let _ = writeln!(out, "  {beside:>5}   of them prove little: their like that fits is refused, too");
+    let _ = writeln!(out, "  {fitting:>5} valid requests, which expect the answer seen both times");
+    let inconclusive = tally.refused - tally.conclusive;
+    let _ = writeln!(out, "  {:>5} invalid requests that the server refuses", tally.refused);
+    if inconclusive > 0 {
+        let _ = writeln!(out, "  {inconclusive:>5}   of them inconclusive: the server also refuses the valid request");
     }
-    let _ = writeln!(out, "  {:>5} break something and are accepted (xfail)", tally.accepted);
-    let _ = writeln!(out, "  {:>5} are written and skipped, {} not written", tally.skipped, tally.left);
-    named(&mut out, "Accepted all the same", made, &|case| case.verdict == Verdict::Accepted);
+    let _ = writeln!(out, "  {:>5} invalid requests that the server accepts (xfail)", tally.accepted);
+    let _ = writeln!(out, "  {:>5} written but skipped, {} not written", tally.skipped, tally.omitted);
+    named(&mut out, "Invalid but accepted", made, &|case| case.verdict == Verdict::Accepted);
     let skipped = |case: &Case| match &case.verdict {
         Verdict::Skipped(why) => Some(why.clone()),
         _ => None,
     };
     counted(&mut out, "Skipped", made, &skipped);
     let left = |case: &Case| match &case.verdict {
-        Verdict::Left(why) => Some(why.clone()),
+        Verdict::Omitted(why) => Some(why.clone()),
         _ => None,
     };
     counted(&mut out, "Not written", made, &left);
@@ -48,7 +48,7 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     out
 }
 
-/// A line after `indent` spaces; what does not fit goes on below it, further in.
+/// A line after `indent` spaces; the rest of a long line is indented further.
 fn line(out: &mut String, indent: usize, text: &str) {
     if indent + text.width() <= WIDTH {
         let _ = writeln!(out, "{:indent$}{text}", "");
@@ -60,8 +60,8 @@ fn line(out: &mut String, indent: usize, text: &str) {
 }
 
 /// The names of cases.
-fn named(out: &mut String, heading: &str, made: &Generated, wanted: &dyn Fn(&Case) -> bool) {
-    let all: Vec<&Case> = made.cases.iter().filter(|case| wanted(case)).collect();
+fn named(out: &mut String, heading: &str, made: &Generated, select: &dyn Fn(&Case) -> bool) {
+    let all: Vec<&Case> = made.cases.iter().filter(|case| select(case)).collect();
     if all.is_empty() {
         return;
     }
@@ -74,7 +74,7 @@ fn named(out: &mut String, heading: &str, made: &Generated, wanted: &dyn Fn(&Cas
     }
 }
 
-/// Reasons, each with how many cases it holds for and the first of them.
+/// Reasons, each with its first case and the number of others.
 fn counted(out: &mut String, heading: &str, made: &Generated, why: &dyn Fn(&Case) -> Option<String>) {
     let mut reasons: Vec<(String, &Case, usize)> = Vec::new();
     for case in &made.cases {
@@ -115,7 +115,7 @@ pub(crate) fn json(made: &Generated, path: &Path) -> String {
             "conclusive": tally.conclusive,
             "accepted": tally.accepted,
             "skipped": tally.skipped,
-            "left": tally.left,
+            "left": tally.omitted,
         },
         "cases": cases,
         "notes": made.notes,
@@ -128,7 +128,7 @@ fn one(case: &Case) -> Value {
         Verdict::Expect { .. } => ("expected", None),
         Verdict::Accepted => ("accepted", None),
         Verdict::Skipped(why) => ("skipped", Some(why)),
-        Verdict::Left(why) => ("left", Some(why)),
+        Verdict::Omitted(why) => ("left", Some(why)),
     };
     json!({
         "name": case.planned.name,

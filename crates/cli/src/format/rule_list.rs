@@ -17,7 +17,8 @@ pub(crate) fn human(found: &[&Rule], at: Option<Revision>) -> String {
     let mut out = format!("{}\n", line("RULE", "LEVEL", "BINDS", "REVISIONS", "OVER", "JUDGED"));
     for rule in found {
         let level = level(rule, at);
-        let _ = writeln!(out, "{}", line(rule.id, level, role(rule), &life(rule), &over(rule), judging(rule).0));
+        let _ =
+            writeln!(out, "{}", line(rule.id, level, role(rule), &revisions(rule), &transports(rule), judging(rule).0));
     }
     let judged = found.iter().filter(|rule| rule.is_judged()).count();
     let rules = count(found.len(), "rule");
@@ -26,23 +27,23 @@ pub(crate) fn human(found: &[&Rule], at: Option<Revision>) -> String {
         &mut out,
         0,
         &format!(
-            "{rules}, {judged} judged; 24-11 is short for 2024-11-05, and so on; unobs.: nothing that crosses could ever \
-             tell. `proof explain ID` tells all of one."
+            "{rules}, {judged} judged; 24-11 is short for 2024-11-05, and so on; unobs.: not observable in any trace. \
+             `proof explain ID` explains one of them."
         ),
     );
     out
 }
 
 fn line(id: &str, level: &str, binds: &str, revisions: &str, over: &str, judged: &str) -> String {
-    // An id too long for its column has a line to itself.
+    // A long id gets a line of its own.
     let (first, column) = if id.len() > 34 { (format!("{id}\n"), "") } else { (String::new(), id) };
     let line = format!("{column:<34} {level:<6} {binds:<6} {revisions:<11} {over:<11} {judged}");
     debug_assert!(line.chars().count() <= WIDTH, "{line}");
     format!("{first}{}", line.trim_end())
 }
 
-/// `stdio,http`; `not ws` where it is all but one.
-fn over(rule: &Rule) -> String {
+/// `stdio,http`; `not ws` for all but one.
+fn transports(rule: &Rule) -> String {
     let left_out: Vec<_> =
         Transport::ALL.into_iter().filter(|transport| !rule.transports.contains(transport)).collect();
     match (rule.transports, &left_out[..]) {
@@ -52,17 +53,17 @@ fn over(rule: &Rule) -> String {
     }
 }
 
-/// `24-11…26-07`: the first and the last revision that say it.
-fn life(rule: &Rule) -> String {
-    let mut says = Revision::ALL.into_iter().filter(|revision| rule.sentence_at(*revision).is_some()).map(short);
-    match (says.next(), says.next_back()) {
+/// `24-11…26-07`: the first and the last revision with the rule.
+fn revisions(rule: &Rule) -> String {
+    let mut all = Revision::ALL.into_iter().filter(|revision| rule.sentence_at(*revision).is_some()).map(short);
+    match (all.next(), all.next_back()) {
         (Some(first), Some(last)) => format!("{first}…{last}"),
         (Some(only), None) => only.to_owned(),
         _ => String::new(),
     }
 }
 
-/// Year and month, which tell revisions apart.
+/// Year and month of a revision.
 fn short(revision: Revision) -> &'static str {
     &revision.as_str()[2..7]
 }
@@ -81,12 +82,12 @@ const fn role(rule: &Rule) -> &'static str {
     }
 }
 
-/// Whether it is judged in a word, and how, or why not.
+/// Whether a rule is judged, in a word; and how, or why not.
 const fn judging(rule: &Rule) -> (&'static str, &'static str) {
     match rule.judging() {
         Judging::Judge(_) => ("judged", rule.how),
         Judging::Unobservable(why) => ("unobs.", why),
-        Judging::Declared => ("not yet", "it binds clients"),
+        Judging::Declared => ("not yet", "the rule binds clients"),
     }
 }
 

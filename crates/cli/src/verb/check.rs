@@ -19,7 +19,7 @@ use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
 
-/// Judges a server, a recording, or (without a target) the reference server over every transport.
+/// Checks a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
@@ -37,20 +37,19 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        let (redactor, selection) = (run.redactor(), args.select.meaning()?);
+        let (redactor, selection) = (run.redactor(), args.select.selection()?);
         let reproduce = reproduce("check", redactor.redact_text(&target).into_owned());
         let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
         return checked.map_err(|error| {
-            let remedy =
-                error.advice().as_ref().map_or_else(|| "docs/trace.md describes the format".to_owned(), judging);
-            usage(&format!("{} cannot be judged: {}", path.display(), error.what()), &remedy)
+            let remedy = error.advice().as_ref().map_or_else(|| "see docs/trace.md for the format".to_owned(), judging);
+            usage(&format!("cannot judge {}: {}", path.display(), error.what()), &remedy)
         });
     }
     let address = args.server.address()?;
     // Before the runtime has threads and the first child starts.
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
@@ -62,21 +61,21 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
             }
         }
     });
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     runtime.shutdown_background();
     checked
 }
 
 async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
-    let ticker = Ticker::start("reaching the server");
+    let ticker = Ticker::start("connecting");
     let checked = match address {
         Some(address) => {
-            let mut options = args.meaning(run, vec![address], keep)?;
+            let mut options = args.options(run, vec![address], keep)?;
             sign_in(run, args, &mut options).await?;
             check(options, ticker.watch()).await
         }
-        None => judge_ourselves(run, args, &ticker, keep).await?,
+        None => check_reference_server(run, args, &ticker, keep).await?,
     };
     ticker.stop();
     checked.map_err(|error| {
@@ -88,26 +87,26 @@ async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: Trace
     })
 }
 
-/// Judges the reference server: as a child over stdio, and in this process over everything else.
-async fn judge_ourselves(
+/// Checks the reference server: as a child over stdio, and in this process over the other transports.
+async fn check_reference_server(
     run: &Run,
     args: &CheckArgs,
     ticker: &Ticker,
     keep: TraceSink,
 ) -> Result<Result<Checked, CheckError>, Exit> {
-    let wanted = |transport: &Transport| args.server.reach.transport.is_none_or(|only| only == *transport);
+    let selected = |transport: &Transport| args.server.reach.transport.is_none_or(|only| only == *transport);
     let (mut targets, mut servers) = (Vec::new(), Vec::new());
-    for transport in Transport::ALL.into_iter().filter(wanted) {
+    for transport in Transport::ALL.into_iter().filter(selected) {
         if transport == Transport::Stdio {
             targets.push(own_stdio()?);
             continue;
         }
-        // A server for each: what changes lists over one transport must not disturb the others.
+        // One server each: list changes over one transport must not disturb the others.
         let (address, server) = own_http(args, transport).await?;
         targets.push(address);
         servers.push(server);
     }
-    let mut options = args.meaning(run, targets, keep)?;
+    let mut options = args.options(run, targets, keep)?;
     sign_in(run, args, &mut options).await?;
     let checked = check(options, ticker.watch()).await;
     drop(servers);
@@ -116,14 +115,14 @@ async fn judge_ourselves(
 
 fn own_stdio() -> Result<Address, Exit> {
     let program = std::env::current_exe().map_err(|error| {
-        tell(format_args!("error: this program does not find itself: {error}"));
+        tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
     })?;
     let args = vec!["serve".to_owned(), "--stdio".to_owned()];
     Ok(Address::Stdio(Command { program: program.to_string_lossy().into_owned(), args, env: Vec::new(), cwd: None }))
 }
 
-/// The reference server over one transport. Where a token is given, it demands that one; where one is to be got, its own.
+/// The reference server over one transport. It requires the token of `--bearer-env`; with `--oauth`, its own tokens.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = args.server.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
@@ -134,7 +133,7 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
     let http = http::Options { beside, bearer, guard, ..http::Options::default() };
     let options = reference::Options { http, ..usual };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
-        tell(format_args!("error: the reference server did not start: {error}"));
+        tell(format_args!("error: cannot start the reference server: {error}"));
         Exit::Bug
     })?;
     let at = |scheme: &str, path: &str| {

@@ -1,4 +1,4 @@
-//! `proof check-client`, and the hidden verb that is the stdio server of a client under test.
+//! `proof check-client`, and the hidden verb `stdio-bridge` that a client under test starts as its server.
 
 mod observed;
 
@@ -20,10 +20,10 @@ use crate::verb::output;
 use crate::verb::traces::Traces;
 use report::render::text::{count, wrap};
 
-/// How long what was interrupted may take to tidy up.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long interrupted scenarios may take to clean up.
+const SHUTDOWN: Duration = Duration::from_secs(1);
 
-/// Judges a client.
+/// Checks a client.
 pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     if args.list {
         return list();
@@ -44,7 +44,7 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
 fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
@@ -54,25 +54,25 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked,
             None => scripted(run, args, keep).await,
         }
     });
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     if args.stdio_wrap {
         // A read of stdin that never ends is not waited for.
         runtime.shutdown_background();
     } else {
-        // Scenarios that were interrupted put away what they laid down on the disk.
-        runtime.shutdown_timeout(FAREWELL);
+        // Interrupted scenarios remove their files.
+        runtime.shutdown_timeout(SHUTDOWN);
     }
     checked
 }
 
 async fn scripted(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
-        tell(format_args!("error: this program does not find itself: {error}"));
+        tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
     })?;
     let bridge = vec![program.to_string_lossy().into_owned(), "stdio-bridge".to_owned()];
-    let options = args.meaning(run, bridge, keep)?;
+    let options = args.options(run, bridge, keep)?;
     let ticker = Ticker::start("starting the client");
     let checked = tokio::select! {
         checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
@@ -93,12 +93,12 @@ fn refused(error: &ClientError) -> Exit {
     }
 }
 
-/// Is the server that a client under test started: carries everything to and from whoever judges.
+/// Runs as the server of a client under test: passes everything on to the process that judges.
 pub(crate) fn bridge(args: &BridgeArgs) -> Exit {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            tell(format_args!("error: the runtime did not start: {error}"));
+            tell(format_args!("error: cannot start the async runtime: {error}"));
             return Exit::Bug;
         }
     };

@@ -1,4 +1,4 @@
-//! From a report to files, stdout and the exit code: the same for every verb that judges.
+//! Writes the report and returns the exit code, for every verb that judges.
 
 use std::io::IsTerminal as _;
 
@@ -10,19 +10,19 @@ use report::render::{html, human, json, junit, markdown, sarif, tap};
 
 use crate::args::output::{Format, OutputArgs};
 use crate::exit::{Exit, tell};
-use crate::verb::known::{self, Baselines};
+use crate::verb::baselines::{self, Baselines};
 use crate::verb::output;
 
-/// Where a report goes that no file is named for.
+/// Where a report without a file goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Page {
-    /// Where it belongs.
+    /// Stdout.
     Stdout,
-    /// Where it must, because stdout is somebody else's.
+    /// Stderr, because stdout carries the protocol.
     Stderr,
 }
 
-/// What a verb needs from files, read before it begins, and whether its files can be written.
+/// Before the check: reads the baselines, and checks that the output files can be written.
 pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
     let also = args.also.iter().map(|(_, path)| path);
     for path in args.output.iter().chain(&args.write_baseline).chain(also) {
@@ -34,7 +34,7 @@ pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
     Baselines::read(args)
 }
 
-/// Writes and prints the report, and tells the exit code.
+/// Writes and prints the report; returns the exit code.
 pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checked, page: Page) -> Result<Exit, Exit> {
     let report = &checked.report;
     let rules = rule_index();
@@ -45,7 +45,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
     }
     print(args, &view, page)?;
     for entry in view.stale() {
-        tell(format_args!("stale: {} is {}", known::named(entry), view.stale_advice(entry)));
+        tell(format_args!("stale: {} is {}", baselines::describe(entry), view.stale_advice(entry)));
     }
     Ok(if view.conclusion().passed { Exit::Clean } else { Exit::Finding })
 }

@@ -1,4 +1,4 @@
-//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to fix it.
+//! `proof explain RULE`: its sentence, its source, how it is judged, how to fix a violation.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::verb::output;
 use report::render::text::{count, wrap};
 
-/// Prints one rule in full, or a line for each that a glob names.
+/// Prints one rule in full, or a line for each rule that a glob matches.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let text = if let Some(rule) = rules::find(&args.rule) {
         one(rule)
@@ -36,7 +36,7 @@ fn many(found: &[&Rule]) -> String {
         let _ = writeln!(out, "{}  {}", rule.id, sentence.level.as_str());
         wrap(&mut out, 6, sentence.text);
     }
-    let _ = writeln!(out, "\n{}. `proof explain ID` tells all of one.", count(found.len(), "rule"));
+    let _ = writeln!(out, "\n{}. `proof explain ID` explains one of them.", count(found.len(), "rule"));
     out
 }
 
@@ -48,7 +48,7 @@ fn one(rule: &Rule) -> String {
         Role::Both => "binds both parties",
     };
     let _ = writeln!(out, "{}  ({who})\n", rule.id);
-    says(&mut out, rule);
+    write_sentences(&mut out, rule);
     if !rule.transports.is_empty() || rule.asks_for_capability() {
         out.push('\n');
     }
@@ -69,14 +69,14 @@ fn one(rule: &Rule) -> String {
                 wrap(
                     &mut out,
                     2,
-                    "A finding may be owed to timing: it is tried once more, alone, before it is reported.",
+                    "A finding may be caused by timing: the case is repeated alone before the finding is reported.",
                 );
             }
             section(&mut out, "How to fix it", rule.fix);
             out.push_str(&example(rule));
         }
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),
-        Judging::Declared => section(&mut out, "Not judged yet", "it binds clients"),
+        Judging::Declared => section(&mut out, "Not judged yet", "the rule binds clients"),
     }
     out
 }
@@ -84,8 +84,8 @@ fn one(rule: &Rule) -> String {
 /// The width of the column of levels.
 const LEVEL: usize = 8;
 
-/// Every wording with the revisions that have it.
-fn says(out: &mut String, rule: &Rule) {
+/// Every wording, with the revisions that have it.
+fn write_sentences(out: &mut String, rule: &Rule) {
     let mut last = None;
     for revision in Revision::ALL {
         let Some(sentence) = rule.sentence_at(revision) else { continue };
@@ -104,7 +104,7 @@ fn section(out: &mut String, title: &str, text: &str) {
     wrap(out, 2, text);
 }
 
-/// The rule's broken fixture, judged here and now.
+/// The rule's broken fixture, judged.
 fn example(rule: &Rule) -> String {
     let mut out = String::new();
     let Some(trace) = rules::example::broken(rule) else { return out };

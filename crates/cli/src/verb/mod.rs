@@ -1,15 +1,16 @@
 //! One module per verb: from its arguments to its exit code.
 
+mod baselines;
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
+mod client_options;
 pub(crate) mod completion;
 mod conclude;
 pub(crate) mod explain;
 pub(crate) mod generate;
-mod known;
+mod generated_file;
 pub(crate) mod output;
-mod reached;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod rules;
@@ -20,4 +21,3 @@ mod sign_in;
 pub(crate) mod snapshot;
 pub(crate) mod test;
 mod traces;
-mod written;

@@ -1,4 +1,4 @@
-//! `proof record`: stands between a client and a server and writes down what crosses. Stdout is the protocol's.
+//! `proof record`: passes messages between a client and a server and records them. Stdout carries the protocol.
 
 mod file;
 
@@ -20,7 +20,7 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use file::Recording;
 
-/// Records until the server ends; its exit code is ours.
+/// Records until the server ends; returns its exit code.
 pub(crate) fn run(run: &Run, args: &RecordArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.secrets()));
     match recorded(run, args) {
@@ -34,53 +34,53 @@ fn recorded(run: &Run, args: &RecordArgs) -> Result<Exit, Exit> {
     let header = Header { subject: Party::Server, transport, revision: None, case: "recorded".to_owned() };
     let recording = Recording::create(&args.output, &header, redactor)?;
     run.children.adopt_orphans();
-    // One thread: what one side says is written down before the other can answer it.
+    // One thread: a message is recorded before the other side can answer it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let tap = recording.tap(header)?;
     let ended = runtime.block_on(async {
         match args.http.zip(args.to.as_ref()) {
-            Some((address, to)) => passed_on(address, to, &tap).await,
+            Some((address, to)) => proxied(address, to, &tap).await,
             None => wrapped(run, &args.command, &tap).await,
         }
     });
     tap.close();
-    if recording.dropped_if_empty() && ended.is_ok() {
-        tell("nothing crossed: no recording is left");
+    if recording.remove_if_empty() && ended.is_ok() {
+        tell("no messages: the recording was removed");
     }
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
     ended
 }
 
-/// Is the server that a client starts.
+/// Runs as the server that a client starts.
 async fn wrapped(run: &Run, command: &[String], tap: &Tap) -> Result<Exit, Exit> {
     let Some((program, arguments)) = command.split_first() else { return Err(Exit::Usage) };
     let ended = wrap(&Command::new(program, arguments), &run.children, tap, interrupted()).await;
     ended.map(Exit::As).map_err(|error| {
         let shown = wire::escape::line(program);
-        tell(format_args!("error: `{shown}` was not started: {error}\n  try: the command by itself"));
+        tell(format_args!("error: cannot start `{shown}`: {error}\n  try: run the command by itself"));
         Exit::NoAnswer
     })
 }
 
-/// Stands where a client looks for the server.
-async fn passed_on(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit> {
+/// Runs as an HTTP proxy in front of the server.
+async fn proxied(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit> {
     let interrupted = interrupted();
     let recorder = Arc::new(HttpRecorder::apart(tap, tap, tap));
     let proxy = http::proxy(address, &HttpAddress::new(to.clone()), recorder.clone()).await;
     let proxy = proxy.map_err(|error| match error {
         ProxyError::At(error) => {
-            usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
+            usage(&format!("cannot listen on {address}: {error}"), "use another port, or 0 for a free one")
         }
-        ProxyError::To(error) => usage(&format!("--to: {error}"), "a URL such as http://127.0.0.1:3000/mcp"),
+        ProxyError::To(error) => usage(&format!("--to: {error}"), "use a URL such as http://127.0.0.1:3000/mcp"),
     })?;
     let here = proxy.local_addr();
-    tell(format_args!("recording http://{here}{} (Ctrl-C ends it)", to.path()));
+    tell(format_args!("recording http://{here}{} (press Ctrl-C to stop)", to.path()));
     interrupted.await;
     proxy.shutdown().await;
     recorder.finish();

@@ -1,4 +1,4 @@
-//! `proof replay`: a recording as a server, over one transport or several at once.
+//! `proof replay`: serves a recording over one or several transports.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::args::replay::{MeaningArgs, ReplayArgs};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::serving::{self, Places, Stop};
-use crate::verb::{output, reached, sign_in};
+use crate::verb::serving::{self, Endpoints, Stop};
+use crate::verb::{client_options, output, sign_in};
 
-/// Serves until stdin ends, where that is a way in, or a signal comes.
+/// Serves until a signal, or over stdio until stdin ends.
 pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.meaning.secrets()));
     run.children.adopt_orphans();
@@ -30,15 +30,15 @@ pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
         replay.close().await;
         exit
     });
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     exit
 }
 
-/// The server that is asked what was not recorded, if there is one.
+/// The live server for unrecorded requests, if there is one.
 async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit> {
-    let Some(address) = args.asked()? else { return Ok(None) };
-    let (mut options, mut secrets) = (reached::options(run, &args.reach, address, None)?, args.secrets());
+    let Some(address) = args.live_address()? else { return Ok(None) };
+    let (mut options, mut secrets) = (client_options::options(run, &args.reach, address, None)?, args.secrets());
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_))
         && let Some(token) = sign_in::at(&args.reach, &mut options.address, None).await?
     {
@@ -47,40 +47,40 @@ async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit>
     Ok(Some(LiveServer { options, secrets, redactor: run.redactor(), words: asking }))
 }
 
-/// Reads a recording; says what is wrong with it.
+/// Reads a recording; reports what is wrong with it.
 pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
     let shown = output::shown(path);
     let replay = Replay::open(path, options).map_err(|bad| match bad {
         BadRecording::Unreadable(error) => {
-            usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
+            usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions")
         }
-        BadRecording::NoRoom(error) => {
+        BadRecording::IndexFull(error) => {
             let folder = output::shown(&std::env::temp_dir());
-            let what = format!("there is no room in {folder} to say what stands where in {shown}: {error}");
-            usage(&what, "another folder for temporary files: TMPDIR")
+            let what = format!("cannot write the index of {shown} to {folder}: {error}");
+            usage(&what, "set TMPDIR to a directory with free space")
         }
-        BadRecording::NoTrace { .. } => {
+        BadRecording::InvalidLine { .. } => {
             let why = wire::escape::line(&bad.to_string()).into_owned();
-            usage(&format!("{shown} is no recording: {why}"), "docs/trace.md describes the format")
+            usage(&format!("{shown} is not a recording: {why}"), "see docs/trace.md for the format")
         }
-        BadRecording::Nothing => {
-            usage(&format!("{shown} answers nothing: {bad}"), "`proof record` between a client and its server")
+        BadRecording::NoAnswers => {
+            usage(&format!("nothing to replay in {shown}: {bad}"), "record a client at work with `proof record`")
         }
     })?;
-    if let Some(torn) = replay.contents().torn {
-        tell(format_args!("note: {shown}: line {} is torn ({} bytes) and left out", torn.line, torn.bytes));
+    if let Some(truncated) = replay.contents().truncated {
+        tell(format_args!("note: {shown}: ignoring truncated line {} ({} bytes)", truncated.line, truncated.bytes));
     }
     Ok(replay)
 }
 
 async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
     let beside = Beside { sse: args.sse, websocket: args.ws };
-    let places = Places { http: args.http, path: &args.path, beside, stdio: args.stdio || args.http.is_none() };
+    let endpoints = Endpoints { http: args.http, path: &args.path, beside, stdio: args.stdio || args.http.is_none() };
     let listen = async |address| {
         let options = http::Options { path: args.path.clone(), beside, ..http::Options::default() };
         http::listen(Arc::new(replay.clone()), address, options).await
     };
     let speak =
         async |stop: Stop<'_>| stdio::serve_process(Arc::new(replay.clone()), stdio::Limits::default(), stop).await;
-    places.serve(interrupted(), listen, speak, |_| {}).await
+    endpoints.serve(interrupted(), listen, speak, |_| {}).await
 }

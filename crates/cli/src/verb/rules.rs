@@ -9,19 +9,19 @@ use crate::exit::{Exit, usage};
 use crate::format::rule_list;
 use crate::verb::output;
 
-/// Lists the rules that the options leave.
+/// Lists the selected rules.
 pub(crate) fn run(args: &RulesArgs) -> Exit {
     listed(args).map_or_else(|exit| exit, |()| Exit::Clean)
 }
 
 fn listed(args: &RulesArgs) -> Result<(), Exit> {
-    let stranger = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
-    if let Some(pattern) = args.only.iter().find(stranger) {
+    let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
+    if let Some(pattern) = args.only.iter().find(unknown) {
         return Err(unknown_rule(pattern));
     }
     let found: Vec<_> = rules::all_rules().filter(|rule| takes(args, rule)).collect();
     if found.is_empty() {
-        return Err(usage("no rule is left: none is all of that", "leave one of the options out"));
+        return Err(usage("no rule matches all options", "remove one of the options"));
     }
     output::print(&if args.json {
         rule_list::json(&found, args.revision)

@@ -1,4 +1,4 @@
-//! Verbs about reports that were saved as JSON: `proof badge` and `proof diff`.
+//! Verbs that read saved JSON reports: `proof badge` and `proof diff`.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
@@ -13,10 +13,10 @@ use crate::verb::output;
 use report::render::text::Paint;
 use report::render::{badge, diff};
 
-/// How many bytes a report may have: hundreds of runs. What is larger, or has no end (a device), is none.
+/// The maximum size of a report in bytes, enough for hundreds of runs. Guards against devices without an end.
 const LIMIT: u64 = 64 << 20;
 
-/// Draws a badge.
+/// Makes a badge.
 pub(crate) fn badge(args: &BadgeArgs) -> Exit {
     let drawn = report(&args.report).map(|report| badge::render(&report)).and_then(|text| match &args.output {
         Some(path) => output::write(path, &text),
@@ -25,7 +25,7 @@ pub(crate) fn badge(args: &BadgeArgs) -> Exit {
     drawn.map_or_else(|exit| exit, |()| Exit::Clean)
 }
 
-/// Tells what changed between two reports.
+/// Compares two reports.
 pub(crate) fn diff(args: &DiffArgs) -> Exit {
     compared(args).unwrap_or_else(|exit| exit)
 }
@@ -44,17 +44,17 @@ fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
 
 fn report(path: &Path) -> Result<Report, Exit> {
     let no_report = |why: &str| {
-        let what = format!("{} is no JSON report: {why}", output::shown(path));
-        usage(&what, "`proof check --format json --output FILE` writes one")
+        let what = format!("{} is not a JSON report: {why}", output::shown(path));
+        usage(&what, "write one with `proof check --format json --output FILE`")
     };
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_string(&mut text));
     let length = read.map_err(|error| {
-        let what = format!("{} cannot be read: {error}", output::shown(path));
+        let what = format!("cannot read {}: {error}", output::shown(path));
         usage(&what, "check the path and its permissions")
     })?;
     if length as u64 > LIMIT {
-        return Err(no_report(&format!("it has more than {} MiB", LIMIT >> 20)));
+        return Err(no_report(&format!("larger than {} MiB", LIMIT >> 20)));
     }
     Report::parse(&text).map_err(|why| no_report(&why))
 }

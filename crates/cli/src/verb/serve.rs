@@ -1,4 +1,4 @@
-//! `proof serve`: the reference server, over one transport or several at once.
+//! `proof serve`: the reference server, over one or several transports.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
 use crate::verb::output;
-use crate::verb::serving::{self, Places};
+use crate::verb::serving::{self, Endpoints};
 use report::render::text::{count, wrap};
 
-/// Serves until stdin ends, where that is a way in, or a signal comes.
+/// Serves until a signal, or over stdio until stdin ends.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
     if args.faults.list {
         return list_faults(faults::server::all().map(|f| (f.name, f.rule, f.about, f.place())));
@@ -38,13 +38,15 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         Ok(guard) => guard,
         Err(exit) => return exit,
     };
-    let places = Places { http: args.http, path: &args.path, beside: options.http.beside, stdio: args.stdio };
+    let endpoints = Endpoints { http: args.http, path: &args.path, beside: options.http.beside, stdio: args.stdio };
     let server = match faulty(args, Server::new(options)) {
         Ok(server) => server,
         Err(exit) => return exit,
     };
     let listen = async |address| server.http(address).await;
-    places.serve(interrupted, listen, async |stop| server.stdio(stop).await, |address| demands(args, address)).await
+    endpoints
+        .serve(interrupted, listen, async |stop| server.stdio(stop).await, |address| print_requirements(args, address))
+        .await
 }
 
 fn options(args: &ServeArgs) -> Result<Options, Exit> {
@@ -58,56 +60,60 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
         Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },
-        // Small pages try out clients; a fake server is to be seen whole by those that read only the first.
+        // The built-in catalogues have small pages to test clients; a custom one has no need for them.
         Catalog::File(path) => {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
 }
 
-/// The server with the faults that are named.
+/// The server with the faults of `--fault`.
 fn faulty(args: &ServeArgs, server: Server) -> Result<FaultyServer, Exit> {
-    // A fault that accepts any token needs the one that is right.
+    // A fault that accepts any token needs the valid one.
     let token = args.bearer_env.as_deref().and_then(|variable| std::env::var(variable).ok());
-    Ok(FaultyServer::new(server, args.faults.meaning()?).with_token(token))
+    Ok(FaultyServer::new(server, args.faults.selected()?).with_token(token))
 }
 
-/// Who lets requests in, where tokens are demanded.
+/// The guard that checks tokens, if tokens are required.
 async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn http::Guard>>, Exit> {
     let Some(tokens) = args.auth.tokens().await? else { return Ok(None) };
     let ours = matches!(tokens, Tokens::Ours(_));
     if let Some(address) = args.http.filter(|at| ours && !at.ip().is_loopback() && !args.auth.auth_anywhere) {
-        let what = format!("--auth dev hands tokens to everybody, and {address} is not on this machine alone");
-        return Err(usage(&what, "127.0.0.1; or --auth-anywhere, if you are sure"));
+        let what = format!("--auth dev gives a token to everyone who can reach {address}");
+        return Err(usage(&what, "listen on 127.0.0.1, or add --auth-anywhere"));
     }
     let gate = TokenGuard::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {
-        return Err(usage(&format!("{} is a page of the authorization server", args.path), "another --path"));
+        return Err(usage(&format!("--path {} belongs to the authorization server", args.path), "use another path"));
     }
     Ok(Some(Arc::new(gate)))
 }
 
-/// The token in a variable.
+/// The token in an environment variable.
 pub(super) fn bearer(variable: &str) -> Result<Bearer, Exit> {
     let name = wire::escape::line(variable).into_owned();
     let Ok(token) = std::env::var(variable) else {
-        return Err(usage(&format!("the environment has no variable {name}"), "export it, then run again"));
+        return Err(usage(&format!("environment variable {name} is not set"), "export it, then run the command again"));
     };
-    let unfit = || usage(&format!("what {name} holds is no token"), "visible ASCII characters without a space");
-    Bearer::new(token).ok_or_else(unfit)
+    let invalid =
+        || usage(&format!("the value of {name} is not a valid token"), "use visible ASCII characters without spaces");
+    Bearer::new(token).ok_or_else(invalid)
 }
 
 fn load(path: &Path) -> Result<Catalogue, Exit> {
     let name = wire::escape::line(&path.to_string_lossy()).into_owned();
     match path.metadata() {
         Ok(there) if there.is_file() || there.is_dir() => {}
-        // To open a pipe may take for ever.
+        // Opening a pipe may block.
         Ok(_) => {
-            return Err(usage(&format!("`{name}` is no ordinary file"), "the path of a YAML file (docs/serve.md)"));
+            return Err(usage(
+                &format!("`{name}` is not a regular file"),
+                "use the path of a YAML file (docs/serve.md)",
+            ));
         }
         Err(_) => {
             let what = format!("`{name}` is neither a built-in catalogue nor a file");
-            return Err(usage(&what, "`standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+            return Err(usage(&what, "use `standard`, `official`, or the path of a YAML file (docs/serve.md)"));
         }
     }
     Catalogue::load(path).map_err(|faults| {
@@ -116,29 +122,28 @@ fn load(path: &Path) -> Result<Catalogue, Exit> {
     })
 }
 
-/// Opens the directory to serve, and says now and later what in it is not.
+/// Opens the directory to serve; warns now and later about files that it skips.
 fn folder(path: &Path) -> Result<Folder, Exit> {
     let name = wire::escape::line(&path.to_string_lossy()).into_owned();
     let notice = {
         let name = name.clone();
         move |what: &str| tell(format_args!("warning: {name}: {what}"))
     };
-    Folder::open(path, notice).map_err(|error| {
-        usage(&format!("`{name}` cannot be served: {error}"), "the path of a directory that you may read")
-    })
+    Folder::open(path, notice)
+        .map_err(|error| usage(&format!("cannot serve `{name}`: {error}"), "use the path of a readable directory"))
 }
 
-/// Says what is wanted of whoever comes over HTTP.
-fn demands(args: &ServeArgs, address: SocketAddr) {
+/// Prints which tokens the server requires over HTTP.
+fn print_requirements(args: &ServeArgs, address: SocketAddr) {
     if args.bearer_env.is_some() {
-        tell("demanding a bearer token of every request");
+        tell("every request needs the bearer token");
     }
     match &args.auth.auth {
         Some(Auth::Development) => {
-            tell("demanding a token, and handing one to WHOEVER ASKS: for development only, never in production");
-            tell(format_args!("issuing as http://{address} and http://{address}/tenant"));
+            tell("every request needs a token, and EVERYONE CAN GET ONE: for development only, never in production");
+            tell(format_args!("token issuers: http://{address} and http://{address}/tenant"));
         }
-        Some(Auth::Keys(_)) => tell("demanding a token of the issuer with every request"),
+        Some(Auth::Keys(_)) => tell("every request needs a token of the issuer"),
         None => {}
     }
 }
@@ -152,7 +157,7 @@ pub(super) fn list_faults(faults: impl Iterator<Item = (&'static str, &'static s
         wrap(&mut out, 6, &format!("{about} ({place})"));
         number += 1;
     }
-    let _ = writeln!(out, "\n{}. `proof explain RULE` tells what is broken.", count(number, "fault"));
+    let _ = writeln!(out, "\n{}. `proof explain RULE` explains the rule.", count(number, "fault"));
     match output::print(&out) {
         Ok(()) => Exit::Clean,
         Err(exit) => exit,

@@ -1,5 +1,4 @@
-//! How a server of ours is served: over HTTP, over stdio or both, until stdin ends, where that is a way in, or a signal
-//! comes. What it answers is not known here.
+//! Serves over HTTP, stdio or both, until a signal, or over stdio until stdin ends. Must not know what is served.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,25 +8,25 @@ use net::server::http::{self, Beside};
 
 use crate::exit::{Exit, tell, usage};
 
-/// What ends a server over stdio before its stdin does.
+/// Resolves to stop a stdio server before its stdin ends.
 pub(super) type Stop<'s> = Pin<Box<dyn Future<Output = ()> + 's>>;
 
-/// Where a server is to be found.
-pub(super) struct Places<'p> {
+/// Where a server is served.
+pub(super) struct Endpoints<'p> {
     pub(super) http: Option<SocketAddr>,
-    /// Of the Streamable HTTP endpoint.
+    /// The path of the Streamable HTTP endpoint.
     pub(super) path: &'p str,
     pub(super) beside: Beside,
     pub(super) stdio: bool,
 }
 
-/// Runs what serves to its end.
+/// Runs a server to its end.
 pub(super) fn run(serving: impl Future<Output = Exit>) -> Exit {
-    // One thread: a request costs less than handing it to another one would.
+    // One thread: handing a request to another one would cost more than the request.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            tell(format_args!("error: the runtime did not start: {error}"));
+            tell(format_args!("error: cannot start the async runtime: {error}"));
             return Exit::Bug;
         }
     };
@@ -37,34 +36,34 @@ pub(super) fn run(serving: impl Future<Output = Exit>) -> Exit {
     exit
 }
 
-impl Places<'_> {
-    /// Serves: `listen` opens the port, `speak` serves stdio, `demands` tells what is wanted of whoever comes over HTTP.
-    /// `interrupted` is waited for from before anybody is told that we serve: whoever ends us at once ends us cleanly too.
+impl Endpoints<'_> {
+    /// Serves: `listen` opens the port, `speak` serves stdio, `notice` prints what HTTP clients need. `interrupted` is armed
+    /// before the address is printed, so that an early signal ends the process cleanly, too.
     pub(super) async fn serve(
         &self,
         interrupted: impl Future<Output = u8>,
         listen: impl AsyncFnOnce(SocketAddr) -> io::Result<http::Server>,
         speak: impl AsyncFnOnce(Stop<'_>) -> io::Result<()>,
-        demands: impl FnOnce(SocketAddr),
+        notice: impl FnOnce(SocketAddr),
     ) -> Exit {
         let listening = match self.http {
             None => None,
             Some(address) => match listen(address).await {
                 Ok(listening) => Some(listening),
                 Err(error) => {
-                    let what = format!("{address} cannot be listened on: {error}");
-                    return usage(&what, "another port, or 0 for a free one");
+                    let what = format!("cannot listen on {address}: {error}");
+                    return usage(&what, "use another port, or 0 for a free one");
                 }
             },
         };
         if let Some(listening) = &listening {
-            self.announce(listening.local_addr(), demands);
+            self.announce(listening.local_addr(), notice);
         }
         let exit = if self.stdio {
             match speak(Box::pin(async { _ = interrupted.await })).await {
                 Ok(()) => Exit::Clean,
                 Err(error) => {
-                    tell(format_args!("error: stdin or stdout broke: {error}"));
+                    tell(format_args!("error: stdin or stdout failed: {error}"));
                     Exit::Bug
                 }
             }
@@ -78,10 +77,10 @@ impl Places<'_> {
         exit
     }
 
-    /// Says where everything is. Alone, stdio needs no saying: whoever started us knows, and may show our stderr to somebody.
-    fn announce(&self, address: SocketAddr, demands: impl FnOnce(SocketAddr)) {
-        tell(format_args!("serving http://{address}{} (Streamable HTTP; Ctrl-C ends it)", self.path));
-        demands(address);
+    /// Prints the addresses. Over stdio alone it prints nothing, because the client that started us may show our stderr.
+    fn announce(&self, address: SocketAddr, notice: impl FnOnce(SocketAddr)) {
+        tell(format_args!("serving http://{address}{} (Streamable HTTP; press Ctrl-C to stop)", self.path));
+        notice(address);
         if self.beside.sse {
             tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
         }
@@ -89,7 +88,7 @@ impl Places<'_> {
             tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
         }
         if self.stdio {
-            tell("serving stdin and stdout (their end ends it)");
+            tell("serving stdin and stdout (stops at the end of stdin)");
         }
     }
 }

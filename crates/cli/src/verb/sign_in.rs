@@ -1,5 +1,5 @@
-//! Tokens that are got before anything is said, from whoever the server names, and sent with everything: for `check`, and
-//! for transports that open with one request.
+//! Gets a token before the first request, and sends it with every request: for `check`, and for transports that open with
+//! one request.
 
 use judge::check::Options;
 use net::client::Address;
@@ -12,7 +12,7 @@ use crate::args::reach::Reach;
 use crate::exit::{self, Exit, tell};
 use crate::run::Run;
 
-/// Signs in at every target that wants it.
+/// Signs in at every target that requires it.
 pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
     let revision = match options.revisions[..] {
         [only] => Some(only),
@@ -27,14 +27,14 @@ pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) 
     Ok(())
 }
 
-/// Signs in at one address, where that is wanted: the token, which goes with everything from now on.
+/// Signs in at one address, if it requires that; adds the token to the address and returns it.
 pub(crate) async fn at(
     reach: &Reach,
     target: &mut Address,
     revision: Option<Revision>,
 ) -> Result<Option<Secret>, Exit> {
     let Some(url) = resource(target) else { return Ok(None) };
-    // Who cannot ask for more later asks for all; what may be done with it is for other options to say.
+    // All scopes, because none can be added later; other options limit what is called.
     let authorizer = reach.oauth.authorizer(&url, revision, Scopes::All, reach.ca_file.clone())?;
     let Some(authorizer) = authorizer else { return Ok(None) };
     let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
@@ -43,7 +43,7 @@ pub(crate) async fn at(
         Exit::NoAnswer
     })?;
     let Some(headers) = headers else {
-        tell("the server demands no token, and says nowhere who issues one; going on without");
+        tell("note: the server requires no token and names no issuer; continuing without");
         return Ok(None);
     };
     if let Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) = target {
@@ -52,7 +52,7 @@ pub(crate) async fn at(
     Ok(authorizer.token().await)
 }
 
-/// What a token must be for. A WebSocket's handshake is a request over HTTP.
+/// The resource that a token is for. A WebSocket handshake is an HTTP request.
 fn resource(target: &Address) -> Option<Url> {
     let (Address::Http(http) | Address::Sse(http) | Address::WebSocket(http)) = target else { return None };
     let scheme = match http.url.scheme() {

@@ -1,4 +1,4 @@
-//! `proof snapshot`: what a server declares, and what changed since somebody wrote it down.
+//! `proof snapshot`: saves what a server declares, or compares it with a saved snapshot.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::{output, reached, sign_in};
+use crate::verb::{client_options, output, sign_in};
 use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
@@ -28,14 +28,14 @@ pub(crate) fn run(run: &Run, args: &SnapshotArgs) -> Exit {
 
 fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
-        usage("no server is named", "a URL, or a command after `--`: proof snapshot -- npx -y my-server")
+        usage("no server given", "add its URL, or its command after `--`: proof snapshot -- npx -y my-server")
     })?;
     let before = args.check.as_deref().map(read).transpose()?;
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
-    let now = asked(run, args, address, args.revision.or(kept))?;
+    let now = current(run, args, address, args.revision.or(kept))?;
     let redactor = run.redactor_of(&args.server.secrets());
     let written = |text: String| {
         let text = redactor.redact_known(&text);
@@ -62,25 +62,26 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
 /// Reads a snapshot.
 fn read(path: &Path) -> Result<Value, Exit> {
     let shown = output::shown(path);
-    let bytes = std::fs::read(path)
-        .map_err(|error| usage(&format!("the snapshot {shown} cannot be read: {error}"), "--output FILE writes one"))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        usage(&format!("cannot read the snapshot {shown}: {error}"), "write one with --output FILE")
+    })?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-        usage(&format!("the snapshot {shown} is damaged: {error}"), "proof snapshot --output writes it anew")
+        usage(&format!("the snapshot {shown} is damaged: {error}"), "write a new one with `proof snapshot --output`")
     })?;
     if value["schema"].as_str() != Some(SCHEMA) {
-        let what = format!("{shown} is no snapshot: it does not say that it is {SCHEMA}");
-        return Err(usage(&what, "a file that proof snapshot --output wrote"));
+        let what = format!("{shown} is not a snapshot: its `schema` is not {SCHEMA}");
+        return Err(usage(&what, "use a file that `proof snapshot --output` wrote"));
     }
     Ok(value)
 }
 
-/// Asks the server for everything that it declares.
-fn asked(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
-    let mut options = reached::options(run, &args.server.reach, address, revision)?;
+/// Requests everything that the server declares.
+fn current(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
+    let mut options = client_options::options(run, &args.server.reach, address, revision)?;
     // Before the first child starts.
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let surface = runtime.block_on(async {
@@ -100,7 +101,7 @@ fn asked(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revi
             signal = &mut interrupted => Err(Exit::Interrupted(signal)),
         }
     });
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     runtime.shutdown_background();
     surface

@@ -1,15 +1,15 @@
-//! `proof test`: from files to cases tried, a report and the exit code.
+//! `proof test`: runs test files, prints a report, returns the exit code.
 
 mod import;
 mod standin;
-mod watched;
+mod watch;
 
 use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::suite::test::{self, Hindrance, Options, Played, Suite, Tally};
+use ::suite::test::{self, FileResult, NotRun, Options, Suite, Tally};
 use wire::redact::Secrets;
 
 use crate::advice;
@@ -20,15 +20,15 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::output;
 use report::render::text::Paint;
-use standin::Instead;
-use watched::Watched;
+use standin::Replacement;
+use watch::Snapshot;
 
-/// How a test file's name ends.
+/// The endings of a test file's name.
 const ENDINGS: [&str; 2] = [".mcp.yaml", ".mcp.yml"];
-/// How deep directories are looked into.
-const DEEPEST: usize = 32;
+/// How deep directories are searched.
+const MAX_DEPTH: usize = 32;
 
-/// Tries the cases of all files.
+/// Runs all test files.
 pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
     if let Some(TestAction::Import(args)) = &args.action {
         return import::run(args);
@@ -43,63 +43,63 @@ pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
 
 fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
-        return Err(usage("this format has no room for coverage", "--format human, json, markdown or html"));
+        return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
-    let instead = standin::instead(args)?;
+    let replacement = standin::replacement(args)?;
     // Before the first child starts.
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            ended = rounds(run, args, &instead) => ended,
+            ended = rounds(run, args, &replacement) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
-    // Whatever is still running is ours to end, on every way out.
+    // On every way out, end the children that still run.
     run.children.kill_all();
     runtime.shutdown_background();
     ended
 }
 
-/// Once, or again after every change.
-async fn rounds(run: &Run, args: &TestArgs, instead: &Instead) -> Result<Exit, Exit> {
+/// Runs the files once, or with `--watch` after every change.
+async fn rounds(run: &Run, args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit> {
     loop {
         let mut roots = paths(args);
         let read = suites(args);
         if !args.watch {
-            return round(run, args, &read?, instead).await;
+            return round(run, args, &read?, replacement).await;
         }
         let read = read.unwrap_or_default();
-        roots.extend(read.iter().flat_map(Suite::local).collect::<std::collections::BTreeSet<PathBuf>>());
-        let watched = Watched::new(roots);
+        roots.extend(read.iter().flat_map(Suite::local_paths).collect::<std::collections::BTreeSet<PathBuf>>());
+        let watched = Snapshot::new(roots);
         if !read.is_empty() {
-            // What came of it was told.
-            let _ = round(run, args, &read, instead).await;
+            // The outcome was printed.
+            let _ = round(run, args, &read, replacement).await;
         }
-        tell("waiting for a file to change; Ctrl-C ends it");
+        tell("waiting for a file to change; press Ctrl-C to stop");
         let changed = watched.change().await;
-        tell(format_args!("\n{} has changed", output::shown(&changed)));
+        tell(format_args!("\n{} changed", output::shown(&changed)));
     }
 }
 
-async fn round(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) -> Result<Exit, Exit> {
+async fn round(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
     exit::conceal(run.redactor_of(&secrets(suites)));
     let begun = Instant::now();
-    let played = all(run, args, suites, instead).await;
+    let played = all(run, args, suites, replacement).await;
     conclude(run, args, suites, &played, begun.elapsed())
 }
 
-async fn all(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played> {
+async fn all(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
     let options = Options {
-        standin: instead.standin.clone(),
-        revisions: instead.revisions.clone(),
+        standin: replacement.standin.clone(),
+        revisions: replacement.revisions.clone(),
         filter: args.filter.clone(),
         tags: args.tag.clone(),
         shard: args.shard,
@@ -124,7 +124,13 @@ async fn all(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) ->
     all
 }
 
-fn conclude(run: &Run, args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Duration) -> Result<Exit, Exit> {
+fn conclude(
+    run: &Run,
+    args: &TestArgs,
+    suites: &[Suite],
+    played: &[FileResult],
+    elapsed: Duration,
+) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
     let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
@@ -144,12 +150,12 @@ fn conclude(run: &Run, args: &TestArgs, suites: &[Suite], played: &[Played], ela
     }
     let tally = Tally::of(played);
     if tally.failed > 0 {
-        let unreached = |place: &test::Place| matches!(place.hindered, Some(Hindrance::Unreached(_)));
-        let out_of_reach = played.iter().flat_map(|one| &one.places).any(unreached);
+        let unreached = |place: &test::MatrixRun| matches!(place.not_run, Some(NotRun::Unreached(_)));
+        let out_of_reach = played.iter().flat_map(|one| &one.runs).any(unreached);
         return Ok(if out_of_reach { Exit::NoAnswer } else { Exit::Finding });
     }
     if tally.passed + tally.expected_failures == 0 {
-        tell("error: no case was tried\n  try: another --filter, --tag or --shard; what is skipped proves nothing");
+        tell("error: no case was run\n  try: another --filter, --tag or --shard");
         return Ok(Exit::Finding);
     }
     Ok(Exit::Clean)
@@ -158,27 +164,27 @@ fn conclude(run: &Run, args: &TestArgs, suites: &[Suite], played: &[Played], ela
 fn secrets(suites: &[Suite]) -> Secrets {
     let mut all = Secrets::default();
     for suite in suites {
-        suite.conceal(&mut all);
+        suite.add_secrets(&mut all);
     }
     all
 }
 
-/// The files and directories that were named, or the one that this is.
+/// The given files and directories, or the current directory.
 fn paths(args: &TestArgs) -> Vec<PathBuf> {
     if args.paths.is_empty() { vec![PathBuf::from(".")] } else { args.paths.clone() }
 }
 
-/// Reads every file; the mistakes of all are told.
+/// Reads every file; reports the errors of all.
 fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     let mut files = Vec::new();
     for path in &paths(args) {
         if path.is_dir() {
             let before = files.len();
-            found(path, &ENDINGS, DEEPEST, &mut files);
+            found(path, &ENDINGS, MAX_DEPTH, &mut files);
             files[before..].sort();
             if files.len() == before {
-                let what = format!("there is no *.mcp.yaml in {}", output::shown(path));
-                return Err(usage(&what, "docs/test.md shows one; a file may be named whatever it is called"));
+                let what = format!("no *.mcp.yaml in {}", output::shown(path));
+                return Err(usage(&what, "name a file, or write one as in docs/test.md"));
             }
         } else {
             files.push(path.clone());
@@ -198,7 +204,7 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     if wrong { Err(Exit::Usage) } else { Ok(suites) }
 }
 
-/// The files with such an ending in a directory and below, but in none that is hidden or holds what others wrote.
+/// Finds files by their ending in a directory and below, except in hidden directories and those for dependencies.
 fn found(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -214,7 +220,7 @@ fn found(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBu
     }
 }
 
-/// Whether a directory is hidden or holds what others wrote.
+/// Whether a directory is hidden or holds dependencies or build output.
 fn is_foreign(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with('.') || matches!(&*name, "node_modules" | "target" | "venv" | "__pycache__")

@@ -1,5 +1,4 @@
-//! `--save-trace`: a file for each case, written as the case ends; `--trace`: one such file. What stands in it is not known
-//! here.
+//! `--save-trace` writes one file per case as it ends; `--trace` reads one. Must not know the content of traces.
 
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
@@ -13,32 +12,31 @@ use wire::trace::file::{read_repaired, write_frame, write_header};
 use crate::exit::{Exit, tell, usage};
 use crate::verb::output;
 
-/// How many bytes a trace may have that is judged: several times what a case keeps. All of it is in memory then.
+/// The maximum size of a trace in bytes: several times that of a case. The whole trace is held in memory.
 const LIMIT: u64 = 512 << 20;
 
-/// Reads a trace to be judged. A torn last line is left out, and told.
+/// Reads a trace to judge. A truncated last line is ignored, with a note.
 pub(crate) fn trace(path: &Path) -> Result<Trace, Exit> {
     let shown = output::shown(path);
-    let unreadable = |error: std::io::Error| {
-        usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
-    };
+    let unreadable =
+        |error: std::io::Error| usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions");
     let file = File::open(path).map_err(unreadable)?;
-    // Of what is no ordinary file nobody knows the length before its end.
-    let told = file.metadata().map_or(0, |metadata| metadata.len());
+    // The length of anything but a regular file is unknown before its end.
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
-    if told <= LIMIT {
+    if length <= LIMIT {
         file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
-    if told.max(bytes.len() as u64) > LIMIT {
-        let what = format!("{shown} is too long to be judged: it has more than {} MiB", LIMIT >> 20);
-        return Err(usage(&what, "a part of it: the header and the lines of fewer connections (`conn`)"));
+    if length.max(bytes.len() as u64) > LIMIT {
+        let what = format!("{shown} is too large to judge: more than {} MiB", LIMIT >> 20);
+        return Err(usage(&what, "keep the header and the lines of fewer connections (`conn`)"));
     }
-    let (trace, torn) = read_repaired(&bytes).map_err(|bad| {
-        let what = format!("{shown} is no trace that can be judged: {}", wire::escape::line(&bad.to_string()));
-        usage(&what, "docs/trace.md describes the format")
+    let (trace, truncated) = read_repaired(&bytes).map_err(|bad| {
+        let what = format!("cannot judge {shown}: {}", wire::escape::line(&bad.to_string()));
+        usage(&what, "see docs/trace.md for the format")
     })?;
-    if let Some(torn) = torn {
-        tell(format_args!("note: {shown}: line {} is torn ({} bytes) and left out", torn.line, torn.bytes));
+    if let Some(truncated) = truncated {
+        tell(format_args!("note: {shown}: ignoring truncated line {} ({} bytes)", truncated.line, truncated.bytes));
     }
     Ok(trace)
 }
@@ -50,16 +48,16 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Traces in a folder that exists.
+    /// Saves traces to an existing directory.
     pub(crate) fn into(folder: PathBuf) -> Self {
         Self { folder, failed: Arc::default() }
     }
 
-    /// Writes `TRANSPORT-REVISION-NUMBER-CASE.jsonl` for every case that ends, secrets redacted.
+    /// Writes `TRANSPORT-REVISION-NUMBER-CASE.jsonl` when a case ends, with secrets redacted.
     pub(crate) fn keep(&self) -> TraceSink {
         let (folder, failed) = (self.folder.clone(), self.failed.clone());
         TraceSink::new(move |kept| {
-            // Names of scenarios may have a slash in them.
+            // Names of scenarios may contain a slash.
             let case = kept.case.replace('/', "-");
             let name = format!("{}-{}-{:03}-{case}.jsonl", kept.place.transport, kept.place.revision, kept.number);
             let path = folder.join(name);
@@ -69,7 +67,7 @@ impl Traces {
         })
     }
 
-    /// Whether all were written; if not, says so.
+    /// Reports the first trace that could not be written.
     pub(crate) fn outcome(&self) -> Result<(), Exit> {
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some((path, error)) => Err(output::unwritable(&path, &error.to_string())),
@@ -78,7 +76,7 @@ impl Traces {
     }
 }
 
-/// Frame by frame: redacted and written out, a long trace need not be there twice.
+/// Redacts and writes frame by frame, without a second copy of the trace.
 fn write(path: &Path, kept: &EndedCase<'_>) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "{}", write_header(&kept.redactor.redact_header(&kept.trace.header)))?;

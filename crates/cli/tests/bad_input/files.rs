@@ -1,5 +1,4 @@
-//! Files that the command line names and that are not there, or are not what they should be. Each is noticed before a
-//! server is started.
+//! Missing and invalid files on the command line. Each is reported before a server starts.
 
 use std::path::{Path, PathBuf};
 
@@ -48,111 +47,111 @@ fn no_trace(content: impl AsRef<[u8]>, parts: &[&str]) {
 }
 
 #[test]
-fn hints_that_are_not_there() {
-    misused(&["--hints", "/no/such/hints.json"], &["/no/such/hints.json", "cannot be read"]);
-    misused(&["--hints", "/"], &["cannot be read"]);
+fn missing_hints() {
+    misused(&["--hints", "/no/such/hints.json"], &["/no/such/hints.json", "cannot read"]);
+    misused(&["--hints", "/"], &["cannot read"]);
 }
 
 #[test]
-fn hints_that_are_none() {
+fn invalid_hints() {
     let folder = Folder::new();
     for (name, content) in
         [("a", "not json"), ("b", ""), ("c", "[]"), ("d", r#"{"sampel":{}}"#), ("e", r#"{"slow":1}"#)]
     {
         let path = folder.file(name, content);
-        misused(&["--hints", &path], &[&path, "is no hints file", "docs/check.md"]);
+        misused(&["--hints", &path], &[&path, "is not a valid hints file", "docs/check.md"]);
     }
     let path = folder.file("binary", [0xff, 0xfe, 0x00]);
-    misused(&["--hints", &path], &[&path, "cannot be read"]);
+    misused(&["--hints", &path], &[&path, "cannot read"]);
 }
 
 #[test]
-fn a_recording_that_is_not_there() {
-    check(&["--trace", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot be read"]);
+fn a_missing_recording() {
+    check(&["--trace", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot read"]);
 }
 
 #[test]
-fn recordings_that_are_none() {
-    no_trace("", &["is no trace", "docs/trace.md"]);
-    no_trace("\n\n", &["is no trace"]);
-    no_trace("Dear diary,\n", &["is no trace", "line 1"]);
-    no_trace("{}\n", &["is no trace", "line 1"]);
-    no_trace(r#"{"trace":"proof.trace/99"}"#, &["is no trace"]);
-    no_trace([0xff, 0xfe, 0x0a], &["is no trace", "line 1"]);
+fn invalid_recordings() {
+    no_trace("", &["cannot judge", "docs/trace.md"]);
+    no_trace("\n\n", &["cannot judge"]);
+    no_trace("Dear diary,\n", &["cannot judge", "line 1"]);
+    no_trace("{}\n", &["cannot judge", "line 1"]);
+    no_trace(r#"{"trace":"proof.trace/99"}"#, &["cannot judge"]);
+    no_trace([0xff, 0xfe, 0x0a], &["cannot judge", "line 1"]);
 }
 
 #[test]
-fn a_recording_cut_off() {
+fn a_truncated_recording() {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../judging/rules/fixtures");
     let whole = std::fs::read_dir(fixtures).expect("the fixtures").flatten();
     let whole = whole.map(|entry| entry.path().join("holds.jsonl")).find(|path| path.exists()).expect("a fixture");
     let whole = std::fs::read_to_string(whole).expect("it can be read");
     let whole = whole.trim_end();
     let lines = whole.lines().count();
-    let torn = &whole[..whole.len() - 7];
-    // Its writer was killed, which is no mistake of whoever reads it.
+    let truncated = &whole[..whole.len() - 7];
+    // The last line is truncated because the writer was killed: no error.
     let file = Folder::new();
-    let ran = check(&["--trace", &file.file("case.jsonl", torn)]).run();
+    let ran = check(&["--trace", &file.file("case.jsonl", truncated)]).run();
     assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", ran.told());
-    assert!(ran.stderr.contains(&format!("line {lines} is torn")), "{}", ran.told());
-    // That a line was torn and another begun is.
-    no_trace(format!("{torn}\n"), &["is no trace", &format!("line {lines}")]);
+    assert!(ran.stderr.contains(&format!("ignoring truncated line {lines}")), "{}", ran.told());
+    // A truncated line before a line feed is an error.
+    no_trace(format!("{truncated}\n"), &["cannot judge", &format!("line {lines}")]);
 }
 
 #[test]
-fn recordings_that_are_too_long() {
+fn too_large_recordings() {
     let folder = Folder::new();
     let path =
         folder.file("long.jsonl", "{\"trace\":\"proof.trace/1\",\"subject\":\"server\",\"transport\":\"stdio\"}\n");
     let file = std::fs::OpenOptions::new().append(true).open(&path).expect("it is there");
     file.set_len(1 << 30).expect("a file with a hole");
-    check(&["--trace", &path]).run().was_misused(&[&path, "too long"]);
+    check(&["--trace", &path]).run().was_misused(&[&path, "too large"]);
     // A line without an end: that is none of a recording either.
     proof(&["replay", &path, "--stdio"]).run().within(60).ends_with_at_most(400 << 10, 2).says_only(&[&path, "line 2"]);
 }
 
 #[test]
-fn what_cannot_be_replayed() {
+fn invalid_replays() {
     let folder = Folder::new();
     let replayed = |content: &str, parts: &[&str]| {
         let path = folder.file("case.jsonl", content);
         proof(&["replay", &path]).run().was_misused(parts).was_misused(&[&path]);
     };
-    proof(&["replay", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot be read"]);
-    proof(&["replay", "/"]).run().was_misused(&["cannot be read"]);
+    proof(&["replay", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot read"]);
+    proof(&["replay", "/"]).run().was_misused(&["cannot read"]);
     let header = r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio"}"#;
-    replayed("", &["is no recording", "docs/trace.md"]);
-    replayed("Dear diary,\n", &["is no recording", "line 1"]);
-    replayed(&format!("{header}\n{{}}\n"), &["is no recording", "line 2"]);
-    replayed(&format!("{header}\n"), &["answers nothing", "proof record"]);
+    replayed("", &["is not a recording", "docs/trace.md"]);
+    replayed("Dear diary,\n", &["is not a recording", "line 1"]);
+    replayed(&format!("{header}\n{{}}\n"), &["is not a recording", "line 2"]);
+    replayed(&format!("{header}\n"), &["nothing to replay", "proof record"]);
 }
 
 #[test]
-fn baselines_that_are_none() {
+fn invalid_baselines() {
     let folder = Folder::new();
-    misused(&["--baseline", "/no/such/baseline.json"], &["cannot be read"]);
+    misused(&["--baseline", "/no/such/baseline.json"], &["cannot read"]);
     let path = folder.file("a", "{}");
-    misused(&["--baseline", &path], &[&path, "is no baseline", "--write-baseline"]);
+    misused(&["--baseline", &path], &[&path, "is not a baseline", "--write-baseline"]);
     let known = r#"{"rule":"x","revision":"2025","transport":"stdio","reason":"because"}"#;
     let path = folder.file("b", format!(r#"{{"schema":"proof.baseline/1","known":[{known}]}}"#));
     misused(&["--baseline", &path], &["the entry for x names no revision: `2025`"]);
-    misused(&["--write-baseline", &folder.file("d", "Dear diary")], &["is no baseline", "it would be overwritten"]);
+    misused(&["--write-baseline", &folder.file("d", "Dear diary")], &["is not a baseline", "it would be overwritten"]);
     let path = folder.file("c", r#"{"schema":"proof.baseline/2","known":[]}"#);
     misused(&["--baseline", &path], &["`schema` is `proof.baseline/2`"]);
 }
 
 #[test]
-fn nowhere_to_write() {
-    misused(&["--output", "/no/such/folder/report.txt"], &["/no/such/folder/report.txt", "cannot be written"]);
-    misused(&["--output", "/"], &["cannot be written"]);
-    misused(&["--write-baseline", "/no/such/folder/b.json"], &["cannot be written"]);
+fn unwritable_outputs() {
+    misused(&["--output", "/no/such/folder/report.txt"], &["/no/such/folder/report.txt", "cannot write"]);
+    misused(&["--output", "/"], &["cannot write"]);
+    misused(&["--write-baseline", "/no/such/folder/b.json"], &["cannot write"]);
     let folder = Folder::new();
     let file = folder.file("file", "");
-    misused(&["--save-trace", &format!("{file}/traces")], &["cannot be made"]);
+    misused(&["--save-trace", &format!("{file}/traces")], &["cannot create"]);
 }
 
 #[test]
-fn certificates_that_are_none() {
+fn invalid_certificates() {
     let folder = Folder::new();
     let path = folder.file("ca.pem", "no certificate at all");
     for path in ["/no/such/ca.pem", &path] {

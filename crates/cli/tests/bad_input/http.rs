@@ -101,14 +101,14 @@ fn answers_that_it_takes_no_post() {
 }
 
 #[test]
-fn an_address_that_is_not_quite_one() {
+fn an_almost_valid_url() {
     for (text, remedy) in [
-        ("127.0.0.1:8791/mcp", "try: `http://127.0.0.1:8791/mcp`; a command goes"),
-        ("localhost:3000", "try: `http://localhost:3000`; a command goes"),
-        ("./my-server", "try: a command goes after `--`: -- ./my-server\n"),
-        ("ftp://there/", "try: an address begins with http://"),
+        ("127.0.0.1:8791/mcp", "try: `http://127.0.0.1:8791/mcp`, or put a command"),
+        ("localhost:3000", "try: `http://localhost:3000`, or put a command"),
+        ("./my-server", "try: put a command after `--`: -- ./my-server\n"),
+        ("ftp://there/", "try: start the URL with http://"),
     ] {
-        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", remedy]);
+        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", remedy]);
     }
 }
 

@@ -42,7 +42,7 @@ fn a_file_that_is_no_program() {
 #[test]
 fn a_working_directory_that_does_not_exist() {
     let ran = check(&["--cwd", "/no/such/directory", "--", "sh"]).run();
-    ran.was_misused(&["--cwd: there is no directory /no/such/directory"]);
+    ran.was_misused(&["--cwd: /no/such/directory is not a directory"]);
 }
 
 #[test]

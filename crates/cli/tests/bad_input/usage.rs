@@ -24,7 +24,7 @@ fn an_unknown_flag() {
 
 #[test]
 fn a_command_without_its_dashes() {
-    let advice = "tip: a command and its arguments go after `--`";
+    let advice = "tip: put the command and its arguments after `--`";
     for verb in [&["check"][..], &["check-client"], &["generate"], &["snapshot"], &["record", "-o", "x.jsonl"]] {
         proof(verb).and(&["node", "server.js"]).run().was_misused(&[advice, "-- <COMMAND>..."]);
     }
@@ -34,9 +34,9 @@ fn a_command_without_its_dashes() {
 }
 
 #[test]
-fn a_number_that_is_none() {
+fn an_invalid_number() {
     for option in ["--seed", "--jobs"] {
-        check(&[option, "many"]).run().was_misused(&["'many'", option, "tip: a whole number"]);
+        check(&[option, "many"]).run().was_misused(&["'many'", option, "tip: use a whole number"]);
     }
     let ran = check(&["--jobs", "0"]).run();
     ran.was_misused(&["0 is not in 1..=256"]);
@@ -44,33 +44,32 @@ fn a_number_that_is_none() {
 }
 
 #[test]
-fn a_rule_spelled_wrong() {
+fn a_misspelled_rule() {
     let ran = check(&["--only", "caching.hint-present", "--", "true"]).run();
     ran.was_misused(&[]);
     assert_eq!(
         ran.stderr,
-        "error: no rule is called `caching.hint-present`\n  \
-         try: `caching.hints-present`; `proof explain '*'` lists every rule\n"
+        "error: unknown rule `caching.hint-present`\n  try: `caching.hints-present`; `proof rules` lists all rules\n"
     );
 }
 
 #[test]
-fn a_rule_that_is_nothing_like_ours() {
-    check(&["--skip", "\u{1b}[31mxyzzy", "--", "true"]).run().was_misused(&[r"`\u{1b}[31mxyzzy`", "proof explain"]);
+fn an_unknown_rule_without_a_suggestion() {
+    check(&["--skip", "\u{1b}[31mxyzzy", "--", "true"]).run().was_misused(&[r"`\u{1b}[31mxyzzy`", "proof rules"]);
 }
 
 #[test]
 fn an_unknown_rule_to_explain() {
-    proof(&["explain", "caching.hint-present"]).run().was_misused(&["no rule is called", "`caching.hints-present`"]);
+    proof(&["explain", "caching.hint-present"]).run().was_misused(&["unknown rule", "`caching.hints-present`"]);
 }
 
 #[test]
-fn a_fault_spelled_wrong() {
+fn a_misspelled_fault() {
     let ran = proof(&["serve", "--stdio", "--fault", "latin-1,wrong-di"]).run();
     ran.was_misused(&[]);
     assert_eq!(
         ran.stderr,
-        "error: no fault is called `wrong-di`\n  try: `wrong-id`; `proof serve --list-faults` lists every fault\n"
+        "error: unknown fault `wrong-di`\n  try: `wrong-id`; `proof serve --list-faults` lists all faults\n"
     );
 }
 
@@ -88,7 +87,7 @@ fn an_unknown_revision() {
 }
 
 #[test]
-fn a_revision_that_it_does_not_serve() {
+fn an_unsupported_revision() {
     let ran = check(&["--revision", "2024-11-05", "--timeout", "2", "--", "sh", "-c", &greeting("", "")]).run();
     ran.was_misused(&["does not speak 2024-11-05", "2025-11-25"]);
 }
@@ -106,28 +105,28 @@ fn an_unknown_transport() {
 }
 
 #[test]
-fn a_transport_that_does_not_go_with_the_target() {
-    check(&["--transport", "stdio", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be reached over stdio"]);
-    check(&["--transport", "http", "--", "true"]).run().was_misused(&["cannot be reached over http"]);
-    check(&["--transport", "ws", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be reached over ws"]);
+fn a_transport_that_does_not_fit_the_target() {
+    check(&["--transport", "stdio", "http://127.0.0.1:1/"]).run().was_misused(&["cannot connect", "over stdio"]);
+    check(&["--transport", "http", "--", "true"]).run().was_misused(&["cannot connect", "over http"]);
+    check(&["--transport", "ws", "http://127.0.0.1:1/"]).run().was_misused(&["cannot connect", "over ws"]);
 }
 
 #[test]
-fn addresses_that_are_none() {
+fn invalid_urls() {
     for text in ["localhost:3000", "my-server", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
-        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", "a command goes after `--`"]);
+        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", "put a command after `--`"]);
     }
 }
 
 #[test]
-fn addresses_to_listen_at_and_to_pass_on_to_that_are_none() {
+fn invalid_listen_and_proxy_addresses() {
     for text in ["3000", "localhost:3000", "127.0.0.1", "127.0.0.1:99999"] {
         for verb in [&["serve", "--http"][..], &["check-client", "--listen"], &["replay", "x.jsonl", "--http"]] {
             proof(verb).and(&[text]).run().was_misused(&["such as 127.0.0.1:3000"]);
         }
     }
     let record = proof(&["record", "-o", "x.jsonl", "--http", "127.0.0.1:0", "--to", "my-server"]);
-    record.run().was_misused(&["not an address, such as http://"]);
+    record.run().was_misused(&["expected a URL, such as http://"]);
 }
 
 #[test]
@@ -142,25 +141,25 @@ fn an_address_and_a_recording() {
 
 #[test]
 fn variables_without_a_value() {
-    check(&["--env", "TOKEN", "--", "true"]).run().was_misused(&["`--env TOKEN` is not K=V"]);
-    check(&["--env", "=x", "--", "true"]).run().was_misused(&["is not K=V"]);
+    check(&["--env", "TOKEN", "--", "true"]).run().was_misused(&["invalid `--env TOKEN`: expected K=V"]);
+    check(&["--env", "=x", "--", "true"]).run().was_misused(&["expected K=V"]);
 }
 
 #[test]
-fn headers_that_are_none() {
+fn invalid_headers() {
     for text in ["Authorization", ": x", "X Y: z", "X: a\nEvil: b", "X: \u{1b}"] {
         check(&["--header", text, "http://127.0.0.1:1/"]).run().was_misused(&["--header"]);
     }
 }
 
 #[test]
-fn a_secret_that_is_not_there() {
+fn a_missing_secret() {
     let ran = check(&["--bearer-env", "NO_SUCH_VARIABLE_HERE", "http://127.0.0.1:1/"]).run();
     ran.was_misused(&["NO_SUCH_VARIABLE_HERE", "export it"]);
 }
 
 #[test]
-fn a_secret_that_is_no_header() {
+fn a_secret_that_is_invalid_in_a_header() {
     let run = check(&["--bearer-env", "ODD_TOKEN", "http://127.0.0.1:1/"]).variable("ODD_TOKEN", "two\nlines");
     let ran = run.run();
     ran.was_misused(&["ODD_TOKEN"]);
@@ -188,7 +187,7 @@ fn head(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_reader_that_goes_away() {
+fn a_closed_stdout() {
     // The help and the list of rules are longer than one line; the report comes in one piece.
     for (arguments, expected) in [(&["explain", "*"][..], 0), (&["--help"], 0), (&["check", "--help"], 0)] {
         let (code, told) = head(arguments);
@@ -208,11 +207,11 @@ fn a_full_disk() {
     };
     let out = Command::new(env!("CARGO_BIN_EXE_proof")).args(["explain", "*"]).stdout(full).output().expect("it runs");
     assert_eq!(out.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&out.stderr).starts_with("error: stdout cannot be written: "));
+    assert!(String::from_utf8_lossy(&out.stderr).starts_with("error: cannot write to stdout: "));
 }
 
 #[test]
-fn nowhere_to_complain() {
+fn a_closed_stderr() {
     let binary = env!("CARGO_BIN_EXE_proof");
     let script = format!("('{binary}' check --only nothing-like-it -- true; echo $? >&3) 2>&1 >/dev/null 3>&4 | true");
     let script = format!("exec 4>&1; {script}");

@@ -19,7 +19,7 @@ fn what_is_no_client_ends_with_three() {
 }
 
 #[test]
-fn a_revision_that_the_client_does_not_speak_is_told() {
+fn an_unsupported_revision_is_an_error() {
     let over_http = check(&["--revision", "2024-11-05", "--", "true"]);
     assert_eq!(over_http.code, Some(2), "{}", over_http.stderr);
     let ran = check(&[
@@ -38,11 +38,11 @@ fn a_revision_that_the_client_does_not_speak_is_told() {
 }
 
 #[test]
-fn slips_of_the_command_line_are_told() {
+fn usage_errors_have_a_remedy() {
     let cases: [(&[&str], &str); 4] = [
-        (&["--scenario", "tool_call", "--", "x"], "try: `tools_call`; --list-scenarios lists every one"),
-        (&["--transport", "stdio", "--", "x"], "write {server} there"),
-        (&["--only", "no.such.rule", "--", "x"], "no rule is called `no.such.rule`"),
+        (&["--scenario", "tool_call", "--", "x"], "try: `tools_call`; --list-scenarios lists all scenarios"),
+        (&["--transport", "stdio", "--", "x"], "does not contain {server}"),
+        (&["--only", "no.such.rule", "--", "x"], "unknown rule `no.such.rule`"),
         (&[], "required"),
     ];
     for (arguments, wanted) in cases {

@@ -51,7 +51,7 @@ fn roots_are_real_directories() {
         ran.prints(&format!("Roots: file://{}\n", real.display()));
     }
     let ran = asked(&serving, ERAS[0], &["list_roots", "--root", "/no/such/directory"]).ends_with(2);
-    ran.says(&["`/no/such/directory` cannot be a root"]);
+    ran.says(&["cannot use `/no/such/directory` as a root"]);
 }
 
 #[test]

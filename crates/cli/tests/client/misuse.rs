@@ -3,7 +3,7 @@
 use crate::harness::{Serving, client, legacy, on};
 
 #[test]
-fn a_missing_argument_is_named_with_what_the_schema_wants() {
+fn a_missing_argument_is_named_with_its_schema() {
     let serving = Serving::start();
     let url = serving.mcp();
     let call = |arguments: &[&str]| client(&[&["call"], arguments, &["--url", &url]].concat());
@@ -13,14 +13,14 @@ fn a_missing_argument_is_named_with_what_the_schema_wants() {
     call(&["slow", "steps=1000"]).ends_with(2).says(&["`steps`", "100"]);
     call(&["get_weather", "location=a", "units=kelvin"]).ends_with(2).says(&["`units`", "celsius"]);
     call(&["sum", "a=1", "b"]).ends_with(2).says(&["`b` is not NAME=VALUE"]);
-    call(&["sum", "a=1", "b:=x"]).ends_with(2).says(&["what follows `b:=` is not JSON"]);
+    call(&["sum", "a=1", "b:=x"]).ends_with(2).says(&["the value of `b:=` is not JSON"]);
     call(&["sum", "--args", "[1]"]).ends_with(2).says(&["--args"]);
     call(&["ecko", "message=hi"]).ends_with(2).says(&["no tool `ecko`", "`echo`"]);
     call(&["sum", "--args", r#"{"a":1}"#, "b=2"]).ends_with(0);
 }
 
 #[test]
-fn a_name_that_is_nearly_one_of_the_servers_is_told_with_that() {
+fn similar_names_are_suggested() {
     let serving = Serving::start();
     let url = serving.mcp();
     let asked = |words: &[&str]| client(&[words, &["--url", &url]].concat());
@@ -36,22 +36,24 @@ fn a_name_that_is_nearly_one_of_the_servers_is_told_with_that() {
 }
 
 #[test]
-fn a_command_that_only_echoes_is_told_soon() {
+fn an_echoing_command_is_reported_soon() {
     let begun = std::time::Instant::now();
     client(&["tools", "--", "cat"]).ends_with(3).says(&["our own request came back", "at cat"]);
     assert!(begun.elapsed().as_secs() < 12, "{:?}", begun.elapsed());
 }
 
 #[test]
-fn a_verb_that_there_is_not_is_told_before_anything_starts() {
-    client(&["frobnicate"]).ends_with(2).says(&["no verb `frobnicate`", "try: one of discover, tools, call, "]);
-    client(&["tool", "--url", "http://127.0.0.1:1/"]).ends_with(2).says(&["no verb `tool`", "`proof client tools`"]);
+fn an_unknown_verb_is_reported_before_anything_starts() {
+    client(&["frobnicate"]).ends_with(2).says(&["unknown verb `frobnicate`", "try: one of discover, tools, call, "]);
+    client(&["tool", "--url", "http://127.0.0.1:1/"])
+        .ends_with(2)
+        .says(&["unknown verb `tool`", "`proof client tools`"]);
     client(&["--url", "http://127.0.0.1:1/", "raed", "a:b"]).ends_with(2).says(&["`proof client read`"]);
-    client(&["ask", "this", "that", "--", "no-such-program-here"]).ends_with(2).says(&["no verb `ask`"]);
+    client(&["ask", "this", "that", "--", "no-such-program-here"]).ends_with(2).says(&["unknown verb `ask`"]);
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_sent_where_that_is_wanted() {
+fn unchecked_arguments_are_sent() {
     let serving = Serving::start();
     let ran = client(&["call", "sum", "a=1", "--unchecked", "--url", &serving.mcp()]).ends_with(1);
     assert!(ran.stdout.contains("Invalid arguments"), "{ran:?}");
@@ -65,22 +67,26 @@ fn nothing_is_sent_to_a_tool_whose_schema_cannot_be_read() {
 }
 
 #[test]
-fn what_the_server_does_not_declare_is_not_asked() {
+fn undeclared_features_are_not_requested() {
     on(&["prompts"], &legacy("*prompts*) exit 9 ;;")).ends_with(2).says(&["does not declare `prompts`"]);
     on(&["watch", "a:b"], &legacy("")).ends_with(2).says(&["subscribed"]);
 }
 
 #[test]
-fn a_command_line_that_names_no_server_says_how_to() {
-    client(&["tools"]).ends_with(2).says(&["no server is named", "--url"]);
+fn a_missing_server_is_an_error() {
+    client(&["tools"]).ends_with(2).says(&["no server given", "add its URL at the end"]);
     client(&["tools", "--url", "nowhere"]).ends_with(2).says(&["http(s)://"]);
+    client(&["tools", "nowhere"]).ends_with(2).says(&["http(s)://"]);
+    client(&["read", "http://127.0.0.1:1/x"]).ends_with(2).says(&["no server given"]);
+    client(&["tools", "http://127.0.0.1:1", "--url", "http://127.0.0.1:1"]).ends_with(2).says(&["several servers"]);
+    client(&["tools", "http://127.0.0.1:1", "--", "sh"]).ends_with(2).says(&["several servers"]);
     client(&["tools", "--revision", "2020-01-01", "--url", "http://127.0.0.1:1"]).ends_with(2).says(&["2020-01-01"]);
     let ran = client(&["raw", "notifications/x", "--", "sh", "-c", "exit"]);
     assert!(ran.code == Some(2) || ran.code == Some(3), "{ran:?}");
 }
 
 #[test]
-fn an_address_that_does_not_answer_is_told_apart() {
+fn an_unreachable_server_has_its_own_exit_code() {
     let begun = std::time::Instant::now();
     client(&["tools", "--url", "http://127.0.0.1:1/mcp"]).ends_with(3).says(&["at http://127.0.0.1:1/mcp"]);
     client(&["tools", "--", "no-such-program-here"]).ends_with(3).says(&["was not found"]);

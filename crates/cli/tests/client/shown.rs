@@ -86,7 +86,7 @@ fn bytes_are_saved_under_names_of_ours() {
 fn a_tool_that_fails_ends_with_1_and_its_reason() {
     let url = Serving::start();
     let ran = client(&["call", "fail", "reason=because", "--url", &url.mcp()]).ends_with(1);
-    assert_eq!((&*ran.stdout, &*ran.stderr), ("because\n", "error: the tool says that it failed\n"));
+    assert_eq!((&*ran.stdout, &*ran.stderr), ("because\n", "error: the tool reports an error\n"));
     let ran = client(&["call", "fail", "as=error", "--url", &url.mcp()]).ends_with(1);
     assert_eq!(ran.stdout, "");
     ran.says(&["the server answers with error", "at tools/call"]);

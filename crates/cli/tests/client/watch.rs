@@ -4,10 +4,12 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use wire::meta::SUBSCRIPTION_ID;
+
 use crate::harness::{Serving, client, on, script};
 
 #[test]
-fn what_changes_is_told_line_by_line_in_either_era() {
+fn changes_are_printed_line_by_line_in_either_era() {
     let serving = Serving::start();
     let url = serving.mcp();
     for revision in ["2025-11-25", "2026-07-28"] {
@@ -39,7 +41,7 @@ fn what_changes_is_told_line_by_line_in_either_era() {
 fn telling(then: &str) -> Vec<String> {
     let greeting =
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}"#;
-    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":'$id'}"#;
+    let meta = format!(r#""_meta":{{"{SUBSCRIPTION_ID}":'$id'}}"#);
     script(&format!(
         r#"*server/discover*) answer '{greeting}' ;;
         *subscriptions/listen*)
@@ -50,18 +52,19 @@ fn telling(then: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_server_that_ends_is_started_and_listened_to_again() {
+fn a_watch_restarts_a_server_that_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let once = folder.path().join("once").display().to_string();
     let then = format!("if [ -e {once} ]; then echo \"$changed\"; else touch {once}; exit 1; fi");
     let ran = on(&["watch", "--count", "1", "--for", "15"], &telling(&then)).ends_with(0);
     assert_eq!(ran.stdout, "the tools have changed\n", "{ran:?}");
-    assert!(ran.stderr.contains("broke off"), "{ran:?}");
+    assert!(ran.stderr.contains("interrupted"), "{ran:?}");
 }
 
 #[test]
-fn what_is_told_for_another_subscription_is_not_ours() {
-    let stranger = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4711}}}"#;
+fn notifications_of_other_subscriptions_are_ignored() {
+    let params = format!(r#"{{"_meta":{{"{SUBSCRIPTION_ID}":4711}}}}"#);
+    let stranger = format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{params}}}"#);
     let ran = on(&["watch", "--for", "2"], &telling(&format!("echo '{stranger}'"))).ends_with(0);
     assert_eq!(ran.stdout, "");
     let ran = on(&["watch", "--for", "2"], &telling("echo \"$changed\"")).ends_with(0);
@@ -69,7 +72,7 @@ fn what_is_told_for_another_subscription_is_not_ours() {
 }
 
 #[test]
-fn a_subscription_is_cancelled_when_it_is_over() {
+fn a_finished_watch_cancels_its_subscription() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     let mut server = telling("true");
@@ -82,9 +85,9 @@ fn a_subscription_is_cancelled_when_it_is_over() {
 }
 
 #[test]
-fn a_server_that_will_tell_nothing_is_not_waited_for() {
+fn a_server_without_notifications_is_an_error() {
     let mut server = telling("true");
     let script = server.pop().unwrap_or_default();
     server.push(script.replace("\"toolsListChanged\":true", "\"toolsListChanged\":false"));
-    on(&["watch", "--for", "20"], &server).ends_with(2).says(&["tells of no change"]);
+    on(&["watch", "--for", "20"], &server).ends_with(2).says(&["reports no changes"]);
 }

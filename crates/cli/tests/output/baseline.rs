@@ -176,7 +176,7 @@ fn an_entry_has_a_member_for_the_reason() {
         });
         let ran = with("broken.jsonl", &path, &[]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-        assert!(ran.stderr.contains("is no baseline: ") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("is not a baseline: ") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
     }
 }
 

@@ -145,5 +145,5 @@ fn other_formats_are_named_well() {
     }
     let ran = proof(&["check", "--also", "junit=/no/such/folder/a.xml"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("cannot be written") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot write") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
 }

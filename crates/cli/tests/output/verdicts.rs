@@ -9,7 +9,7 @@ use crate::harness::check;
 
 const OTHERS: [&str; 6] = ["human", "junit", "sarif", "markdown", "html", "tap"];
 
-/// Broken in `broken.jsonl`: a MUST and a SHOULD. Kept in `clean.jsonl`.
+/// Broken in `broken.jsonl`: a MUST and a SHOULD. EndedCase in `clean.jsonl`.
 const MUST: &str = "shape.results";
 const SHOULD: &str = "tools.names-unique";
 

@@ -19,6 +19,7 @@ pub mod revision;
 pub mod shape;
 pub mod timestamp;
 pub mod trace;
+pub mod translate;
 
 pub use applies::Applies;
 pub use level::Level;

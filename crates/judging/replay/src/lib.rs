@@ -1,24 +1,24 @@
-//! `proof replay`: a recording as a server. It answers what was asked in the recording as it was answered there, over any
-//! transport and in any revision, and says so in every answer; nothing but `--miss live` reaches anybody else.
+//! `proof replay`: serves a recording. Each request gets its recorded answer, over any transport and in any revision, marked
+//! with its origin. Only `--miss live` connects to another server.
 //!
-//! What is the same request is decided in [`key`], what a recording holds in [`index`], how a text is made to fit another
-//! revision in [`fit`], and what comes of what was never asked in [`miss`].
+//! [`request_key`] decides when two requests are equal, [`index`] finds the answers, [`wire::translate`] converts them to the
+//! client's revision, and [`miss`] answers unrecorded requests.
 
-mod chance;
-mod fit;
+mod failure_rates;
 mod greeting;
 mod index;
-mod key;
-mod ledger;
 mod live;
 mod miss;
+mod provenance;
 mod questions;
+mod request_key;
 mod scan;
 mod serve;
+mod session_state;
 mod simulate;
+mod spill;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,31 +30,31 @@ use serde_json_path::JsonPath;
 use wire::Revision;
 use wire::trace::Header;
 
-pub use fit::TAG;
 pub use live::LiveServer;
 pub use miss::Miss;
-pub use scan::{BadRecording, Torn};
+pub use provenance::TAG;
+pub use scan::{BadRecording, TruncatedLine};
 
 use index::Index;
 use live::Live;
-use turns::Turns;
+use session_state::SessionState;
 
 /// How a recording is replayed.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What of a request's arguments does not count.
+    /// The parts of a request's arguments that are ignored.
     pub volatile: Vec<JsonPath>,
-    /// What comes of a request that was not recorded.
+    /// How requests that were not recorded are answered.
     pub miss: Miss,
-    /// What everything that is drawn depends on.
+    /// The seed of simulated failures and answers.
     pub seed: u64,
-    /// How long each answer takes at least.
+    /// The delay of each answer.
     pub latency: Duration,
-    /// How many of a hundred requests fail.
+    /// The percentage of requests that fail.
     pub errors: f64,
-    /// How many of a hundred requests are never answered.
+    /// The percentage of requests that are never answered.
     pub drops: f64,
-    /// The revisions served, newest first.
+    /// The revisions to serve, newest first.
     pub revisions: Vec<Revision>,
 }
 
@@ -72,76 +72,76 @@ impl Default for Options {
     }
 }
 
-/// A recording that answers. Clones are the same server.
+/// A server that answers from a recording. Clones share their state.
 #[derive(Clone)]
 pub struct Replay(Arc<State>);
 
 struct State {
     options: Options,
     recording: Arc<Recording>,
-    /// Where clients without a session stand.
-    turns: Turns,
-    /// The server that knows what is not recorded.
+    /// Shared by clients without a session.
+    session_state: SessionState,
+    /// The server for unrecorded requests.
     live: Option<Live>,
 }
 
-/// A file and what stands where in it.
+/// A file and its index.
 struct Recording {
     header: Header,
     index: Index,
-    torn: Option<Torn>,
+    truncated: Option<TruncatedLine>,
     file: File,
 }
 
-/// What there is to be replayed.
+/// A summary of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// How many answered requests there are, by method.
+    /// The number of answered requests, by method.
     pub answers: BTreeMap<String, usize>,
-    /// The last line, where it is torn.
-    pub torn: Option<Torn>,
+    /// The last line, if it is truncated.
+    pub truncated: Option<TruncatedLine>,
 }
 
 impl Replay {
-    /// Reads a recording through once, in the memory of its longest line.
+    /// Reads a recording once, with one line in memory.
     pub fn open(path: &Path, options: Options) -> Result<Self, BadRecording> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("it is no ordinary file").into());
+            return Err(std::io::Error::other("not a regular file").into());
         }
-        let (index, header, torn) = Index::of(&file, &options.volatile)?;
+        let (index, header, truncated) = Index::read(&file, &options.volatile)?;
         if index.is_empty() {
-            return Err(BadRecording::Nothing);
+            return Err(BadRecording::NoAnswers);
         }
         let live = match &options.miss {
-            Miss::Live(server) => Some(Live::new((**server).clone(), path, &index, torn, &options.volatile)?),
+            Miss::Live(server) => Some(Live::new((**server).clone(), path, &index, truncated, &options.volatile)?),
             Miss::Error | Miss::Simulate => None,
         };
-        let recording = Arc::new(Recording { header, index, torn, file });
-        Ok(Self(Arc::new(State { options, recording, turns: Turns::default(), live })))
+        let recording = Arc::new(Recording { header, index, truncated, file });
+        Ok(Self(Arc::new(State { options, recording, session_state: SessionState::default(), live })))
     }
 
-    /// Another server of the same recording, whom nobody has asked anything yet, and which asks nobody else.
-    pub fn anew(&self) -> Self {
+    /// A server of the same recording with new state and without the live server.
+    pub fn fresh_copy(&self) -> Self {
         let State { options, recording, .. } = &*self.0;
         let (options, recording) = (options.clone(), recording.clone());
-        Self(Arc::new(State { options, recording, turns: Turns::default(), live: None }))
+        Self(Arc::new(State { options, recording, session_state: SessionState::default(), live: None }))
     }
 
-    /// Ends what was started for what was not recorded.
+    /// Closes the connection to the live server.
     pub async fn close(&self) {
         if let Some(live) = &self.0.live {
             live.close().await;
         }
     }
 
-    /// What the recording says of itself.
+    /// The header of the recording.
     pub fn header(&self) -> &Header {
         &self.0.recording.header
     }
 
-    /// What there is to be replayed.
+    /// A summary of the recording.
     pub fn contents(&self) -> Contents {
-        Contents { answers: self.0.recording.index.counts.clone(), torn: self.0.recording.torn }
+        Contents { answers: self.0.recording.index.counts.clone(), truncated: self.0.recording.truncated }
     }
 }

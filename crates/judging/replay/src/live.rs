@@ -1,5 +1,5 @@
-//! The server that knows what was not recorded. It is reached when it is first needed; what crosses is added to the
-//! recording, and what is asked again is answered from there.
+//! The live server that answers unrecorded requests. The first such request connects to it; all frames are added to the
+//! recording, and repeated requests are answered from there.
 
 #[cfg(test)]
 mod tests;
@@ -23,15 +23,15 @@ use wire::redact::{Redactor, Secrets};
 use wire::trace::file::write_frame;
 use wire::trace::{Frame, Headers};
 
-use super::index::{Index, Last, Reader};
-use super::scan::{Place, Torn};
+use super::index::{Builder, Index, Tail};
+use super::scan::{Location, TruncatedLine};
 
-/// A server to be asked what was not recorded: where it is, and who has credentials for it.
+/// The server for requests that were not recorded.
 #[derive(Clone)]
 pub struct LiveServer {
-    /// How it is talked to. What is said of a tap does not count.
+    /// How to connect to it. Its tap is ignored.
     pub options: Options,
-    /// What must not stand in the recording, beside what is secret by its name and what the authorizer hands out.
+    /// Values to redact, in addition to secrets by name and the authorizer's credentials.
     pub secrets: Secrets,
     /// Replaces them.
     pub redactor: Redactor,
@@ -45,89 +45,90 @@ impl fmt::Debug for LiveServer {
     }
 }
 
-/// A live server and what came of it.
+/// A live server, and the end of the recording that it extends.
 pub(super) struct Live {
     options: Options,
     client: OnceCell<Client>,
-    book: Arc<Mutex<Book>>,
+    appender: Arc<Mutex<Appender>>,
     words: fn(&Advice) -> String,
 }
 
-/// The end of the recording, and what was added there.
-struct Book {
+/// Appends frames to the recording, and indexes them.
+struct Appender {
     file: File,
     offset: u64,
-    last: Last,
-    added: Reader<'static>,
+    tail: Tail,
+    added: Builder<'static>,
     redactor: Redactor,
     secrets: Secrets,
-    /// The credentials that the redactor knows last.
+    /// The last credentials that were added to the redactor.
     credentials: String,
-    /// Nothing can be added any more.
-    full: bool,
+    /// Set after a failed write: nothing more is added.
+    failed: bool,
 }
 
 impl Live {
-    /// A server whose answers go to the end of the recording at `path`. What is torn there is cut off.
+    /// Appends to the recording at `path`, after removing a truncated last line.
     pub(super) fn new(
         server: LiveServer,
         path: &Path,
         index: &Index,
-        torn: Option<Torn>,
+        truncated: Option<TruncatedLine>,
         volatile: &[JsonPath],
     ) -> io::Result<Self> {
         let mut file = OpenOptions::new().append(true).open(path)?;
-        if let Some(torn) = torn {
-            file.set_len(torn.offset)?;
-        } else if index.ends_open {
+        if let Some(truncated) = truncated {
+            file.set_len(truncated.offset)?;
+        } else if index.lacks_line_feed {
             file.write_all(b"\n")?;
         }
         let offset = file.metadata()?.len();
         let LiveServer { mut options, secrets, redactor, words } = server;
         let redactor = redactor.knowing(&secrets);
-        let added = Reader::new(volatile.to_vec());
+        let added = Builder::new(volatile.to_vec());
         let credentials = String::new();
-        let book = Book { file, offset, last: index.last, added, redactor, secrets, credentials, full: false };
-        let book = Arc::new(Mutex::new(book));
+        let appender =
+            Appender { file, offset, tail: index.tail, added, redactor, secrets, credentials, failed: false };
+        let appender = Arc::new(Mutex::new(appender));
         options.authorizer = options.authorizer.map(|inner| {
-            let watched = Watched { inner, book: book.clone() };
-            Arc::new(watched) as Arc<dyn Authorizer>
+            let tracked = TrackedAuthorizer { inner, appender: appender.clone() };
+            Arc::new(tracked) as Arc<dyn Authorizer>
         });
-        Ok(Self { options, client: OnceCell::new(), book, words })
+        Ok(Self { options, client: OnceCell::new(), appender, words })
     }
 
-    /// Hands `read` what was added.
-    pub(super) fn added<T>(&self, read: impl FnOnce(&Index) -> T) -> T {
-        read(open(&self.book).added.index())
+    /// Calls `read` with the index of the added frames.
+    pub(super) fn with_index<T>(&self, read: impl FnOnce(&Index) -> T) -> T {
+        read(lock(&self.appender).added.index())
     }
 
-    /// What the server answers.
+    /// The server's answer.
     pub(super) async fn ask(&self, message: &Message) -> Result<Value, RpcError> {
         let client =
-            self.client.get_or_try_init(|| self.connected()).await.map_err(|error| refused(&error, self.words))?;
+            self.client.get_or_try_init(|| self.connect()).await.map_err(|error| to_rpc_error(&error, self.words))?;
         let mut params = message.params().and_then(Value::as_object).cloned().unwrap_or_default();
-        // The envelope of a conversation that is not this one.
+        // These belong to the client's own session.
         for name in ["_meta", "inputResponses", "requestState"] {
             params.remove(name);
         }
         let method = message.method().unwrap_or_default();
         let answer =
-            client.request(method, &Params::from(params)).await.map_err(|error| refused(&error, self.words))?;
+            client.request(method, &Params::from(params)).await.map_err(|error| to_rpc_error(&error, self.words))?;
         Ok(answer.result().cloned().unwrap_or_default())
     }
 
-    async fn connected(&self) -> Result<Client, ClientError> {
+    async fn connect(&self) -> Result<Client, ClientError> {
         let mut options = self.options.clone();
-        let book = self.book.clone();
+        let appender = self.appender.clone();
         options.tap = Some(Arc::new(move |header| {
-            let (connection, exchange, at) = open(&book).room();
-            let book = book.clone();
-            Tap::streaming(header, move |frame| open(&book).append(frame, connection, exchange, at))
+            let offsets = lock(&appender).tail;
+            let appender = appender.clone();
+            Tap::streaming(header, move |frame| lock(&appender).append(frame, offsets))
         }));
         Client::connect(options).await
     }
 
-    /// Ends the conversation, if there is one.
+    /// Closes the connection, if there is one.
     pub(super) async fn close(&self) {
         if let Some(client) = self.client.get() {
             client.close().await;
@@ -135,22 +136,22 @@ impl Live {
     }
 }
 
-/// Whoever has credentials; what is handed out is known to the book before it can come back.
-struct Watched {
+/// An authorizer whose credentials are added to the redactor before they are sent.
+struct TrackedAuthorizer {
     inner: Arc<dyn Authorizer>,
-    book: Arc<Mutex<Book>>,
+    appender: Arc<Mutex<Appender>>,
 }
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for TrackedAuthorizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl Authorizer for Watched {
+impl Authorizer for TrackedAuthorizer {
     fn headers(&self, method: &str, url: &Url) -> Headers {
         let headers = self.inner.headers(method, url);
-        open(&self.book).conceal(&headers);
+        lock(&self.appender).learn_credentials(&headers);
         headers
     }
 
@@ -159,14 +160,9 @@ impl Authorizer for Watched {
     }
 }
 
-impl Book {
-    /// What the numbers of one more connection begin with.
-    const fn room(&self) -> (u32, u32, u64) {
-        (self.last.connection, self.last.exchange, self.last.at)
-    }
-
-    /// Takes in the credentials among the headers of a request. Proofs of a key are made for one request, and worth nothing.
-    fn conceal(&mut self, headers: &Headers) {
+impl Appender {
+    /// Adds the credentials in a request's headers to the redactor. `DPoP` proofs are not secret: each is valid for one request.
+    fn learn_credentials(&mut self, headers: &Headers) {
         for (name, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
             if self.credentials != *value {
                 value.clone_into(&mut self.credentials);
@@ -176,45 +172,46 @@ impl Book {
         }
     }
 
-    fn append(&mut self, frame: &Frame, connection: u32, exchange: u32, at: u64) {
-        if self.full {
+    /// Appends a frame; `offsets` is the tail when its connection was opened.
+    fn append(&mut self, frame: &Frame, offsets: Tail) {
+        if self.failed {
             return;
         }
         let mut frame = self.redactor.redact_frame(frame);
-        frame.at += at;
-        frame.done += at;
+        frame.at += offsets.at;
+        frame.done += offsets.at;
         if frame.connection != 0 {
-            frame.connection += connection;
+            frame.connection += offsets.connection;
         }
         if frame.exchange != 0 {
-            frame.exchange += exchange;
+            frame.exchange += offsets.exchange;
         }
-        // Counted in another conversation's frames.
+        // It counts the frames of the added connection alone.
         frame.cause = None;
         let line = format!("{}\n", write_frame(&frame));
         if let Err(error) = self.file.write_all(line.as_bytes()) {
-            tracing::warn!(%error, "the recording cannot be added to");
-            self.full = true;
+            tracing::warn!(%error, "cannot append to the recording");
+            self.failed = true;
             return;
         }
         let length = u32::try_from(line.len()).unwrap_or(u32::MAX);
-        if let Err(error) = self.added.take(Place { offset: self.offset, length, part: 0 }, &frame) {
-            tracing::warn!(%error, "what is added to the recording is not known");
-            self.full = true;
+        if let Err(error) = self.added.add(Location { offset: self.offset, length, part: 0 }, &frame) {
+            tracing::warn!(%error, "cannot index what was added to the recording");
+            self.failed = true;
         }
         self.offset += line.len() as u64;
-        let last = self.added.index().last;
-        self.last.at = self.last.at.max(last.at);
-        self.last.connection = self.last.connection.max(last.connection);
-        self.last.exchange = self.last.exchange.max(last.exchange);
+        let added = self.added.index().tail;
+        self.tail.at = self.tail.at.max(added.at);
+        self.tail.connection = self.tail.connection.max(added.connection);
+        self.tail.exchange = self.tail.exchange.max(added.exchange);
     }
 }
 
-fn open(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(appender: &Mutex<Appender>) -> MutexGuard<'_, Appender> {
+    appender.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn refused(error: &ClientError, words: fn(&Advice) -> String) -> RpcError {
+fn to_rpc_error(error: &ClientError, words: fn(&Advice) -> String) -> RpcError {
     match error {
         ClientError::Rpc { code, message, data, .. } => {
             RpcError { code: *code, message: message.clone().into(), data: data.as_deref().cloned() }

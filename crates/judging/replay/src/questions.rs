@@ -1,33 +1,32 @@
-//! What a recorded server asked its client, asked again: by requests in the legacy era, by results in the modern one. What is
-//! answered does not matter: what followed is recorded.
+//! Repeats the questions that a recorded server asked its client: as requests in the legacy era, as results in the modern one.
+//! The client's answers do not matter, because what followed is recorded.
 
 use net::service::{Call, RpcError, code};
 use serde_json::{Map, Value, json};
 use wire::revision::R2025_11_25;
-use wire::{Era, Kind, Message};
+use wire::{Era, Kind, Message, translate};
 
-/// What a client can be asked.
+/// The requests that a server may send to a client.
 const ASKABLE: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// One question.
+/// A question to the client.
 pub(super) struct Question {
     key: String,
     method: String,
     params: Option<Value>,
 }
 
-/// What a recorded message asks: a request of the server, or a result. Nothing where it asks nothing that a client of the
-/// other era could be asked too.
+/// The questions in a recorded message, a request of the server or a result; only those that exist in both eras.
 pub(super) fn questions(message: &Message) -> Vec<Question> {
-    let question = |key: &str, asked: &Value| {
-        let method = asked.get("method")?.as_str().filter(|method| ASKABLE.contains(method))?.to_owned();
-        Some(Question { key: key.to_owned(), method, params: asked.get("params").cloned() })
+    let question = |key: &str, request: &Value| {
+        let method = request.get("method")?.as_str().filter(|method| ASKABLE.contains(method))?.to_owned();
+        Some(Question { key: key.to_owned(), method, params: request.get("params").cloned() })
     };
     match message.kind() {
         Kind::Request => question("question", message.value()).into_iter().collect(),
         Kind::Result => {
-            let asked = message.result().and_then(|result| result.get("inputRequests")).and_then(Value::as_object);
-            asked.into_iter().flatten().filter_map(|(key, asked)| question(key, asked)).collect()
+            let requests = message.result().and_then(|result| result.get("inputRequests")).and_then(Value::as_object);
+            requests.into_iter().flatten().filter_map(|(key, request)| question(key, request)).collect()
         }
         _ => Vec::new(),
     }
@@ -38,8 +37,8 @@ impl Question {
         self.params.as_ref().and_then(|params| params.get("mode")).and_then(Value::as_str).unwrap_or("form")
     }
 
-    /// What a client declares that takes this.
-    fn needs(&self) -> Value {
+    /// The capabilities that a client must declare for this question.
+    fn required_capabilities(&self) -> Value {
         let params = self.params.as_ref();
         match self.method.as_str() {
             "elicitation/create" => json!({ "elicitation": { self.mode(): {} } }),
@@ -61,7 +60,7 @@ impl Question {
         match self.method.as_str() {
             "elicitation/create" if self.mode() == "url" => mode("url") && revision.at_least(R2025_11_25),
             "elicitation/create" => declared.get("elicitation").is_some() && (mode("form") || !mode("url")),
-            "sampling/createMessage" if self.needs().pointer("/sampling/tools").is_some() => {
+            "sampling/createMessage" if self.required_capabilities().pointer("/sampling/tools").is_some() => {
                 declared.pointer("/sampling/tools").is_some()
             }
             "sampling/createMessage" => declared.get("sampling").is_some(),
@@ -69,41 +68,26 @@ impl Question {
         }
     }
 
-    /// The parameters as the revision has them.
+    /// The parameters in the form of the client's revision.
     fn params(&self, call: &Call) -> Option<Value> {
-        let mut params = self.params.clone()?;
-        let revision = call.context.revision;
-        if let Value::Object(members) = &mut params {
-            members.remove("_meta");
-            if self.method == "elicitation/create" {
-                if !revision.at_least(R2025_11_25) {
-                    members.remove("mode");
-                }
-                match revision.era() {
-                    Era::Modern => {
-                        members.remove("elicitationId");
-                    }
-                    Era::Legacy if self.mode() == "url" => {
-                        members.entry("elicitationId").or_insert_with(|| self.key.clone().into());
-                    }
-                    Era::Legacy => {}
-                }
-            }
-        }
-        Some(params)
+        let params = self.params.as_ref()?;
+        Some(translate::input_request_params(&self.method, params, call.context.revision, &self.key))
     }
 }
 
-/// The error for a client that cannot be asked, where there is something that it cannot be asked.
+/// The error for a client that lacks the capability for one of the questions.
 pub(super) fn refusal(call: &Call, questions: &[Question]) -> Option<RpcError> {
-    let missing: Vec<Value> = questions.iter().filter(|q| !q.can_be_asked(call)).map(Question::needs).collect();
+    let missing: Vec<Value> =
+        questions.iter().filter(|q| !q.can_be_asked(call)).map(Question::required_capabilities).collect();
     let first = missing.first()?;
     if call.context.era() == Era::Legacy {
-        return Some(RpcError::internal(format!("The recorded answer asks something of clients that declare {first}")));
+        return Some(RpcError::internal(format!(
+            "The recorded server asked its client for input: the client must declare {first}"
+        )));
     }
     let mut required = Map::new();
-    for needs in missing.iter().filter_map(Value::as_object) {
-        for (name, parts) in needs {
+    for capabilities in missing.iter().filter_map(Value::as_object) {
+        for (name, parts) in capabilities {
             let known = required.entry(name.clone()).or_insert_with(|| json!({}));
             if let (Some(known), Some(parts)) = (known.as_object_mut(), parts.as_object()) {
                 known.extend(parts.clone());
@@ -114,7 +98,7 @@ pub(super) fn refusal(call: &Call, questions: &[Question]) -> Option<RpcError> {
     Some(error.with_data(json!({ "requiredCapabilities": required })))
 }
 
-/// Asks by requests, one after the other.
+/// Asks the questions as requests, one after the other.
 pub(super) async fn ask(call: &Call, questions: &[Question]) -> Result<(), RpcError> {
     for question in questions {
         let params = question.params(call).unwrap_or_else(|| json!({}));
@@ -123,8 +107,8 @@ pub(super) async fn ask(call: &Call, questions: &[Question]) -> Result<(), RpcEr
     Ok(())
 }
 
-/// The body of a result that asks; `state` is what the client brings back.
-pub(super) fn asking(call: &Call, questions: &[Question], state: &str) -> Value {
+/// The body of a result that asks the questions; the client returns `state` with the answers.
+pub(super) fn input_required(call: &Call, questions: &[Question], state: &str) -> Value {
     let mut requests = Map::new();
     for question in questions {
         let mut request = json!({ "method": question.method });

@@ -1,5 +1,5 @@
-//! Reads a recording line by line, in the memory of one line, and knows where in the file each stands: whoever wants a
-//! message back reads it there.
+//! Reads a recording line by line, with one line in memory, and notes the location of each message, from where it can be
+//! loaded again.
 
 use std::fmt;
 use std::fs::File;
@@ -11,33 +11,33 @@ use wire::message::Packet;
 use wire::trace::file::{read_frame, read_header};
 use wire::trace::{Event, Frame, Header};
 
-/// The longest line that is read: several times the longest message, written in the longest way.
-const LINE: u64 = 128 << 20;
+/// The longest line that is read, in bytes: several times the longest message with all its characters escaped.
+const MAX_LINE: u64 = 128 << 20;
 
 /// Why a recording cannot be replayed.
 #[derive(Debug)]
 pub enum BadRecording {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// This line, counted from 1, is none of a trace.
-    NoTrace {
-        /// Which.
+    /// This line is not part of a trace.
+    InvalidLine {
+        /// Line number, from 1.
         line: usize,
         /// What is wrong with it.
         why: String,
     },
-    /// Nothing in it was asked and answered.
-    Nothing,
-    /// There is no room for what is to be known of it.
-    NoRoom(io::Error),
+    /// It holds no answered request.
+    NoAnswers,
+    /// The index could not be written to its temporary file.
+    IndexFull(io::Error),
 }
 
 impl fmt::Display for BadRecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable(error) | Self::NoRoom(error) => error.fmt(f),
-            Self::NoTrace { line, why } => write!(f, "line {line}: {why}"),
-            Self::Nothing => f.write_str("no request in it was answered"),
+            Self::Unreadable(error) | Self::IndexFull(error) => error.fmt(f),
+            Self::InvalidLine { line, why } => write!(f, "line {line}: {why}"),
+            Self::NoAnswers => f.write_str("no request in it was answered"),
         }
     }
 }
@@ -50,19 +50,19 @@ impl From<io::Error> for BadRecording {
     }
 }
 
-/// Where a message stands: its line, and which of a batch it is. 16 bytes.
+/// The location of a message: its line, and its index in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) part: u32,
 }
 
-impl Place {
-    /// How many bytes it takes.
+impl Location {
+    /// Its size in the store, in bytes.
     pub(super) const BYTES: usize = 16;
-    /// No message has no length.
-    pub(super) const NOWHERE: Self = Self { offset: 0, length: 0, part: 0 };
+    /// Stands for an absent message: a real one is never empty.
+    pub(super) const NONE: Self = Self { offset: 0, length: 0, part: 0 };
 
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -78,17 +78,17 @@ impl Place {
         Self { offset, length: half(8), part: half(12) }
     }
 
-    /// The message that stands here.
+    /// Reads the message from the file.
     pub(super) fn load(self, file: &File) -> Result<Message, String> {
         let mut line = vec![0; self.length as usize];
         file.read_exact_at(&mut line, self.offset).map_err(|error| error.to_string())?;
         let frame = std::str::from_utf8(&line).map_err(|error| error.to_string()).and_then(read_frame)?;
         let message = messages(&frame).into_iter().find(|(part, _)| *part == self.part);
-        message.map(|(_, message)| message).ok_or_else(|| "the message is gone".to_owned())
+        message.map(|(_, message)| message).ok_or_else(|| "the message is missing".to_owned())
     }
 }
 
-/// The messages that a frame carries, each with its place among them.
+/// The messages of a frame, each with its index in the batch.
 pub(super) fn messages(frame: &Frame) -> Vec<(u32, Message)> {
     match Event::of(frame).packet() {
         Some(Packet::Message(message)) => vec![(0, message.clone())],
@@ -100,28 +100,28 @@ pub(super) fn messages(frame: &Frame) -> Vec<(u32, Message)> {
     }
 }
 
-/// A last line that was not written to its end, and was left out.
+/// An incomplete last line, which is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Torn {
-    /// Line, counted from 1.
+pub struct TruncatedLine {
+    /// Line number, from 1.
     pub line: usize,
-    /// How many bytes of it there are.
+    /// Its length, in bytes.
     pub bytes: usize,
-    /// Where it begins.
+    /// Where it starts in the file.
     pub(super) offset: u64,
 }
 
-/// Hands every frame to `take`, with where its line stands; gives the header and the last line where that is torn.
+/// Calls `add` with every frame and its location; returns the header, and the last line if it is truncated.
 pub(super) fn scan(
     file: &File,
-    mut take: impl FnMut(Place, &Frame) -> io::Result<()>,
-) -> Result<(Header, Option<Torn>), BadRecording> {
+    mut add: impl FnMut(Location, &Frame) -> io::Result<()>,
+) -> Result<(Header, Option<TruncatedLine>), BadRecording> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let (mut offset, mut number, mut header) = (0, 0, None);
     let mut line = Vec::new();
     loop {
         line.clear();
-        let length = reader.by_ref().take(LINE).read_until(b'\n', &mut line)?;
+        let length = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
         if length == 0 {
             break;
         }
@@ -129,9 +129,9 @@ pub(super) fn scan(
         let begin = offset;
         offset += length as u64;
         let ended = line.ends_with(b"\n");
-        let bad = |why: String| BadRecording::NoTrace { line: number, why };
-        if length as u64 == LINE && !ended {
-            return Err(bad(format!("it has more than {} MiB", LINE >> 20)));
+        let bad = |why: String| BadRecording::InvalidLine { line: number, why };
+        if length as u64 == MAX_LINE && !ended {
+            return Err(bad(format!("longer than {} MiB", MAX_LINE >> 20)));
         }
         if line.trim_ascii().is_empty() {
             continue;
@@ -144,15 +144,15 @@ pub(super) fn scan(
         match text.and_then(read_frame) {
             Ok(frame) => {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
-                take(Place { offset: begin, length, part: 0 }, &frame).map_err(BadRecording::NoRoom)?;
+                add(Location { offset: begin, length, part: 0 }, &frame).map_err(BadRecording::IndexFull)?;
             }
             Err(_) if !ended => {
-                let torn = Torn { line: number, bytes: length, offset: begin };
-                return Ok((header.ok_or_else(|| bad(String::new()))?, Some(torn)));
+                let truncated = TruncatedLine { line: number, bytes: length, offset: begin };
+                return Ok((header.ok_or_else(|| bad(String::new()))?, Some(truncated)));
             }
             Err(why) => return Err(bad(why)),
         }
     }
-    let empty = || BadRecording::NoTrace { line: 1, why: "the file is empty".to_owned() };
+    let empty = || BadRecording::InvalidLine { line: 1, why: "the file is empty".to_owned() };
     Ok((header.ok_or_else(empty)?, None))
 }

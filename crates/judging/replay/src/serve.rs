@@ -1,31 +1,31 @@
-//! A replay answers: which entry a request gets, what is said before the answer, and the answer itself.
+//! Answers requests: chooses the entry, repeats the messages that preceded its answer, then the answer itself.
 
 use std::io;
 
 use net::service::{Answer, Call, Reply, RpcError, Service};
 use serde_json::{Value, json};
-use wire::{Era, Kind, Message, Revision};
+use wire::{Era, Kind, Message, Revision, meta, translate};
 
-use super::chance::{self, Fate};
-use super::fit::{self, Origin};
+use super::failure_rates::{self, Outcome};
 use super::index::{Entries, Entry, Index};
-use super::key::{Asked, Key};
 use super::miss::{self, Miss};
-use super::turns::{Turns, severity};
+use super::provenance::{self, Origin};
+use super::request_key::{Key, KeyedRequest};
+use super::session_state::{SessionState, severity};
 use super::{Replay, State, greeting, questions, simulate};
 
 impl Service for Replay {
     fn call(&self, call: Call) -> Reply {
         let method = call.message.method().unwrap_or_default();
         let revision = call.context.revision;
-        let handled = match (call.context.era(), method) {
+        let body = match (call.context.era(), method) {
             (Era::Legacy, "initialize") => greeting::initialize(self, &call),
             (Era::Legacy, "ping") => Ok(json!({})),
             (Era::Modern, "server/discover") => Ok(greeting::discover(self, revision)),
             (Era::Modern, "subscriptions/listen") => return self.listen(call),
-            _ => return self.keyed(call),
+            _ => return self.answer_request(call),
         };
-        self.0.handled(&call, handled, Origin::Recorded).into()
+        self.0.finish(&call, body, Origin::Recorded).into()
     }
 
     fn revisions(&self) -> &[Revision] {
@@ -33,94 +33,99 @@ impl Service for Replay {
     }
 }
 
-/// How many pages of a list are looked into for what is on it.
-const PAGES: usize = 1000;
+/// How many pages of a list are read for its items.
+const MAX_PAGES: usize = 1000;
 
-/// One entry, from one of its questions on.
-struct Part {
+/// An entry, or what remains of it after a question.
+struct Playback {
     source: Source,
     entry: Entry,
-    /// Its place among those of its key.
-    place: u64,
-    turn: u64,
+    /// Its index among the entries of its request key.
+    position: u64,
+    /// How often this request was sent before.
+    repetition: u64,
+    /// The first message to send.
     from: u64,
 }
 
-/// Whose index knows an entry.
+/// The index that holds an entry.
 #[derive(Clone, Copy)]
 enum Source {
-    /// That of the recording as it was opened.
+    /// The recording as it was opened.
     Recording,
-    /// That of what a live server has added since.
+    /// The frames that a live server has added since.
     Live,
 }
 
 impl Replay {
-    fn keyed(&self, call: Call) -> Reply {
+    fn answer_request(&self, call: Call) -> Reply {
         let state = &self.0;
         let refuse = |error: RpcError| Answer::error(Some(call.id()), &error).into();
         if call.message.params().is_some_and(|params| !params.is_object()) {
-            return refuse(RpcError::invalid_params("Invalid params: `params` is not an object"));
+            return refuse(RpcError::invalid_params("Invalid params: `params` must be an object"));
         }
         let method = call.message.method().unwrap_or_default();
         if !state.offers(method, call.context.revision) {
             return refuse(RpcError::method_not_found(method));
         }
-        if let Err(error) = state.noted(&call) {
+        if let Err(error) = state.apply_log_level(&call) {
             return refuse(error);
         }
-        let asked = Asked::of(&call.message, &state.options.volatile);
-        let key = asked.key();
-        let part = match state.part(&call, key) {
-            Ok(part) => part,
+        let request = KeyedRequest::of(&call.message, &state.options.volatile);
+        let key = request.key();
+        let playback = match state.find_playback(&call, key) {
+            Ok(playback) => playback,
             Err(error) => return refuse(error),
         };
-        let turn = part.as_ref().map_or_else(|| state.turns(&call).next(key), |part| part.turn);
-        let fate = chance::fate(&state.options, &key, turn);
+        let repetition = match &playback {
+            Some(playback) => playback.repetition,
+            None => state.session_state(&call).count(key),
+        };
+        let outcome = failure_rates::outcome(&state.options, &key, repetition);
         let replay = self.clone();
-        let answered = async move {
-            match fate {
-                Fate::Answered => {}
-                Fate::Fails => {
+        let answer = async move {
+            match outcome {
+                Outcome::Answer => {}
+                Outcome::Fail => {
                     let error = RpcError::internal("Failed on purpose: this replay fails some requests");
-                    return Answer::error(Some(call.id()), &error.with_data(json!({ fit::TAG: "simulated" })));
+                    return Answer::error(Some(call.id()), &error.with_data(json!({ provenance::TAG: "simulated" })));
                 }
-                Fate::Dropped => return std::future::pending().await,
+                Outcome::Drop => return std::future::pending().await,
             }
             tokio::time::sleep(replay.0.options.latency).await;
-            match part {
-                Some(part) => replay.0.play(&call, &part).await,
-                None => replay.0.missed(&call, &asked, turn).await,
+            match playback {
+                Some(playback) => replay.0.play(&call, &playback).await,
+                None => replay.0.answer_miss(&call, &request, repetition).await,
             }
         };
-        Reply::later(answered)
+        Reply::later(answer)
     }
 
-    /// Nothing ever changes that a client could be told of.
+    /// Acknowledges a subscription. No change ever follows, because a recording does not change.
     fn listen(&self, call: Call) -> Reply {
         let id = call.id().clone();
-        let wanted = call.message.params().and_then(|params| params.get("notifications"));
-        if !wanted.is_some_and(Value::is_object) {
-            let error = RpcError::invalid_params("Invalid params: `notifications` is no object");
+        let subscribed = call.message.params().and_then(|params| params.get("notifications"));
+        if !subscribed.is_some_and(Value::is_object) {
+            let error = RpcError::invalid_params("Invalid params: `notifications` must be an object");
             return Answer::error(Some(&id), &error).into();
         }
         let number: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
-        let mut meta = json!({ "io.modelcontextprotocol/subscriptionId": number });
+        let mut meta = json!({ meta::SUBSCRIPTION_ID: number });
         let acknowledged = json!({ "_meta": meta, "notifications": {} });
         let _ = call.link.notify("notifications/subscriptions/acknowledged", acknowledged);
         let state = self.0.clone();
         Reply::later(async move {
             call.link.closing().await;
-            let cancelled = json!({ "_meta": meta, "requestId": number, "reason": "The server is ending" });
+            let cancelled = json!({ "_meta": meta, "requestId": number, "reason": "The server is shutting down" });
             let _ = call.link.notify("notifications/cancelled", cancelled);
-            meta["io.modelcontextprotocol/serverInfo"] = greeting::identity(&state, call.context.revision);
+            meta[meta::SERVER_INFO] = greeting::identity(&state, call.context.revision);
             Answer::result(&id, &json!({ "resultType": "complete", "_meta": meta }))
         })
     }
 }
 
 impl State {
-    /// Whether the recorded server has `method`: it answered it, or it declares what that needs.
+    /// Whether the recorded server offers `method`: it answered it, or declares the capability that it needs.
     fn offers(&self, method: &str, revision: Revision) -> bool {
         let recorded = self.recording.index.counts.contains_key(method);
         match wire::method::find(method, revision) {
@@ -133,73 +138,74 @@ impl State {
         }
     }
 
-    /// Whether the extension is declared whose methods these are.
+    /// Whether the server declares the tasks extension.
     fn has_tasks(&self, revision: Revision) -> bool {
         let declared = greeting::capabilities(self, revision);
-        declared.get("extensions").is_some_and(|extensions| extensions.get(fit::TASKS).is_some())
+        declared.get("extensions").is_some_and(|extensions| extensions.get(meta::TASKS_EXTENSION).is_some())
     }
 
-    /// Takes note of what a request sets.
-    fn noted(&self, call: &Call) -> Result<(), RpcError> {
+    /// Remembers the log level that `logging/setLevel` sets.
+    fn apply_log_level(&self, call: &Call) -> Result<(), RpcError> {
         if call.message.method() == Some("logging/setLevel") {
             let level = call.message.params().and_then(|params| params.get("level")?.as_str()).and_then(severity);
-            let level = level.ok_or_else(|| RpcError::invalid_params("Invalid params: `level` is no log level"))?;
-            self.turns(call).want(level);
+            let level = level.ok_or_else(|| RpcError::invalid_params("Invalid params: `level` is not a log level"))?;
+            self.session_state(call).set_log_level(level);
         }
         Ok(())
     }
 
-    /// Where the conversation of `call` stands.
-    fn turns<'s>(&'s self, call: &'s Call) -> &'s Turns {
+    /// The state of the session of `call`; clients without a session share one.
+    fn session_state<'s>(&'s self, call: &'s Call) -> &'s SessionState {
         match &call.context.session {
             Some(session) if call.context.era() == Era::Legacy => session.state(),
-            _ => &self.turns,
+            _ => &self.session_state,
         }
     }
 
-    /// What of the recording answers a request: the next entry of its key, the last one again where there are no more; or
-    /// the rest of the one whose question the client brings the answer to.
-    fn part(&self, call: &Call, key: Key) -> Result<Option<Part>, RpcError> {
-        let broken = |error: io::Error| unreadable(&error.to_string());
-        let count = |source| self.index(source, |index| index.entries(&key).map(Entries::len)).map_err(broken);
+    /// The entry that answers a request: the next one of its key, or the last one once all were used. Where the client answers
+    /// a question, the rest of the entry with that question.
+    fn find_playback(&self, call: &Call, key: Key) -> Result<Option<Playback>, RpcError> {
+        let io_failed = |error: io::Error| unreadable(&error.to_string());
+        let count = |source| self.index(source, |index| index.entries(&key).map(Entries::len)).map_err(io_failed);
         let (mut source, mut entries) = (Source::Recording, count(Source::Recording)?);
         if entries == 0 {
             (source, entries) = (Source::Live, count(Source::Live)?);
         }
-        let entry = |place| self.index(source, |index| index.entries(&key)?.at(place)).map_err(broken);
+        let entry = |position| self.index(source, |index| index.entries(&key)?.at(position)).map_err(io_failed);
         let state = call.message.params().and_then(|params| params.get("requestState"));
         if let Some(state) = state.filter(|_| call.context.era() == Era::Modern) {
-            let (turn, from) = state.as_str().and_then(read_state).unwrap_or((u64::MAX, 0));
-            let foreign = || RpcError::invalid_params("Invalid params: `requestState` is not one this server gave");
-            let entry = entry(turn)?.filter(|entry| (1..=entry.said_before()).contains(&from)).ok_or_else(foreign)?;
-            return Ok(Some(Part { source, entry, place: turn, turn, from }));
+            let (position, from) = state.as_str().and_then(read_state).unwrap_or((u64::MAX, 0));
+            let foreign = || RpcError::invalid_params("Invalid params: this server did not issue this `requestState`");
+            let entry =
+                entry(position)?.filter(|entry| (1..=entry.preceding_len()).contains(&from)).ok_or_else(foreign)?;
+            return Ok(Some(Playback { source, entry, position, repetition: position, from }));
         }
         let Some(last) = entries.checked_sub(1) else { return Ok(None) };
-        let turn = self.turns(call).next(key);
-        let place = turn.min(last);
-        Ok(entry(place)?.map(|entry| Part { source, entry, place, turn, from: 0 }))
+        let repetition = self.session_state(call).count(key);
+        let position = repetition.min(last);
+        Ok(entry(position)?.map(|entry| Playback { source, entry, position, repetition, from: 0 }))
     }
 
-    /// Hands `read` an index.
+    /// Calls `read` with an index.
     fn index<T>(&self, source: Source, read: impl FnOnce(&Index) -> T) -> T {
         match (source, &self.live) {
-            (Source::Live, Some(live)) => live.added(read),
+            (Source::Live, Some(live)) => live.with_index(read),
             (Source::Live, None) => read(&Index::default()),
             (Source::Recording, _) => read(&self.recording.index),
         }
     }
 
-    /// The message at `number` of what came before an entry's answer.
-    fn before(&self, part: &Part, number: u64) -> Result<Message, String> {
-        let place = self.index(part.source, |index| index.before(part.entry, number));
-        let place = place.map_err(|error| error.to_string())?.ok_or("it ends too early")?;
-        place.load(&self.recording.file)
+    /// The message at `number` among those that precede an entry's answer.
+    fn preceding(&self, playback: &Playback, number: u64) -> Result<Message, String> {
+        let location = self.index(playback.source, |index| index.preceding(playback.entry, number));
+        let location = location.map_err(|error| error.to_string())?.ok_or("the file is shorter than before")?;
+        location.load(&self.recording.file)
     }
 
-    async fn play(&self, call: &Call, part: &Part) -> Answer {
+    async fn play(&self, call: &Call, playback: &Playback) -> Answer {
         let failed = |why: String| Answer::error(Some(call.id()), &unreadable(&why));
-        for number in part.from..part.entry.said_before() {
-            let message = match self.before(part, number) {
+        for number in playback.from..playback.entry.preceding_len() {
+            let message = match self.preceding(playback, number) {
                 Ok(message) => message,
                 Err(why) => return failed(why),
             };
@@ -207,85 +213,81 @@ impl State {
                 self.notify(call, &message);
                 continue;
             }
-            let asked = questions::questions(&message);
-            if asked.is_empty() && message.kind() == Kind::Request {
+            let questions = questions::questions(&message);
+            if questions.is_empty() && message.kind() == Kind::Request {
                 continue;
             }
-            if let Some(refusal) = questions::refusal(call, &asked) {
+            if let Some(refusal) = questions::refusal(call, &questions) {
                 return Answer::error(Some(call.id()), &refusal);
             }
             if call.context.era() == Era::Modern {
-                let state = write_state(part.place, number + 1);
-                return self.handled(call, Ok(questions::asking(call, &asked, &state)), Origin::Recorded);
+                let state = write_state(playback.position, number + 1);
+                return self.finish(call, Ok(questions::input_required(call, &questions, &state)), Origin::Recorded);
             }
-            if let Err(error) = questions::ask(call, &asked).await {
+            if let Err(error) = questions::ask(call, &questions).await {
                 return Answer::error(Some(call.id()), &error);
             }
         }
-        match part.entry.answer.map(|place| place.load(&self.recording.file)) {
-            Some(Ok(message)) => self.recorded(call, &part.entry, &message),
+        match playback.entry.answer.map(|location| location.load(&self.recording.file)) {
+            Some(Ok(message)) => self.recorded_answer(call, &playback.entry, &message),
             Some(Err(why)) => failed(why),
             None => {
-                let error = RpcError::internal("The recording ends while the client is asked something");
+                let error = RpcError::internal("The recording ends before the client answers this question");
                 Answer::error(Some(call.id()), &error)
             }
         }
     }
 
-    /// Sends what the server said beside its answer, where this client wants it.
+    /// Sends a recorded notification, where this client asked for notifications of its kind.
     fn notify(&self, call: &Call, message: &Message) {
         let Some(method) = message.method() else { return };
         let mut params = message.params().cloned().unwrap_or_else(|| json!({}));
         let meta = call.message.meta();
-        let wanted = match method {
+        let send = match method {
             "notifications/progress" => {
                 let token = meta.and_then(|meta| meta.get("progressToken"));
                 params["progressToken"] = token.cloned().unwrap_or_default();
                 token.is_some()
             }
             "notifications/message" => {
-                let said = params.get("level").and_then(Value::as_str).and_then(severity).unwrap_or(usize::MAX);
+                let level = params.get("level").and_then(Value::as_str).and_then(severity).unwrap_or(usize::MAX);
                 let least = match call.context.era() {
-                    Era::Legacy => Some(self.turns(call).wanted()),
-                    Era::Modern => {
-                        meta.and_then(|meta| meta.get("io.modelcontextprotocol/logLevel")?.as_str()).and_then(severity)
-                    }
+                    Era::Legacy => Some(self.session_state(call).log_level()),
+                    Era::Modern => meta.and_then(|meta| meta.get(meta::LOG_LEVEL)?.as_str()).and_then(severity),
                 };
-                greeting::declares(self, call.context.revision, "logging") && least.is_some_and(|least| said >= least)
+                greeting::declares(self, call.context.revision, "logging") && least.is_some_and(|least| level >= least)
             }
-            // What changes, and what is cancelled, has no meaning here.
+            // Other notifications of the protocol mean nothing in a replay.
             "notifications/elicitation/complete" | "notifications/tasks/status" => {
                 call.context.revision == Revision::NEWEST_LEGACY
             }
             method => call.context.era() == Era::Legacy && !wire::method::known_ever(method),
         };
-        if wanted {
+        if send {
             let _ = call.link.notify(method, params);
         }
     }
 
-    fn recorded(&self, call: &Call, entry: &Entry, message: &Message) -> Answer {
+    fn recorded_answer(&self, call: &Call, entry: &Entry, message: &Message) -> Answer {
         let method = call.message.method().unwrap_or_default();
         let revision = call.context.revision;
-        let handled = match message.error() {
-            Some(error) => {
-                let request = entry.request.load(&self.recording.file).ok();
-                Err(fit::error(method, error, request.as_ref().map(era), revision, Origin::Recorded))
-            }
-            None => Ok(message.result().cloned().unwrap_or_default()),
-        };
-        if handled.as_ref().is_ok_and(|result| fit::is_foreign_task(method, result, revision)) {
-            let error = RpcError::internal("The recorded answer is a task of a revision other than this one");
+        if let Some(error) = message.error() {
+            let request = entry.request.load(&self.recording.file).ok();
+            let error = provenance::error(method, error, request.as_ref().map(era), revision, Origin::Recorded);
             return Answer::error(Some(call.id()), &error);
         }
-        let handled = handled.map(|result| self.without_dead_end(method, result));
-        self.handled(call, handled, Origin::Recorded)
+        let result = message.result().cloned().unwrap_or_default();
+        if translate::is_untranslatable_task(method, &result, revision) {
+            let error = RpcError::internal("The recorded answer is a task of another revision");
+            return Answer::error(Some(call.id()), &error);
+        }
+        self.finish(call, Ok(self.drop_dead_cursor(method, result)), Origin::Recorded)
     }
 
-    /// A page without the way to the next one, where nobody went there.
-    fn without_dead_end(&self, method: &str, mut result: Value) -> Value {
+    /// Removes the cursor of a page where the next page was not recorded.
+    fn drop_dead_cursor(&self, method: &str, mut result: Value) -> Value {
         let Some(cursor) = result.get("nextCursor") else { return result };
-        let next = Asked::page(method, cursor);
+        let next = KeyedRequest::page(method, cursor);
         if matches!(self.options.miss, Miss::Error)
             && self.recording.index.entries(&next.key()).is_ok_and(Entries::is_empty)
             && let Value::Object(members) = &mut result
@@ -295,49 +297,49 @@ impl State {
         result
     }
 
-    async fn missed(&self, call: &Call, asked: &Asked, turn: u64) -> Answer {
+    async fn answer_miss(&self, call: &Call, request: &KeyedRequest, repetition: u64) -> Answer {
         let revision = call.context.revision;
         if let Some(live) = &self.live {
-            let handled = match live.ask(&call.message).await {
-                Ok(result) => Ok(result),
-                Err(error) => Err(fit::error(&asked.method, &json!(error), None, revision, Origin::Live)),
-            };
-            return self.handled(call, handled, Origin::Live);
+            let result = live.ask(&call.message).await;
+            let result =
+                result.map_err(|error| provenance::error(&request.method, &json!(error), None, revision, Origin::Live));
+            return self.finish(call, result, Origin::Live);
         }
-        // What changes nothing needs no recording.
-        let idle = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-        if matches!(self.options.miss, Miss::Simulate) || idle.contains(&asked.method.as_str()) {
-            let number = chance::number(self.options.seed, &asked.key(), turn);
-            if let Some(result) = simulate::simulated(asked, &self.listed(&asked.method), number) {
-                return self.handled(call, Ok(result), Origin::Simulated);
+        // A replay never changes, so these have no effect and need no recording.
+        let without_effect = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+        if matches!(self.options.miss, Miss::Simulate) || without_effect.contains(&request.method.as_str()) {
+            let number = failure_rates::number(self.options.seed, &request.key(), repetition);
+            if let Some(result) = simulate::result(request, &self.listed_items(&request.method), number) {
+                return self.finish(call, Ok(result), Origin::Simulated);
             }
         }
-        Answer::error(Some(call.id()), &miss::error(self, asked, revision))
+        Answer::error(Some(call.id()), &miss::error(self, request, revision))
     }
 
-    /// What the recording lists of the kind that `method` is about, as it was first listed.
-    fn listed(&self, method: &str) -> Vec<Value> {
+    /// The tools, prompts or resources that the recording lists, for the method that uses one.
+    fn listed_items(&self, method: &str) -> Vec<Value> {
         let (list, member) = match method {
             "tools/call" => ("tools/list", "tools"),
             "prompts/get" => ("prompts/list", "prompts"),
             "resources/read" => ("resources/list", "resources"),
             _ => return Vec::new(),
         };
-        let family = Asked { method: list.to_owned(), name: None, arguments: Value::Null }.family();
+        let family = KeyedRequest { method: list.to_owned(), name: None, arguments: Value::Null }.family();
         let Ok(entries) = self.recording.index.family(&family) else { return Vec::new() };
         let answers =
-            entries.iter().take(PAGES).filter_map(|entry| entry.ok()?.answer?.load(&self.recording.file).ok());
+            entries.iter().take(MAX_PAGES).filter_map(|entry| entry.ok()?.answer?.load(&self.recording.file).ok());
         let pages = answers.filter_map(|message| message.result()?.get(member)?.as_array().cloned());
         pages.flatten().collect()
     }
 
-    fn handled(&self, call: &Call, handled: Result<Value, RpcError>, origin: Origin) -> Answer {
+    /// An answer in the client's revision, with its origin.
+    fn finish(&self, call: &Call, body: Result<Value, RpcError>, origin: Origin) -> Answer {
         let revision = call.context.revision;
-        match handled {
+        match body {
             Ok(body) => {
                 let method = call.message.method().unwrap_or_default();
                 let server = greeting::identity(self, revision);
-                Answer::result(call.id(), &fit::result(method, &body, revision, &server, origin))
+                Answer::result(call.id(), &provenance::result(method, &body, revision, &server, origin))
             }
             Err(error) => Answer::error(Some(call.id()), &error),
         }
@@ -345,21 +347,21 @@ impl State {
 }
 
 fn unreadable(why: &str) -> RpcError {
-    RpcError::internal(format!("The recording cannot be read any more: {}", wire::escape::line(why)))
+    RpcError::internal(format!("Cannot read the recording any more: {}", wire::escape::line(why)))
 }
 
-/// The era that a request was put in.
+/// The era of a recorded request.
 fn era(request: &Message) -> Era {
-    let tells = request.meta().is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some());
-    if tells { Era::Modern } else { Era::Legacy }
+    let modern = request.meta().is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some());
+    if modern { Era::Modern } else { Era::Legacy }
 }
 
-/// What a client brings back: which answer of its request, and from where on.
-fn write_state(turn: u64, from: u64) -> String {
-    format!("replay.{turn}.{from}")
+/// The `requestState` of a question: the position of the entry, and the next message of it.
+fn write_state(position: u64, from: u64) -> String {
+    format!("replay.{position}.{from}")
 }
 
 fn read_state(state: &str) -> Option<(u64, u64)> {
-    let (turn, from) = state.strip_prefix("replay.")?.split_once('.')?;
-    Some((turn.parse().ok()?, from.parse().ok()?))
+    let (position, from) = state.strip_prefix("replay.")?.split_once('.')?;
+    Some((position.parse().ok()?, from.parse().ok()?))
 }

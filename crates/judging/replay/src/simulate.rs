@@ -1,19 +1,19 @@
-//! An answer that was never given: made from what the recording says of the server's tools, and from the seed. It fits the
-//! schema, and means nothing.
+//! Simulated answers, made from the tools and resources that the recording lists, and from the seed. They match the schema and
+//! have no further meaning.
 
 use schema::sample::{self, Style};
 use schema::{Rng, Validator};
 use serde_json::{Value, json};
 
-use super::key::Asked;
+use super::request_key::KeyedRequest;
 
-/// A result for `asked`; `listed` is what the recording lists of its kind. None where the server would have known no such
-/// thing, or no such method.
-pub(super) fn simulated(asked: &Asked, listed: &[Value], number: u64) -> Option<Value> {
+/// A result for `request`; `listed` are the recorded tools, prompts or resources. `None` where the server lists others, or the
+/// method is unknown.
+pub(super) fn result(request: &KeyedRequest, listed: &[Value], number: u64) -> Option<Value> {
     let known =
-        |member: &str| listed.iter().find(|item| item.get(member).and_then(Value::as_str) == asked.name.as_deref());
+        |member: &str| listed.iter().find(|item| item.get(member).and_then(Value::as_str) == request.name.as_deref());
     let text = format!("Simulated answer {number:016x}");
-    Some(match asked.method.as_str() {
+    Some(match request.method.as_str() {
         "tools/call" => {
             let tool = known("name");
             if tool.is_none() && !listed.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn simulated(asked: &Asked, listed: &[Value], number: u64) -> Option<
             json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] })
         }
         "resources/read" => {
-            let mut contents = json!({ "uri": asked.name.as_deref()?, "text": text });
+            let mut contents = json!({ "uri": request.name.as_deref()?, "text": text });
             if let Some(mime) = known("uri").and_then(|resource| resource.get("mimeType")) {
                 contents["mimeType"] = mime.clone();
             }
@@ -47,9 +47,9 @@ pub(super) fn simulated(asked: &Asked, listed: &[Value], number: u64) -> Option<
     })
 }
 
-/// A tool's result whose value its output schema admits; None where that schema is too clever for us.
+/// A tool's result that its output schema accepts; `None` where no such value was found.
 fn structured(schema: &Value, number: u64) -> Option<Value> {
-    // Seed 0 would draw nothing.
+    // Seed 0 means no randomness.
     let value = Value::Object(sample::object(schema, Style::Smallest, &Rng::new(number.max(1), "simulated"))?);
     let validator = Validator::new(schema).ok()?;
     validator.is_valid(&value).then(|| {

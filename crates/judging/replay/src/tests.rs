@@ -1,4 +1,4 @@
-//! What the index makes of a recording: what belongs together, whatever crossed in between, and what is left out.
+//! The index of a recording: which answers and messages belong to which request, and what is dropped.
 
 use std::io::Write as _;
 
@@ -7,35 +7,35 @@ use tempfile::NamedTempFile;
 use wire::message::{Packet, parse};
 
 use super::index::{Entries, Entry, Index};
-use super::key::Asked;
+use super::request_key::KeyedRequest;
 
-/// A recording as it is read, and the file in which it stands.
-struct Read {
+/// An indexed recording and its file.
+struct Indexed {
     index: Index,
     file: NamedTempFile,
 }
 
-/// Reads frames.
-fn read(frames: &[Value]) -> Read {
+/// Writes the frames to a file and indexes it.
+fn read(frames: &[Value]) -> Indexed {
     let mut file = NamedTempFile::new().expect("a file");
     let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
     for line in std::iter::once(&header).chain(frames) {
         writeln!(file, "{line}").expect("it can be written");
     }
-    let (index, _, torn) = Index::of(&file.reopen().expect("it is there"), &[]).expect("a recording");
-    assert_eq!(torn, None);
-    Read { index, file }
+    let (index, _, truncated) = Index::read(&file.reopen().expect("it is there"), &[]).expect("a recording");
+    assert_eq!(truncated, None);
+    Indexed { index, file }
 }
 
-impl Read {
+impl Indexed {
     fn entries(&self, params: &Value) -> Vec<Entry> {
         let request = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params });
         let Ok(Packet::Message(message)) = parse(request.to_string().as_bytes()) else { panic!("{request}") };
-        let entries = self.index.entries(&Asked::of(&message, &[]).key()).expect("a list");
+        let entries = self.index.entries(&KeyedRequest::of(&message, &[]).key()).expect("a list");
         entries.iter().collect::<Result<_, _>>().expect("entries")
     }
 
-    /// What each call of this tool was answered.
+    /// The results of the calls of this tool.
     fn answers(&self, tool: &str) -> Vec<Value> {
         let file = self.file.reopen().expect("it is there");
         let answer =
@@ -43,13 +43,13 @@ impl Read {
         self.entries(&json!({ "name": tool })).iter().map(answer).collect()
     }
 
-    /// What came before the first answer.
-    fn before(&self, tool: &str) -> Vec<Value> {
+    /// The parameters of the messages before the first answer.
+    fn preceding(&self, tool: &str) -> Vec<Value> {
         let file = self.file.reopen().expect("it is there");
         let entries = self.entries(&json!({ "name": tool }));
-        let place = |number| self.index.before(entries[0], number).expect("it can be read").expect("a place");
-        let message = |number| place(number).load(&file).expect("a message").value()["params"].clone();
-        (0..entries[0].said_before()).map(message).collect()
+        let location = |number| self.index.preceding(entries[0], number).expect("it can be read").expect("a location");
+        let message = |number| location(number).load(&file).expect("a message").value()["params"].clone();
+        (0..entries[0].preceding_len()).map(message).collect()
     }
 }
 
@@ -62,8 +62,8 @@ fn call(id: u32, tool: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "_meta": meta } })
 }
 
-fn result(id: u32, said: &str) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "result": said })
+fn result(id: u32, text: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": text })
 }
 
 fn progress(token: &str) -> Value {
@@ -71,7 +71,7 @@ fn progress(token: &str) -> Value {
 }
 
 #[test]
-fn answers_find_their_requests_whatever_crosses() {
+fn answers_match_requests_in_any_order() {
     let read = read(&[
         line("client", call(1, "a")),
         line("client", call(2, "b")),
@@ -84,12 +84,12 @@ fn answers_find_their_requests_whatever_crosses() {
     ]);
     assert_eq!(read.answers("a"), ["of a", "of a again"]);
     assert_eq!(read.answers("b"), ["of b"]);
-    assert_eq!(read.before("a")[0]["progressToken"], "a");
-    assert!(read.before("b").is_empty());
+    assert_eq!(read.preceding("a")[0]["progressToken"], "a");
+    assert!(read.preceding("b").is_empty());
 }
 
 #[test]
-fn one_id_twice_is_told_apart_by_the_stream() {
+fn the_exchange_separates_requests_with_one_id() {
     let body = |exchange: u32, from: &str, message: Value| json!({ "from": from, "xch": exchange, "body": message });
     let read = read(&[
         body(1, "client", call(1, "a")),
@@ -101,7 +101,7 @@ fn one_id_twice_is_told_apart_by_the_stream() {
 }
 
 #[test]
-fn batches_are_read_part_by_part() {
+fn each_message_of_a_batch_is_indexed() {
     let read = read(&[
         line("client", json!([call(1, "a"), call(2, "b")])),
         line("server", json!([result(2, "of b"), result(1, "of a")])),
@@ -110,7 +110,7 @@ fn batches_are_read_part_by_part() {
 }
 
 #[test]
-fn what_was_cancelled_or_cut_off_has_no_answer() {
+fn a_cancelled_or_interrupted_request_has_no_answer() {
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
     let read = read(&[
         line("client", call(1, "a")),
@@ -127,7 +127,7 @@ fn what_was_cancelled_or_cut_off_has_no_answer() {
 }
 
 #[test]
-fn rounds_of_one_call_are_one_exchange() {
+fn rounds_of_one_call_form_one_exchange() {
     let asks = |id: u32, state: &str| {
         let result = json!({ "resultType": "input_required", "requestState": state, "inputRequests": {} });
         json!({ "jsonrpc": "2.0", "id": id, "result": result })
@@ -148,12 +148,12 @@ fn rounds_of_one_call_are_one_exchange() {
         line("server", asks(4, "three")),
     ]);
     let entries = read.entries(&json!({ "name": "a" }));
-    let shape: Vec<_> = entries.iter().map(|entry| (entry.said_before(), entry.answer.is_some())).collect();
+    let shape: Vec<_> = entries.iter().map(|entry| (entry.preceding_len(), entry.answer.is_some())).collect();
     assert_eq!(shape, [(1, true), (2, false)]);
 }
 
 #[test]
-fn what_waits_on_many_connections_does_not_add_up() {
+fn pending_requests_on_many_connections_are_limited() {
     let on =
         |connection: usize, from: &str, message: Value| json!({ "from": from, "conn": connection, "line": message });
     let mut flood: Vec<Value> = (1..70_000).map(|connection| on(connection, "client", call(1, "a"))).collect();
@@ -163,7 +163,7 @@ fn what_waits_on_many_connections_does_not_add_up() {
 }
 
 #[test]
-fn questions_that_nobody_comes_back_for_are_ends() {
+fn abandoned_questions_end_their_exchange() {
     let asks = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "result": { "resultType": "input_required", "requestState": id } });
     let mut frames = Vec::new();
     for id in 0..5000 {
@@ -178,20 +178,23 @@ fn questions_that_nobody_comes_back_for_are_ends() {
 }
 
 #[test]
-fn the_nearest_are_known_by_method_and_by_name() {
+fn requests_are_listed_by_method_and_by_name() {
     let mut frames = Vec::new();
     for (id, tool) in [(1, "a"), (2, "b"), (3, "a")] {
         let mut call = call(id, tool);
         call["params"]["arguments"] = json!({ "id": id });
-        // Asked again, it is no other request.
+        // A repeated request is listed once.
         for _ in 0..2 {
             frames.extend([line("client", call.clone()), line("server", result(id, ""))]);
         }
     }
     let read = read(&frames);
     let known = |entries: Entries<'_>| entries.iter().map(|entry| entry.expect("an entry").request).collect::<Vec<_>>();
-    let named =
-        |name: &str| Asked { method: "tools/call".to_owned(), name: Some(name.to_owned()), arguments: json!(null) };
+    let named = |name: &str| KeyedRequest {
+        method: "tools/call".to_owned(),
+        name: Some(name.to_owned()),
+        arguments: json!(null),
+    };
     let (all, a) = (read.index.method("tools/call"), read.index.family(&named("a").family()));
     let (all, a) = (known(all.expect("a list")), known(a.expect("a list")));
     assert_eq!((all.len(), a.len()), (2, 2));
@@ -199,7 +202,7 @@ fn the_nearest_are_known_by_method_and_by_name() {
 }
 
 #[test]
-fn what_is_never_answered_does_not_add_up() {
+fn unanswered_requests_are_limited() {
     let flood: Vec<Value> = (0..20_000).map(|id| line("client", call(id, "a"))).collect();
     let read = read(&[&flood[..], &[line("client", call(1, "b")), line("server", result(1, "of b"))]].concat());
     assert_eq!(read.answers("b"), ["of b"]);

@@ -1,13 +1,13 @@
 //! Test files: [`test`] runs them, [`generate`] and [`import`] write them; [`snapshot`] compares what a server declares.
 //!
-//! Nothing here prints, exits or knows a rule.
+//! Must not print, exit or know the rules.
 
 mod advice;
-mod asking;
 pub mod generate;
 pub mod import;
+mod jsonpath;
+mod requests;
 pub mod snapshot;
-mod step;
 pub mod test;
 
 pub use advice::{Advice, Words};

@@ -8,7 +8,7 @@ use net::service::{Answer, Call, Context, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wire::RequestId;
-use wire::meta;
+use wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 
 use crate::answer::implementation;
 use crate::catalogue::Kind;
@@ -104,7 +104,7 @@ struct Params {
 
 /// `_meta` of what belongs to the subscription of this id.
 pub(crate) fn subscription(id: &RequestId) -> Value {
-    json!({ (meta::SUBSCRIPTION_ID): id_value(id) })
+    json!({ SUBSCRIPTION_ID: id_value(id) })
 }
 
 /// An id as a JSON value.
@@ -154,7 +154,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         let cancelled = json!({ "_meta": subscription, "requestId": id_value(&id), "reason": "The server is ending" });
         let _ = call.link.notify("notifications/cancelled", cancelled);
         let mut meta = subscription;
-        meta[meta::SERVER_INFO] = json!(implementation(&server, call.context.revision));
+        meta[SERVER_INFO] = json!(implementation(&server, call.context.revision));
         Answer::result(&id, &json!({ "resultType": "complete", "_meta": meta }))
     })
 }

@@ -1,21 +1,21 @@
-//! What of a server's surface no case touched. Files of one server are not told apart: what one touches, the others need not.
+//! Which parts of a server no case used. Files of one server count together.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use suite::test::{Part, Played};
+use suite::test::{FileResult, Part};
 use wire::escape;
 
 use report::render::text::wrap;
 
-/// The kinds, as they are told.
+/// The kinds of parts.
 const KINDS: [&str; 6] = ["tools", "arguments", "resources", "templates", "prompts", "prompt arguments"];
 
 /// A server's surface.
 #[derive(Default)]
 struct Server<'p> {
-    /// In the server's order, and whether a case of any file touched it.
+    /// In the server's order, with whether a case of any file used it.
     parts: Vec<(&'p Part, bool)>,
     unlisted: Vec<&'p str>,
 }
@@ -32,8 +32,8 @@ impl Server<'_> {
     }
 }
 
-/// By the server's name and version, as its files reach it.
-fn servers(played: &[Played]) -> BTreeMap<&str, Server<'_>> {
+/// Servers by name and version.
+fn servers(played: &[FileResult]) -> BTreeMap<&str, Server<'_>> {
     let mut servers: BTreeMap<&str, Server<'_>> = BTreeMap::new();
     for coverage in played.iter().filter_map(|file| file.coverage.as_ref()) {
         let server = servers.entry(&coverage.server).or_default();
@@ -49,8 +49,8 @@ fn servers(played: &[Played]) -> BTreeMap<&str, Server<'_>> {
     servers
 }
 
-/// For people; nothing where it was not asked for.
-pub(super) fn lines(played: &[Played]) -> String {
+/// As text; empty without `--coverage`.
+pub(super) fn lines(played: &[FileResult]) -> String {
     let mut out = String::new();
     for (name, server) in servers(played) {
         let _ = writeln!(out, "coverage of {}", escape::line(name));
@@ -62,32 +62,32 @@ pub(super) fn lines(played: &[Played]) -> String {
             let _ = writeln!(out, "  {kind:<16}  {touched:>4} of {all:>4}  {:>3} %", touched * 100 / all);
             let untouched = server.untouched(kind).join(", ");
             if !untouched.is_empty() {
-                wrap(&mut out, 4, &format!("untouched: {}", escape::line(&untouched)));
+                wrap(&mut out, 4, &format!("unused: {}", escape::line(&untouched)));
             }
         }
         if server.parts.is_empty() && server.unlisted.is_empty() {
-            out.push_str("  it declares nothing\n");
+            out.push_str("  the server declares nothing\n");
         }
         for why in &server.unlisted {
-            wrap(&mut out, 2, &format!("not known: {}", escape::line(why)));
+            wrap(&mut out, 2, &format!("unknown: {}", escape::line(why)));
         }
     }
     out
 }
 
 /// As a member of the JSON report.
-pub(super) fn value(played: &[Played]) -> Value {
+pub(super) fn value(played: &[FileResult]) -> Value {
     let server = |(name, server): (&str, Server<'_>)| {
         let kinds = KINDS.into_iter().map(|kind| {
             let (touched, all) = server.count(kind);
             let kind_of = kind.replace(' ', "_");
             (kind_of, json!({ "touched": touched, "all": all, "untouched": server.untouched(kind) }))
         });
-        let mut told = json!({ "server": name, "unlisted": server.unlisted });
-        if let Value::Object(told) = &mut told {
-            told.extend(kinds);
+        let mut value = json!({ "server": name, "unlisted": server.unlisted });
+        if let Value::Object(members) = &mut value {
+            members.extend(kinds);
         }
-        told
+        value
     };
     servers(played).into_iter().map(server).collect()
 }

@@ -1,4 +1,4 @@
-//! What was expected and what there was, line by line; every line can be shown as it is.
+//! The difference between the expected and the actual value, in lines that are escaped for output.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -7,47 +7,47 @@ use wire::escape;
 
 /// How many lines of a difference are shown.
 const LINES: usize = 60;
-/// How many characters of a line are.
-const WIDEST: usize = 200;
+/// How many characters of a line are shown.
+const MAX_WIDTH: usize = 200;
 
-/// A line of what is shown.
+/// A line of a difference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     /// In both.
     Same(String),
-    /// Only in what was expected.
-    Wanted(String),
-    /// Only in what was found.
+    /// Only in the expected value.
+    Expected(String),
+    /// Only in the actual value.
     Found(String),
-    /// A word (`expected`, `found`, or nothing where the line goes on) and what there is to it.
-    Said(&'static str, String),
-    /// There are more.
+    /// A label (`expected`, `found`, or empty for a further line) and its text.
+    Labelled(&'static str, String),
+    /// The difference has more lines.
     More,
 }
 
-/// Two texts of several lines as their difference, anything else in words.
+/// The difference of two texts of several lines, or both values in words.
 pub(super) fn of(failure: &Failure) -> Vec<Line> {
-    if let (Some(wanted), Some(found)) = (&failure.exactly, &failure.value) {
+    if let (Some(wanted), Some(found)) = (&failure.expected_value, &failure.value) {
         let (wanted, found) = (lines(wanted), lines(found));
         if wanted.lines().count() > 1 || found.lines().count() > 1 {
             return difference(&wanted, &found);
         }
     }
-    let said = |word, text: &str| -> Vec<Line> {
+    let labelled = |word, text: &str| -> Vec<Line> {
         let words = std::iter::once(word).chain(std::iter::repeat(""));
-        text.lines().zip(words).map(|(line, word)| Line::Said(word, escape::line(line).into_owned())).collect()
+        text.lines().zip(words).map(|(line, word)| Line::Labelled(word, escape::line(line).into_owned())).collect()
     };
-    [said("expected", &failure.wanted), said("found", &failure.found)].concat()
+    [labelled("expected", &failure.expected), labelled("found", &failure.found)].concat()
 }
 
-/// A value as lines: a text as it is, anything else as JSON.
+/// A value in lines: a text as it is, anything else as JSON.
 fn lines(value: &Value) -> String {
     let text = match value {
         Value::String(text) if text.contains('\n') => text.clone(),
         value => serde_json::to_string_pretty(value).unwrap_or_default(),
     };
     let shown = |line: &str| {
-        let cut: String = line.chars().take(WIDEST).collect();
+        let cut: String = line.chars().take(MAX_WIDTH).collect();
         escape::line(&cut).into_owned() + if cut.len() < line.len() { "…" } else { "" }
     };
     text.lines().map(shown).collect::<Vec<_>>().join("\n")
@@ -64,7 +64,7 @@ fn difference(wanted: &str, found: &str) -> Vec<Line> {
         let line = change.value().trim_end_matches('\n').to_owned();
         out.push(match change.tag() {
             ChangeTag::Equal => Line::Same(line),
-            ChangeTag::Delete => Line::Wanted(line),
+            ChangeTag::Delete => Line::Expected(line),
             ChangeTag::Insert => Line::Found(line),
         });
     }

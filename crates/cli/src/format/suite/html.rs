@@ -1,9 +1,9 @@
-//! One page to look at: a file that needs nothing else, without a script. What failed stands open, the rest is folded away.
+//! The report as one self-contained HTML page without scripts. Failures are open, other cases are collapsed.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use suite::test::{Place, Played, Tally, Tried, Verdict};
+use suite::test::{CaseResult, FileResult, MatrixRun, Tally, Verdict};
 
 use super::difference::{self, Line};
 use super::{coverage, place, sums};
@@ -12,9 +12,9 @@ use report::render::html::text::Text;
 
 const STYLE: &str = include_str!("page.css");
 
-pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
+pub(crate) fn render(played: &[FileResult], elapsed: Duration) -> String {
     let tally = Tally::of(played);
-    let (class, verdict) = if tally.failed > 0 { ("f", "Not as expected") } else { ("p", "As expected") };
+    let (class, verdict) = if tally.failed > 0 { ("f", "Failed") } else { ("p", "Passed") };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
@@ -29,7 +29,7 @@ pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
     );
     for file in played {
         let _ = writeln!(out, "<section>\n<h2>{}</h2>", Text(&file.path.to_string_lossy()));
-        for at in &file.places {
+        for at in &file.runs {
             of_place(&mut out, &file.path.to_string_lossy(), at);
         }
         out.push_str("</section>\n");
@@ -48,9 +48,9 @@ pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
     out
 }
 
-fn of_place(out: &mut String, file: &str, at: &Place) {
+fn of_place(out: &mut String, file: &str, at: &MatrixRun) {
     let _ = writeln!(out, "<h3>{} <span>{}</span></h3>", Text(&place(at)), sums(at.tally()).join(", "));
-    if let Some(why) = &at.hindered {
+    if let Some(why) = &at.not_run {
         let _ = writeln!(out, "<div class=\"case f\"><p><b>not tried</b></p><pre>");
         why.to_string().lines().for_each(|line| _ = writeln!(out, "{}", Text(line)));
         out.push_str("</pre></div>\n");
@@ -58,7 +58,7 @@ fn of_place(out: &mut String, file: &str, at: &Place) {
     for case in at.cases.iter().filter(|case| matches!(case.verdict, Verdict::Failed(_))) {
         failed(out, file, case);
     }
-    let rest: Vec<&Tried> = at.cases.iter().filter(|case| !matches!(case.verdict, Verdict::Failed(_))).collect();
+    let rest: Vec<&CaseResult> = at.cases.iter().filter(|case| !matches!(case.verdict, Verdict::Failed(_))).collect();
     if rest.is_empty() {
         return;
     }
@@ -81,7 +81,7 @@ fn of_place(out: &mut String, file: &str, at: &Place) {
     out.push_str("</table>\n</details>\n");
 }
 
-fn failed(out: &mut String, file: &str, case: &Tried) {
+fn failed(out: &mut String, file: &str, case: &CaseResult) {
     let Verdict::Failed(failures) = &case.verdict else { return };
     let took = case.elapsed.as_secs_f64() * 1000.0;
     let _ = writeln!(out, "<div class=\"case f\"><p><b>FAIL</b> {} <span>{took:.0} ms</span></p>", Text(&case.name));
@@ -91,9 +91,9 @@ fn failed(out: &mut String, file: &str, case: &Tried) {
         for line in difference::of(failure) {
             let _ = match line {
                 Line::Same(line) => writeln!(out, "  {}", Text(&line)),
-                Line::Wanted(line) => writeln!(out, "<del>- {}</del>", Text(&line)),
+                Line::Expected(line) => writeln!(out, "<del>- {}</del>", Text(&line)),
                 Line::Found(line) => writeln!(out, "<ins>+ {}</ins>", Text(&line)),
-                Line::Said(word, line) => writeln!(out, "{word:<9} {}", Text(&line)),
+                Line::Labelled(word, line) => writeln!(out, "{word:<9} {}", Text(&line)),
                 Line::More => writeln!(out, "…"),
             };
         }

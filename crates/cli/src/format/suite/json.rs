@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use suite::test::{Failure, Place, Played, Tally, Tried, Verdict};
+use suite::test::{CaseResult, Failure, FileResult, MatrixRun, Tally, Verdict};
 
 use super::coverage;
 
-pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
+pub(crate) fn render(played: &[FileResult], elapsed: Duration) -> String {
     let total = Tally::of(played);
     let files: Vec<Value> = played
         .iter()
-        .map(|file| json!({ "file": file.path.display().to_string(), "places": file.places.iter().map(place).collect::<Vec<_>>() }))
+        .map(|file| json!({ "file": file.path.display().to_string(), "places": file.runs.iter().map(place).collect::<Vec<_>>() }))
         .collect();
     let mut document = json!({
         "schema": "proof.test/1",
@@ -31,16 +31,16 @@ pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn place(place: &Place) -> Value {
+fn place(place: &MatrixRun) -> Value {
     json!({
         "transport": place.transport.map(|transport| transport.to_string()),
         "revision": place.revision.map(|revision| revision.to_string()),
-        "hindered": place.hindered.as_ref().map(ToString::to_string),
+        "hindered": place.not_run.as_ref().map(ToString::to_string),
         "cases": place.cases.iter().map(case).collect::<Vec<_>>(),
     })
 }
 
-fn case(case: &Tried) -> Value {
+fn case(case: &CaseResult) -> Value {
     let (verdict, why, failures) = match &case.verdict {
         Verdict::Passed => ("passed", None, &[][..]),
         Verdict::Failed(failures) => ("failed", None, failures.as_slice()),
@@ -63,7 +63,7 @@ fn failure(failure: &Failure) -> Value {
         "line": failure.at.line,
         "column": failure.at.column,
         "path": failure.path,
-        "expected": failure.wanted,
+        "expected": failure.expected,
         "found": failure.found,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use suite::test::{Played, Tally, Verdict};
+use suite::test::{FileResult, Tally, Verdict};
 
 use super::coverage;
 use super::difference::{self, Line};
@@ -12,13 +12,13 @@ use report::render::escape::{code, fenced, plain};
 /// The most bytes. GitHub takes 65,536 characters, and the workflow that posts the comment may add a little.
 const ROOM: usize = 60_000;
 
-pub(crate) fn render(played: &[Played]) -> String {
+pub(crate) fn render(played: &[FileResult]) -> String {
     let tally = Tally::of(played);
     let verdict = if tally.failed > 0 { "Not as expected" } else { "As expected" };
     let mut out = format!("**{verdict}.** {}\n\n", sums(tally).join(", "));
     out.push_str("| file | where | passed | failed | xfail | skipped |\n|---|---|--:|--:|--:|--:|\n");
     for file in played {
-        for at in &file.places {
+        for at in &file.runs {
             let Tally { passed, failed, expected_failures, skipped } = at.tally();
             let (name, at) = (code(&file.path.to_string_lossy()), place(at));
             let _ = writeln!(out, "| {name} | {at} | {passed} | {failed} | {expected_failures} | {skipped} |");
@@ -46,10 +46,10 @@ pub(crate) fn render(played: &[Played]) -> String {
 }
 
 /// An entry for each case that failed, and for each place where nothing was tried.
-fn failures(file: &Played) -> Vec<String> {
+fn failures(file: &FileResult) -> Vec<String> {
     let mut entries = Vec::new();
-    for at in &file.places {
-        if let Some(why) = &at.hindered {
+    for at in &file.runs {
+        if let Some(why) = &at.not_run {
             let text = plain(&why.to_string()).into_owned();
             entries.push(format!("- **Not tried** – {}\n\n{}\n", place(at), fenced(&text, 2)));
         }
@@ -63,9 +63,9 @@ fn failures(file: &Played) -> Vec<String> {
                 for line in difference::of(failure) {
                     let _ = match line {
                         Line::Same(line) => writeln!(text, "    {line}"),
-                        Line::Wanted(line) => writeln!(text, "  - {line}"),
+                        Line::Expected(line) => writeln!(text, "  - {line}"),
                         Line::Found(line) => writeln!(text, "  + {line}"),
-                        Line::Said(word, line) => writeln!(text, "  {word:<9} {line}"),
+                        Line::Labelled(word, line) => writeln!(text, "  {word:<9} {line}"),
                         Line::More => writeln!(text, "    …"),
                     };
                 }

@@ -18,7 +18,7 @@ pub(crate) use markdown::render as markdown;
 pub(crate) use sarif::render as sarif;
 pub(crate) use tap::render as tap;
 
-use suite::test::{Failure, Place, Tally};
+use suite::test::{Failure, MatrixRun, Tally};
 
 /// How many cases ended how, in words; how many passed stands first, and then how many failed, where any did.
 fn sums(tally: Tally) -> Vec<String> {
@@ -33,7 +33,7 @@ fn sums(tally: Tally) -> Vec<String> {
 }
 
 /// Where the cases were tried, in words.
-fn place(place: &Place) -> String {
+fn place(place: &MatrixRun) -> String {
     let revision = place.revision.map(|revision| revision.to_string());
     let transport = place.transport.map(|transport| format!("over {transport}"));
     let words: Vec<String> = revision.into_iter().chain(transport).collect();
@@ -43,5 +43,5 @@ fn place(place: &Place) -> String {
 /// A failure in one line.
 fn line(failure: &Failure) -> String {
     let path = failure.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-    format!("{path}expected {}, found {}", failure.wanted, failure.found)
+    format!("{path}expected {}, found {}", failure.expected, failure.found)
 }

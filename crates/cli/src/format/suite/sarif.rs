@@ -1,13 +1,13 @@
 //! SARIF 2.1.0, as code scanning reads it: a result for everything that is not as expected, at its line of the test file.
 
 use serde_json::{Value, json};
-use suite::test::{Failure, Place, Played, Tried, Verdict};
+use suite::test::{CaseResult, Failure, FileResult, MatrixRun, Verdict};
 
 use super::{line, place};
 use report::render::escape::plain;
 use report::render::sarif::{SCHEMA, braces};
 
-pub(crate) fn render(played: &[Played]) -> String {
+pub(crate) fn render(played: &[FileResult]) -> String {
     let results: Vec<Value> = played.iter().flat_map(results).collect();
     let document = json!({
         "$schema": SCHEMA,
@@ -32,10 +32,10 @@ pub(crate) fn render(played: &[Played]) -> String {
     wire::escape::json(&document).into_owned() + "\n"
 }
 
-fn results(file: &Played) -> Vec<Value> {
+fn results(file: &FileResult) -> Vec<Value> {
     let mut results = Vec::new();
-    for at in &file.places {
-        if let Some(why) = &at.hindered {
+    for at in &file.runs {
+        if let Some(why) = &at.not_run {
             let text = format!("Not tried {}: {why}", place(at));
             results.push(result("not-tried", file, (1, 1), &text, &format!("not-tried/{}", place(at))));
         }
@@ -48,14 +48,14 @@ fn results(file: &Played) -> Vec<Value> {
     results
 }
 
-fn failed(file: &Played, at: &Place, case: &Tried, number: usize, failure: &Failure) -> Value {
+fn failed(file: &FileResult, at: &MatrixRun, case: &CaseResult, number: usize, failure: &Failure) -> Value {
     let text = format!("{}: {} ({})", case.name, line(failure), place(at));
     // The case's name outlives the lines above it.
     let identity = format!("{}/{}/{number}", case.name, place(at));
     result("unexpected", file, (failure.at.line, failure.at.column), &text, &identity)
 }
 
-fn result(rule: &str, file: &Played, (line, column): (usize, usize), text: &str, identity: &str) -> Value {
+fn result(rule: &str, file: &FileResult, (line, column): (usize, usize), text: &str, identity: &str) -> Value {
     let uri = file.path.to_string_lossy().replace('\\', "/");
     json!({
         "ruleId": rule,

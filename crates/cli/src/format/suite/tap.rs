@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use suite::test::{Played, Verdict};
+use suite::test::{FileResult, Verdict};
 
 use super::line;
 use report::render::escape::{tap, yaml};
 
-pub(crate) fn render(played: &[Played]) -> String {
+pub(crate) fn render(played: &[FileResult]) -> String {
     let (mut points, mut count) = (String::new(), 0);
     for file in played {
         let name = file.path.to_string_lossy();
-        for place in &file.places {
+        for place in &file.runs {
             let at = super::place(place);
             let mut point = |ok: bool, what: &str, rest: &str| {
                 count += 1;
@@ -35,7 +35,7 @@ pub(crate) fn render(played: &[Played]) -> String {
                     }
                 }
             }
-            if let Some(why) = &place.hindered {
+            if let Some(why) = &place.not_run {
                 point(false, "the cases are tried", &format!("\n  ---\n  message: {}\n  ...", yaml(&why.to_string())));
             }
         }

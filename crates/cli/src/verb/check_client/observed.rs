@@ -1,4 +1,4 @@
-//! `proof check-client --listen` and `--stdio-wrap`: whatever a client does that nobody scripted.
+//! `proof check-client --listen` and `--stdio-wrap`: checks what a client does without a scenario.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
 use crate::signals::interrupted;
 
-/// How often what was seen is told.
-const BEAT: Duration = Duration::from_millis(150);
+/// How often new frames are printed.
+const INTERVAL: Duration = Duration::from_millis(150);
 
-/// Serves until somebody presses Ctrl-C, telling what it sees, and judges it.
+/// Serves until Ctrl-C, printing each frame, then judges the client.
 pub(super) async fn listen(
     run: &Run,
     args: &CheckClientArgs,
@@ -29,16 +29,16 @@ pub(super) async fn listen(
     keep: TraceSink,
 ) -> Result<Checked, Exit> {
     let stop = interrupted();
-    let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
+    let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let mut listening = Listening::start(address, scenario(args)?).await.map_err(|error| {
-        usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
+        usage(&format!("cannot listen on {address}: {error}"), "use another port, or 0 for a free one")
     })?;
     announce(listening.local_addr());
     tokio::pin!(stop);
     loop {
         tokio::select! {
             _ = &mut stop => break,
-            () = tokio::time::sleep(BEAT) => show(&mut listening),
+            () = tokio::time::sleep(INTERVAL) => show(&mut listening),
         }
     }
     show(&mut listening);
@@ -54,17 +54,17 @@ pub(super) async fn listen(
     Ok(listening.conclude(&by).await)
 }
 
-/// Stands between a client and the server that is named, and judges the client once that server has ended.
+/// Passes messages between a client and its server, and judges the client when the server ends.
 pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
-    let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
+    let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
     let env = variables(&args.env)?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), env, cwd: args.cwd.clone() };
     let (begun, tap) = (Instant::now(), tap(Transport::Stdio));
     wrap(&command, &run.children, &tap, stop).await.map_err(|error| {
         tell(format_args!(
-            "error: `{}` was not started: {error}\n  try: the command by itself",
+            "error: cannot start `{}`: {error}\n  try: run the command by itself",
             wire::escape::line(program)
         ));
         Exit::NoAnswer
@@ -82,18 +82,18 @@ pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) 
     Ok(judge(&[tap.finish()], begun.elapsed(), &by))
 }
 
-/// The server to be: the standard one, or that of the one scenario that is named.
+/// The scenario of `--scenario`, or the standard one.
 fn scenario(args: &CheckClientArgs) -> Result<&'static Scenario, Exit> {
     let Some(name) = args.scenario.first() else { return Ok(&FIRST) };
     let found = all().find(|scenario| scenario.name == *name).filter(|_| args.scenario.len() == 1);
-    found.ok_or_else(|| usage("--listen serves one scenario at a time", "one name that --list-scenarios tells"))
+    found.ok_or_else(|| usage("--listen serves one scenario at a time", "use one name from --list-scenarios"))
 }
 
 fn announce(address: SocketAddr) {
     tell(format_args!("serving http://{address}{} (Streamable HTTP)", http::Options::default().path));
     tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
     tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
-    tell("let one client do what it can do, then press Ctrl-C: it is judged by what it did");
+    tell("connect one client and let it work, then press Ctrl-C to judge it");
 }
 
 fn show(listening: &mut Listening) {

@@ -1,4 +1,4 @@
-//! What the official suite hands a client to be authorized with: each scenario tells it in words of its own.
+//! Credentials from the context of the official suite, whose members differ between scenarios.
 
 use faults::client::Fault;
 use oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
@@ -6,10 +6,10 @@ use serde_json::Value;
 use url::Url;
 use wire::Revision;
 
-/// The address that the suite takes for a client's document.
+/// The URL that the suite accepts as a client metadata document.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// Who gets tokens for the server at `url`, with what the scenario `name` tells in `context`. What is wrong otherwise.
+/// The authorizer for the server at `url`, from the `context` of the scenario `name`.
 pub(super) fn authorizer(
     url: &Url,
     (revision, faults): (Option<Revision>, &[&'static Fault]),
@@ -32,7 +32,7 @@ pub(super) fn authorizer(
     if let Some(assertion) = secret("valid_jwt") {
         options.grant = Grant::Assertion(assertion);
     } else if let (Some(id_token), Some(endpoint)) = (secret("idp_id_token"), text("idp_token_endpoint")) {
-        let token_endpoint = Url::parse(endpoint).map_err(|_| "`idp_token_endpoint` is no URL".to_owned())?;
+        let token_endpoint = Url::parse(endpoint).map_err(|_| "`idp_token_endpoint` is not a URL".to_owned())?;
         let client = Client::new(text("idp_client_id").unwrap_or_default(), Proof::None);
         options.grant = Grant::Enterprise(Box::new(Enterprise { token_endpoint, client, id_token }));
     } else if name.starts_with("auth/client-credentials") {

@@ -1,26 +1,26 @@
-//! What a server asks, put to a person line by line, and what the person types made into an answer. What the server says is
-//! made harmless; no address in it is opened. Where lines come from and go to is for others.
+//! Puts a server's request to a person line by line and makes an answer of what the person types. Text of the server is
+//! escaped, and no URL is opened. Must not know where lines come from.
 
 use client::{Answer, Given, Question, Refused, fill, read, wants};
 use serde_json::{Value, json};
 use suite::test::model_message;
 use wire::escape::snippet;
 
-/// How much of one text is shown.
+/// How many characters of a text are shown.
 const SHOWN: usize = 2000;
-/// How often a field is asked for that does not fit.
+/// How many invalid inputs end a question.
 const TRIES: usize = 5;
 
-/// A person.
+/// A person at a terminal.
 pub(super) trait Person {
     /// Shows a line.
     fn show(&mut self, line: &str);
 
-    /// Asks for a line; `None` where the person ends the input.
+    /// Asks for a line; `None` at the end of the input.
     fn ask(&mut self, prompt: &str) -> Option<String>;
 }
 
-/// Puts a question to a person. Roots are not for people to type.
+/// Puts a request to a person. Roots are not typed.
 pub(super) fn put(person: &mut dyn Person, question: &Question) -> Answer {
     match question {
         Question::Roots => Err(Refused::by_user()),
@@ -28,14 +28,14 @@ pub(super) fn put(person: &mut dyn Person, question: &Question) -> Answer {
         Question::Form { message, schema } => Ok(filled(person, message, schema)),
         Question::Url { message, url } => {
             person.show(&format!("the server asks: {}", snippet(message, SHOWN)));
-            person.show("it wants you to visit this address; nothing has opened it:");
+            person.show("it asks you to visit this URL, which was not opened:");
             person.show(&format!("  {}", snippet(url, SHOWN)));
             Ok(json!({ "action": consent(person, "agree? [y/n] ") }))
         }
     }
 }
 
-/// `accept`, `decline` or, where the input ends, `cancel`.
+/// `accept`, `decline` or, at the end of the input, `cancel`.
 fn consent(person: &mut dyn Person, prompt: &str) -> &'static str {
     for _ in 0..TRIES {
         match person.ask(prompt).as_deref().map(str::trim) {
@@ -58,8 +58,8 @@ fn filled(person: &mut dyn Person, message: &str, schema: &Value) -> Value {
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         match typed(person, name, field, schema) {
             Typed::Value(value) => given.push((name.clone(), Given::Json(value))),
-            Typed::LeftOut => {}
-            Typed::Gone => return json!({ "action": "cancel" }),
+            Typed::Skipped => {}
+            Typed::Ended => return json!({ "action": "cancel" }),
         }
     }
     match fill(schema, &given) {
@@ -71,12 +71,12 @@ fn filled(person: &mut dyn Person, message: &str, schema: &Value) -> Value {
     }
 }
 
-/// What a person makes of one field.
+/// The input for one field.
 enum Typed {
     Value(Value),
-    LeftOut,
-    /// The input ended, or there was no end of what does not fit.
-    Gone,
+    Skipped,
+    /// The input ended, or was invalid too often.
+    Ended,
 }
 
 /// Asks for one field.
@@ -89,29 +89,29 @@ fn typed(person: &mut dyn Person, name: &str, field: &Value, schema: &Value) -> 
     let prompt = snippet(&format!("  {title} ({}{default}): ", wants(field, schema)), SHOWN);
     let required = schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name));
     for _ in 0..TRIES {
-        let Some(line) = person.ask(&format!("{prompt} ")) else { return Typed::Gone };
+        let Some(line) = person.ask(&format!("{prompt} ")) else { return Typed::Ended };
         if line.is_empty() && (field.get("default").is_some() || !required) {
-            return Typed::LeftOut;
+            return Typed::Skipped;
         }
         match read(&line, field, schema) {
             Ok(value) => return Typed::Value(value),
             Err(why) => person.show(&format!("  {why}")),
         }
     }
-    Typed::Gone
+    Typed::Ended
 }
 
 fn sampled(person: &mut dyn Person, params: &Value) -> Answer {
-    person.show("the server asks your model:");
+    person.show("the server asks for a model's answer:");
     if let Some(system) = params.get("systemPrompt").and_then(Value::as_str) {
         person.show(&format!("  (system) {}", snippet(system, SHOWN)));
     }
     for message in params["messages"].as_array().into_iter().flatten() {
-        let role = message["role"].as_str().unwrap_or("somebody");
+        let role = message["role"].as_str().unwrap_or("unknown role");
         let content = message["content"]["text"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
         person.show(&snippet(&format!("  ({role}) {content}"), SHOWN));
     }
-    match person.ask("what does the model say? (nothing refuses) ") {
+    match person.ask("answer of the model (empty to refuse): ") {
         Some(text) if !text.is_empty() => Ok(model_message(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
         _ => Err(Refused::by_user()),
     }

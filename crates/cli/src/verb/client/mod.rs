@@ -1,15 +1,15 @@
-//! `proof client`: one question to a server, and its answer.
+//! `proof client`: sends one request to a server and prints the answer.
 
+mod arguments;
 mod ask;
 mod conformance;
 mod credentials;
 mod dialogue;
-mod meant;
+mod observer;
 mod options;
-mod pairs;
 mod show;
+mod suggestions;
 mod terminal;
-mod told;
 mod watch;
 
 use std::sync::Arc;
@@ -23,25 +23,25 @@ use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, serve, sign_in};
-use told::Heard;
+use observer::Notifications;
 
-/// What is to be printed, and how it ended.
+/// The text to print, and the exit code.
 struct Printed {
     text: String,
     exit: Exit,
 }
 
 impl Printed {
-    const fn well(text: String) -> Self {
+    const fn success(text: String) -> Self {
         Self { text, exit: Exit::Clean }
     }
 }
 
-/// Why there is nothing to print.
+/// Why there is no answer to print.
 enum NotPrinted {
-    /// The server, or the way to it.
+    /// The request failed.
     Client(Box<ClientError>),
-    /// It is told already.
+    /// The error was already reported.
     Reported(Exit),
 }
 
@@ -57,56 +57,63 @@ impl From<Exit> for NotPrinted {
     }
 }
 
-/// Asks, prints, and ends the conversation in order.
-pub(crate) fn run(run: &Run, args: &ClientArgs) -> Exit {
+/// Sends the request, prints the answer and closes the connection.
+pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
             faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
-    if let Some(stray) = args.stray.first() {
-        return meant::no_verb(stray);
+    if let Err(exit) = args.settle_target() {
+        return exit;
     }
-    let target = args.named();
-    exit::conceal(run.redactor_of(&args.reach.secrets(target)));
-    match started(run, args) {
+    if let Some(word) = args.words.first() {
+        return suggestions::unknown_verb(word);
+    }
+    exit::conceal(run.redactor_of(&args.reach.secrets(args.named())));
+    match start(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn started(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
+fn start(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
     let address = args.reach.address(args.named())?.ok_or_else(|| {
-        usage("no server is named", "--url URL, or a command after `--`: proof client tools -- my-server")
+        usage("no server given", "add its URL at the end, or its command after `--`: proof client tools -- my-server")
     })?;
-    let (observer, heard) = told::observer(args);
+    let (observer, notifications) = observer::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
     let options = Options { observer, ..options::options(run, args, address)? };
-    let connector = faults::client::connector(&args.faults.meaning()?);
-    let has_child = !args.named().command.is_empty();
+    let connector = faults::client::connector(&args.faults.selected()?);
+    let has_child = args.has_command();
     if has_child {
         // Before the first child starts.
         run.children.adopt_orphans();
     }
-    // One thread: there is one question, and threads cost time to start.
+    // One thread is enough for one request, and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
+        tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let exit = runtime.block_on(async {
         match suite {
             Some(address) => Box::pin(conformance::play(run, args, address)).await,
-            None => Box::pin(conversed(args, options, connector, heard)).await,
+            None => Box::pin(converse(args, options, connector, notifications)).await,
         }
     });
     if has_child {
-        // Whatever is still running is ours to end, on every way out.
+        // On every way out, end the children that still run.
         run.children.kill_all();
     }
     runtime.shutdown_background();
     Ok(exit)
 }
 
-async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn Connector>, heard: Heard) -> Exit {
+async fn converse(
+    args: &ClientArgs,
+    mut options: Options,
+    connector: Arc<dyn Connector>,
+    notifications: Notifications,
+) -> Exit {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
@@ -126,11 +133,11 @@ async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn C
         Ok(client) => client,
         Err(error) => return failed(&error),
     };
-    // Kept until the server is told: what is dropped is forgotten.
-    let asked = asked(args, &client, heard);
-    tokio::pin!(asked);
+    // EndedCase alive until the server knows of the cancellation: a dropped request is forgotten.
+    let request = request(args, &client, notifications);
+    tokio::pin!(request);
     let exit = tokio::select! {
-        said = &mut asked => said,
+        exit = &mut request => exit,
         signal = &mut interrupted => {
             client.cancel_all("interrupted by the user").await;
             Exit::Interrupted(signal)
@@ -140,13 +147,13 @@ async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn C
     exit
 }
 
-/// Asks and prints.
-async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
-    let said = match options::as_wanted(args, client) {
-        Ok(()) => ask::ask(args, client, heard).await,
+/// Sends the request and prints the answer.
+async fn request(args: &ClientArgs, client: &Client, notifications: Notifications) -> Exit {
+    let answer = match options::check_revision(args, client) {
+        Ok(()) => ask::ask(args, client, notifications).await,
         Err(exit) => Err(exit.into()),
     };
-    match said {
+    match answer {
         Ok(Printed { text, exit }) => match output::print(&text) {
             Ok(()) => exit,
             Err(exit) => exit,
@@ -156,7 +163,7 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
     }
 }
 
-/// Says why there is no answer.
+/// Reports a failed request.
 fn failed(error: &ClientError) -> Exit {
     exit::tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {

@@ -1,4 +1,4 @@
-//! What the command line means for the client: where, as whom, and what it answers.
+//! From the command line to the options of the client.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use suite::test::{Consent, Scripted};
 use wire::Revision;
 
-use super::pairs;
+use super::arguments;
 use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
-use crate::verb::reached;
+use crate::verb::client_options;
 
 /// The options of a client at `address`.
 pub(super) fn options(run: &Run, args: &ClientArgs, address: Address) -> Result<Options, Exit> {
@@ -23,29 +23,29 @@ pub(super) fn options(run: &Run, args: &ClientArgs, address: Address) -> Result<
         respondent: respondent(args)?,
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
-        ..reached::options(run, &args.reach, address, revision(args)?)?
+        ..client_options::options(run, &args.reach, address, revision(args)?)?
     })
 }
 
 fn revision(args: &ClientArgs) -> Result<Option<Revision>, Exit> {
     let parse = |text: &String| {
-        text.parse().map_err(|e: wire::revision::UnknownRevision| usage(&e.to_string(), "name one of those"))
+        text.parse().map_err(|e: wire::revision::UnknownRevision| usage(&e.to_string(), "use one of these"))
     };
     args.revision.as_ref().map(parse).transpose()
 }
 
-/// Whether the server speaks the revision that was named.
-pub(super) fn as_wanted(args: &ClientArgs, client: &Client) -> Result<(), Exit> {
+/// Reports a server that does not support the revision of `--revision`.
+pub(super) fn check_revision(args: &ClientArgs, client: &Client) -> Result<(), Exit> {
     match revision(args)? {
-        Some(wanted) if wanted != client.revision() => {
-            let what = format!("the server does not speak {wanted}; it offers {}", client.revision());
-            Err(usage(&what, &format!("--revision {}, or none", client.revision())))
+        Some(revision) if revision != client.revision() => {
+            let what = format!("the server does not support {revision}; it offers {}", client.revision());
+            Err(usage(&what, &format!("--revision {}, or no --revision", client.revision())))
         }
         _ => Ok(()),
     }
 }
 
-/// Who answers what the server asks: a person, where there is one.
+/// Who answers the server's requests: the person at the terminal, or the command line.
 fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
     Ok(match Terminal::find(scripted(args)?) {
         Ok(terminal) => Arc::new(terminal),
@@ -53,16 +53,16 @@ fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
     })
 }
 
-/// What is answered without asking anybody.
+/// The answers on the command line.
 fn scripted(args: &ClientArgs) -> Result<Scripted, Exit> {
-    let mut scripted = Scripted { says: args.say.clone(), ..Scripted::default() };
+    let mut scripted = Scripted { model_text: args.say.clone(), ..Scripted::default() };
     for answer in &args.answer {
         scripted.consent = Some(match answer.as_str() {
             "accept" => Consent::Accept,
             "decline" => Consent::Decline,
             "cancel" => Consent::Cancel,
             field => {
-                scripted.fields.push(pairs::pair(field).map_err(|why| {
+                scripted.fields.push(arguments::parse(field).map_err(|why| {
                     usage(&why, "--answer FIELD=VALUE, --answer FIELD:=JSON, --answer accept|decline|cancel")
                 })?);
                 Consent::Accept
@@ -75,16 +75,17 @@ fn scripted(args: &ClientArgs) -> Result<Scripted, Exit> {
     Ok(scripted)
 }
 
-/// A directory that is there, without detours.
+/// An existing directory, with symbolic links resolved.
 fn root(path: &Path) -> Result<Value, Exit> {
     let shown = crate::verb::output::shown(path);
     let real = path.canonicalize().map_err(|error| {
-        usage(&format!("`{shown}` cannot be a root: {error}"), "the path of a directory that you may read")
+        usage(&format!("cannot use `{shown}` as a root: {error}"), "use the path of a readable directory")
     })?;
-    let url = url::Url::from_file_path(&real).map_err(|()| usage(&format!("`{shown}` is no path"), "a directory"))?;
+    let url = url::Url::from_file_path(&real)
+        .map_err(|()| usage(&format!("`{shown}` is not a path"), "use the path of a directory"))?;
     let name = real.file_name().map_or_else(|| shown.clone(), |name| name.to_string_lossy().into_owned());
     Ok(json!({ "uri": url.as_str(), "name": name }))
 }
 
-/// A field and what was given for it.
+/// A name and its value.
 pub(super) type Pair = (String, Given);

@@ -1,5 +1,5 @@
-//! A person at a terminal who answers what the command line does not. One question at a time: what a person types is for
-//! the question that stands above it.
+//! A person at a terminal, who answers what the command line does not. One request at a time, so that input belongs to the
+//! request above it.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,17 +10,17 @@ use suite::test::Scripted;
 use super::dialogue::{self, Person};
 use crate::exit::{prompt, tell};
 
-/// A person, and what the command line says in their place.
+/// The person at the terminal, and the answers on the command line.
 pub(super) struct Terminal {
     scripted: Scripted,
-    turn: Arc<Mutex<()>>,
+    lock: Arc<Mutex<()>>,
 }
 
 impl Terminal {
-    /// Whoever sits there; `Err` gives back what was scripted where nobody does.
+    /// The terminal; `Err` returns the scripted answers where there is none.
     pub(super) fn find(scripted: Scripted) -> Result<Self, Scripted> {
         if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-            Ok(Self { scripted, turn: Arc::default() })
+            Ok(Self { scripted, lock: Arc::default() })
         } else {
             Err(scripted)
         }
@@ -41,23 +41,23 @@ impl Respondent for Terminal {
     fn answer(&self, question: Question) -> Answering {
         let is_scripted = match question {
             Question::Roots => true,
-            Question::Sampling(_) => self.scripted.says.is_some(),
+            Question::Sampling(_) => self.scripted.model_text.is_some(),
             Question::Form { .. } | Question::Url { .. } => self.scripted.consent.is_some(),
         };
         if is_scripted {
             return self.scripted.answer(question);
         }
-        let turn = self.turn.clone();
-        // A thread of its own: a person takes as long as they like, and the conversation goes on meanwhile.
+        let lock = self.lock.clone();
+        // On another thread: a person may take long, and the connection must stay alive.
         let asked = tokio::task::spawn_blocking(move || {
-            let _mine = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
             dialogue::put(&mut Typing, &question)
         });
         Box::pin(async { asked.await.unwrap_or_else(|_| Err(Refused::by_user())) })
     }
 }
 
-/// The person's own lines: questions on stderr, answers from stdin.
+/// Questions on stderr, answers from stdin.
 struct Typing;
 
 impl Person for Typing {

@@ -1,5 +1,4 @@
-//! What changes at a server, line by line as it is told, until enough was told or somebody ends it. Where the server or
-//! the way to it breaks off, it is come back for.
+//! `proof client watch`: prints changes line by line until a limit or Ctrl-C, and reconnects after a lost connection.
 
 use std::time::Duration;
 
@@ -8,25 +7,25 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 use wire::escape::snippet;
 
-use super::told::Heard;
+use super::observer::Notifications;
 use super::{NotPrinted, Printed, show};
 use crate::args::client::{ClientArgs, WatchArgs};
 use crate::exit::{Exit, tell};
 use crate::verb::output;
 
-/// How long it lasts where nobody says: for ever, as people count.
+/// How long to watch without `--for`.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
-/// How often in a row the server is come back for in vain.
-const RETURNS: u32 = 8;
-/// How long we wait before, doubled each time.
+/// How many failed attempts to reconnect end the watch.
+const RETRIES: u32 = 8;
+/// The pause before the first attempt to reconnect, doubled each time.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Watches.
+/// Watches until a limit is reached.
 pub(super) async fn watch(
     args: &ClientArgs,
     client: &Client,
     what: &WatchArgs,
-    mut heard: Heard,
+    mut notifications: Notifications,
 ) -> Result<Printed, NotPrinted> {
     let greeting = client.greeting();
     let topics = Topics {
@@ -35,12 +34,12 @@ pub(super) async fn watch(
         resources: greeting.may_have("resources"),
         uris: what.uris.clone(),
     };
-    let over = Instant::now() + what.span.unwrap_or(FOREVER);
+    let deadline = Instant::now() + what.span.unwrap_or(FOREVER);
     let mut left = what.count.unwrap_or(usize::MAX);
     let mut listening = begin(client, &topics).await?;
     while left > 0 {
         tokio::select! {
-            Some((method, params)) = heard.recv() => {
+            Some((method, params)) = notifications.recv() => {
                 if let Some(line) = line(args, &method, &params) {
                     output::print(&line)?;
                     left -= 1;
@@ -48,15 +47,15 @@ pub(super) async fn watch(
             }
             ended = listening.ended() => {
                 tell(match ended {
-                    Ok(()) => "note: the server has ended the subscription".to_owned(),
-                    Err(error) => format!("note: the subscription broke off: {}", first_line(&error)),
+                    Ok(()) => "note: the server ended the subscription".to_owned(),
+                    Err(error) => format!("note: the subscription was interrupted: {}", first_line(&error)),
                 });
                 listening = tokio::select! {
                     again = begin_again(client, &topics) => again?,
-                    () = sleep_until(over) => break,
+                    () = sleep_until(deadline) => break,
                 };
             }
-            () = sleep_until(over) => break,
+            () = sleep_until(deadline) => break,
         }
     }
     client.stop_listening(&listening).await;
@@ -68,27 +67,27 @@ async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientErro
     let agreed = &listening.acknowledged;
     let lists =
         [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")];
-    let mut told: Vec<String> =
+    let mut topics_agreed: Vec<String> =
         lists.iter().filter(|(_, name)| agreed[*name] == json!(true)).map(|(list, _)| (*list).to_owned()).collect();
     let uris = agreed["resourceSubscriptions"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    told.extend(uris.map(|uri| snippet(uri, 200)));
-    for uri in topics.uris.iter().filter(|uri| !told.contains(&snippet(uri, 200))) {
-        tell(format_args!("note: the server will not tell of {}", snippet(uri, 200)));
+    topics_agreed.extend(uris.map(|uri| snippet(uri, 200)));
+    for uri in topics.uris.iter().filter(|uri| !topics_agreed.contains(&snippet(uri, 200))) {
+        tell(format_args!("note: the server does not report changes of {}", snippet(uri, 200)));
     }
-    if told.is_empty() {
+    if topics_agreed.is_empty() {
         return Err(ClientError::not_sent(
-            "the server tells of no change",
+            "the server reports no changes",
             "`proof client discover` shows what it declares",
         ));
     }
-    tell(format_args!("listening to {} (Ctrl-C ends it)", told.join(", ")));
+    tell(format_args!("listening to {} (press Ctrl-C to stop)", topics_agreed.join(", ")));
     Ok(listening)
 }
 
 async fn begin_again(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
     let mut pause = PAUSE;
     let mut outcome = Err(ClientError::Cancelled);
-    for _ in 0..RETURNS {
+    for _ in 0..RETRIES {
         sleep(pause).await;
         pause *= 2;
         outcome = begin(client, topics).await;
@@ -103,7 +102,7 @@ fn first_line(error: &ClientError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// One change in one line; `None` where nothing has changed by it.
+/// One line for a change; `None` for a notification that is no change.
 fn line(args: &ClientArgs, method: &str, params: &Value) -> Option<String> {
     if args.json {
         let message = json!({ "method": method, "params": params });

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use wire::redact::{Redactor, Secrets};
 
 use crate::args::generate::GenerateArgs;
-use crate::verb::written::below;
+use crate::verb::generated_file::relative;
 
 /// All of it, to play the file at once.
 pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
@@ -32,7 +32,7 @@ pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
         server.insert("env".to_owned(), env.into());
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let cwd = below(folder, args.server.reach.cwd.as_deref().unwrap_or(Path::new(".")));
+    let cwd = relative(folder, args.server.reach.cwd.as_deref().unwrap_or(Path::new(".")));
     server.extend(cwd.map(|cwd| ("cwd".to_owned(), json!(cwd.to_string_lossy()))));
     server
 }

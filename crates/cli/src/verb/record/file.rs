@@ -1,5 +1,4 @@
-//! The file of a recording: every frame stands in it as soon as it crossed, so that whoever is killed has lost no more than
-//! what had not crossed yet.
+//! The file of a recording. Each frame is written at once, so that a killed process loses none.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,7 +13,7 @@ use wire::trace::{Frame, Header};
 use crate::exit::{Exit, tell};
 use crate::verb::output;
 
-/// How many recordings of one name there may be.
+/// The maximum number of recordings with one name.
 const MOST: u32 = 10_000;
 
 /// A file with a header.
@@ -22,33 +21,33 @@ pub(super) struct Recording {
     file: File,
     path: PathBuf,
     redactor: Redactor,
-    /// How many bytes the header takes.
+    /// The length of the header in bytes.
     header: u64,
 }
 
 impl Recording {
-    /// A new file that nobody else may read: `path`, or that with a number where there is one.
+    /// Creates a file that only the user can read: `path`, or a numbered name if that exists.
     pub(super) fn create(path: &Path, header: &Header, redactor: Redactor) -> Result<Self, Exit> {
         let unwritable = |error: &io::Error| output::unwritable(path, &error.to_string());
         let (mut file, found) = new_file(path).map_err(|error| unwritable(&error))?;
         if found != path {
-            tell(format_args!("{} is there already: recording to {}", output::shown(path), output::shown(&found)));
+            tell(format_args!("{} exists: recording to {}", output::shown(path), output::shown(&found)));
         }
         let line = format!("{}\n", write_header(&redactor.redact_header(header)));
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&error))?;
         Ok(Self { file, path: found, redactor, header: line.len() as u64 })
     }
 
-    /// Takes the file away if nothing crossed; whether it did. What somebody put in its place meanwhile stays.
-    pub(super) fn dropped_if_empty(&self) -> bool {
+    /// Removes the file if it holds no frame; returns whether it did. A file that replaced it meanwhile stays.
+    pub(super) fn remove_if_empty(&self) -> bool {
         let identity = |file: &fs::Metadata| (file.dev(), file.ino());
         let Ok(ours) = self.file.metadata() else { return false };
-        let there = fs::symlink_metadata(&self.path);
-        let is_empty = ours.len() == self.header && there.is_ok_and(|there| identity(&there) == identity(&ours));
+        let current = fs::symlink_metadata(&self.path);
+        let is_empty = ours.len() == self.header && current.is_ok_and(|file| identity(&file) == identity(&ours));
         is_empty && fs::remove_file(&self.path).is_ok()
     }
 
-    /// What writes into it. A disk that is full ends the recording, not the conversation.
+    /// The tap that writes to the file. A full disk ends the recording, not the session.
     pub(super) fn tap(&self, header: Header) -> Result<Tap, Exit> {
         let (path, redactor) = (self.path.clone(), self.redactor.clone());
         let mut file = self.file.try_clone().map_err(|error| output::unwritable(&path, &error.to_string()))?;
@@ -60,7 +59,7 @@ impl Recording {
             if let Err(error) = append(&mut file, &redactor, frame) {
                 broken = true;
                 tell(format_args!(
-                    "error: {} cannot be written: {error}\n  try: make room; the recording ends here",
+                    "error: cannot write {}: {error}; the recording ends here\n  try: free disk space",
                     output::shown(&path)
                 ));
             }
@@ -68,7 +67,7 @@ impl Recording {
     }
 }
 
-/// One call of the system a frame: what was handed over outlives this process, however that ends.
+/// Writes a frame with one system call: it then survives the end of this process.
 fn append(file: &mut File, redactor: &Redactor, frame: &Frame) -> io::Result<()> {
     let mut line = write_frame(&redactor.redact_frame(frame));
     line.push('\n');

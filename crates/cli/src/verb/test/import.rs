@@ -1,4 +1,4 @@
-//! `proof test import`: from tests of others to a test file.
+//! `proof test import`: converts tests of other tools to test files.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use suite::import::{self, Imported, Source};
 use suite::test;
 
-use super::{DEEPEST, ENDINGS, found};
+use super::{ENDINGS, MAX_DEPTH, found};
 use crate::args::import::ImportArgs;
 use crate::exit::{Exit, tell, usage};
+use crate::verb::generated_file::{self, Writer};
 use crate::verb::output;
-use crate::verb::written::{self, By};
 
-/// What files of others end with.
-const THEIRS: [&str; 3] = [".json", ".yaml", ".yml"];
-/// How the file is called in messages where it goes to stdout.
+/// The endings of files to import.
+const IMPORTED: [&str; 3] = [".json", ".yaml", ".yml"];
+/// The name of the file in messages when it goes to stdout.
 const UNNAMED: &str = "imported.mcp.yaml";
 
 /// Writes test files.
@@ -34,11 +34,11 @@ fn written(args: &ImportArgs) -> Result<(), Exit> {
         }
         Exit::Usage
     })?;
-    let files = places(args, &made)?;
+    let files = runs(args, &made)?;
     for (path, _) in &files {
         if let Some(path) = path {
             output::writable(path)?;
-            written::replaceable(By::Import, path, args.force)?;
+            generated_file::check_replaceable(Writer::Import, path, args.force)?;
         }
     }
     let texts = files.iter().map(|(path, one)| text(path.as_deref(), one)).collect::<Result<Vec<String>, Exit>>()?;
@@ -47,12 +47,12 @@ fn written(args: &ImportArgs) -> Result<(), Exit> {
             Some(path) => output::write(path, text)?,
             None => output::print(text)?,
         }
-        tell(told(one, path.as_deref()).trim_end());
+        tell(summary(one, path.as_deref()).trim_end());
     }
     Ok(())
 }
 
-/// Reads what was named. What is found in a directory and is neither format is told, and left.
+/// Reads the given files. Files of neither format in a directory are skipped, with a note.
 fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
     let mut sources = Vec::new();
     let mut wrong = false;
@@ -60,7 +60,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
         let mut files = vec![path.clone()];
         if path.is_dir() {
             files.clear();
-            found(path, &THEIRS, DEEPEST, &mut files);
+            found(path, &IMPORTED, MAX_DEPTH, &mut files);
             files.retain(|file| !ENDINGS.iter().any(|ending| file.to_string_lossy().ends_with(ending)));
             files.sort();
         }
@@ -71,7 +71,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
                 Ok(Some(source)) => sources.push(source),
                 Ok(None) if path.is_dir() => others += 1,
                 Ok(None) => {
-                    let what = format!("{} is neither mcp-jest's nor mcp-assert's", output::shown(file));
+                    let what = format!("{} is neither an mcp-jest nor an mcp-assert file", output::shown(file));
                     usage(&what, "JSON with `server` and `tests`, or YAML with `server` and `assert`");
                     wrong = true;
                 }
@@ -82,19 +82,19 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
             }
         }
         if path.is_dir() && sources.len() == before && !wrong {
-            let what = format!("there is nothing of mcp-jest or mcp-assert in {}", output::shown(path));
+            let what = format!("no mcp-jest or mcp-assert file in {}", output::shown(path));
             return Err(usage(&what, "JSON with `server` and `tests`, or YAML with `server` and `assert`"));
         }
         if others > 0 {
             let (number, folder) = (files_of(others), output::shown(path));
-            tell(format_args!("note: left out, being of neither format: {number} in {folder}"));
+            tell(format_args!("note: skipped {number} of neither format in {folder}"));
         }
     }
     if wrong { Err(Exit::Usage) } else { Ok(sources) }
 }
 
-/// Where each goes.
-fn places<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<PathBuf>, &'i Imported)>, Exit> {
+/// The output path of each file.
+fn runs<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<PathBuf>, &'i Imported)>, Exit> {
     let folder = args.output.as_deref().filter(|path| path.is_dir());
     match (made, folder) {
         (made, Some(folder)) => {
@@ -103,7 +103,7 @@ fn places<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<Pat
         }
         ([one], None) => Ok(vec![(args.output.clone(), one)]),
         (several, None) => {
-            let mut what = format!("these are tests of {} servers, and a test file has one", several.len());
+            let mut what = format!("tests of {} servers do not fit in one test file", several.len());
             for one in several {
                 let (first, others) = one
                     .sources()
@@ -112,12 +112,12 @@ fn places<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<Pat
                 let others = if others == 0 { String::new() } else { format!(" and {others} more") };
                 let _ = write!(what, "\n  {first}{others}");
             }
-            Err(usage(&what, "-o DIR, a directory, for one file each; or import them one by one"))
+            Err(usage(&what, "-o DIR with an existing directory writes one file per server"))
         }
     }
 }
 
-/// How a file is called: as the one that it comes from, or as the directory of those.
+/// The name of a file: that of its source, or of the directory of its sources.
 fn name(one: &Imported, taken: &mut HashSet<String>) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = match one.sources() {
@@ -139,40 +139,40 @@ fn name(one: &Imported, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// The file's text, which `proof test` was seen to read.
+/// The text of the file, checked to be valid for `proof test`.
 fn text(path: Option<&Path>, one: &Imported) -> Result<String, Exit> {
     let path = path.unwrap_or(Path::new(UNNAMED));
-    // A command is started from here, wherever the file lies.
-    let cwd = written::below(path.parent().unwrap_or(Path::new("")), Path::new("."));
+    // Commands start in the current directory, wherever the file is.
+    let cwd = generated_file::relative(path.parent().unwrap_or(Path::new("")), Path::new("."));
     let text = one.text(cwd.as_deref());
     test::parse(&text, path).map_err(|faults| {
-        tell(format_args!("error: a bug in proof: it cannot read what it wrote\n{faults}"));
+        tell(format_args!("error: bug in proof: the generated file is invalid\n{faults}"));
         Exit::Bug
     })?;
-    Ok(written::signed(By::Import, &text))
+    Ok(generated_file::signed(Writer::Import, &text))
 }
 
-/// What became of it.
-fn told(one: &Imported, path: Option<&Path>) -> String {
+/// A summary of an import.
+fn summary(one: &Imported, path: Option<&Path>) -> String {
     let tally = one.tally();
     let name = path.map_or_else(|| "the file".to_owned(), output::shown);
     let (cases, files) = (counted(tally.cases, "case", "cases"), files_of(one.sources().len()));
     let conditions = counted(tally.conditions, "condition", "conditions");
     let mut out = format!("{name}: {cases} from {files}, {conditions}\n");
-    if !tally.left.is_empty() {
-        out.push_str("not imported, and marked so in the file:\n");
-        for (kind, times) in &tally.left {
+    if !tally.not_imported.is_empty() {
+        out.push_str("not imported (marked in the file):\n");
+        for (kind, times) in &tally.not_imported {
             let _ = writeln!(out, "  {times:>5}  {}", wire::escape::snippet(kind, 60));
         }
     }
     if tally.empty > 0 {
         let skipped = counted(tally.empty, "case is", "cases are");
-        let _ = writeln!(out, "{skipped} skipped: nothing of what is checked could be imported");
+        let _ = writeln!(out, "{skipped} skipped: none of its checks could be imported");
     }
     if tally.snapshots > 0 {
         let (compare, them) =
             if tally.snapshots == 1 { ("case compares a snapshot", "it") } else { ("cases compare snapshots", "them") };
-        let _ = writeln!(out, "{} {compare}: proof test --update writes {them}", tally.snapshots);
+        let _ = writeln!(out, "{} {compare}: write {them} with `proof test --update`", tally.snapshots);
     }
     out
 }

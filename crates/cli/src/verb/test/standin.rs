@@ -1,4 +1,4 @@
-//! `proof test --replay`: a recording stands in for the servers that files name.
+//! `proof test --replay`: a recording replaces the servers of the test files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use net::client::{Address, Command, HttpAddress};
 use net::server::http::{self, Beside};
 use replay::{self, Replay};
 use serde_json_path::JsonPath;
-use suite::test::{Coming, Standin};
+use suite::test::{Standin, StandinFuture};
 use url::Url;
 use wire::Revision;
 
@@ -16,19 +16,19 @@ use crate::args::test::{Over, TestArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::verb::replay::open;
 
-/// What is tried instead of what a file says.
+/// What replaces the servers and revisions of the test files.
 #[derive(Default)]
-pub(super) struct Instead {
-    pub(super) standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
+pub(super) struct Replacement {
+    pub(super) standin: Option<Arc<dyn Fn() -> StandinFuture + Send + Sync>>,
     pub(super) revisions: Vec<Revision>,
 }
 
-/// What the command line wants tried. The recording is read here, so that one that is none is told before anything starts.
-pub(super) fn instead(args: &TestArgs) -> Result<Instead, Exit> {
-    let Some(file) = &args.replay else { return Ok(Instead::default()) };
+/// Reads the recording of `--replay`, so that an invalid one is reported before anything starts.
+pub(super) fn replacement(args: &TestArgs) -> Result<Replacement, Exit> {
+    let Some(file) = &args.replay else { return Ok(Replacement::default()) };
     let options = replay::Options { volatile: args.volatile.clone(), ..replay::Options::default() };
     let replay = open(file, options)?;
-    let standin: Arc<dyn Fn() -> Coming + Send + Sync> = match args.over {
+    let standin: Arc<dyn Fn() -> StandinFuture + Send + Sync> = match args.over {
         Over::Stdio => {
             let command = command(file, &args.volatile)?;
             Arc::new(move || {
@@ -37,34 +37,34 @@ pub(super) fn instead(args: &TestArgs) -> Result<Instead, Exit> {
             })
         }
         over => Arc::new(move || {
-            let replay = replay.anew();
+            let replay = replay.fresh_copy();
             Box::pin(served(replay, over))
         }),
     };
-    Ok(Instead { standin: Some(standin), revisions: tried(args)? })
+    Ok(Replacement { standin: Some(standin), revisions: selected_revisions(args)? })
 }
 
-/// This program, as the recording's server over stdio.
+/// This program as a stdio server of the recording.
 fn command(file: &Path, volatile: &[JsonPath]) -> Result<Command, Exit> {
     let program = std::env::current_exe().map_err(|error| {
-        tell(format_args!("error: this program does not find itself: {error}"));
+        tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
     })?;
     let mut args = vec!["replay".to_owned(), "--stdio".to_owned()];
     args.extend(volatile.iter().map(|path| format!("--volatile={path}")));
-    // After `--` stands a command; and no file is to be taken for an option.
+    // A leading `./` keeps the file from being taken for an option; after `--` it would be a command.
     args.push(Path::new(".").join(file).to_string_lossy().into_owned());
     Ok(Command::new(program.to_string_lossy(), args))
 }
 
-/// The revisions that are tried, where not those of the file.
-fn tried(args: &TestArgs) -> Result<Vec<Revision>, Exit> {
+/// The revisions to run in, if not those of the file.
+fn selected_revisions(args: &TestArgs) -> Result<Vec<Revision>, Exit> {
     let named = revisions(&args.revision)?;
     if args.over != Over::Sse {
         return Ok(named);
     }
     if !named.is_empty() && !named.contains(&Revision::R2024_11_05) {
-        return Err(usage("HTTP+SSE carries 2024-11-05 alone", "--over http, or no --revision"));
+        return Err(usage("HTTP+SSE supports only 2024-11-05", "--over http, or no --revision"));
     }
     Ok(vec![Revision::R2024_11_05])
 }
@@ -78,7 +78,7 @@ async fn served(replay: Replay, over: Over) -> Result<Standin, String> {
         Over::Http | Over::Stdio => ("http", options.path.clone()),
     };
     let server = http::listen(Arc::new(replay), ([127, 0, 0, 1], 0).into(), options);
-    let server = server.await.map_err(|error| format!("the recording could not be served: {error}"))?;
+    let server = server.await.map_err(|error| format!("cannot serve the recording: {error}"))?;
     let url = Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|error| error.to_string())?;
     let http = HttpAddress::new(url);
     let address = match over {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wire::message::{Packet, parse};
-use wire::meta;
+use wire::meta::SERVER_INFO;
 use wire::trace::{Content, Trace};
 use wire::{Era, Party, Transport};
 
@@ -64,7 +64,7 @@ impl Survey {
 
     /// The name and version that the server gives itself.
     pub fn identity(&self) -> (Option<String>, Option<String>) {
-        let info = self.welcome.get("serverInfo").or_else(|| self.welcome.get("_meta")?.get(meta::SERVER_INFO));
+        let info = self.welcome.get("serverInfo").or_else(|| self.welcome.get("_meta")?.get(SERVER_INFO));
         let text = |key: &str| Some(info?.get(key)?.as_str()?.to_owned());
         (text("name"), text("version"))
     }

@@ -23,7 +23,7 @@ pub enum By {
     Any(Vec<Revision>),
 }
 
-/// Plays the one probe that needs no token. `None` if nothing shows that a bearer token is missing.
+/// Plays the one probe that needs no token. `None` where nothing shows that a bearer token is what is missing.
 pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &RedactedSink, words: Words) -> Option<Ran> {
     let begun = Instant::now();
     let setting = Arc::new(setting);

@@ -46,7 +46,7 @@ pub struct Options {
     pub trace_bytes: usize,
     /// Owns the clients that are started.
     pub children: Children,
-    /// The user's secrets, to be redacted.
+    /// What the user handed in that must not come out.
     pub secrets: Secrets,
     /// Replaces them, and what looks like a secret.
     pub redactor: Redactor,

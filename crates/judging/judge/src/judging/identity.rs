@@ -2,7 +2,7 @@
 
 use rules::View;
 use serde_json::Value;
-use wire::meta;
+use wire::meta::{CLIENT_INFO, SERVER_INFO};
 use wire::trace::Trace;
 use wire::{Party, Revision};
 
@@ -13,9 +13,9 @@ pub fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
     let client = trace.header.subject == Party::Client;
     let info = view.by_subject().find_map(|said| {
         let (told, plain, meta) = if client {
-            (said.message.params()?, "clientInfo", meta::CLIENT_INFO)
+            (said.message.params()?, "clientInfo", CLIENT_INFO)
         } else {
-            (said.message.result()?, "serverInfo", meta::SERVER_INFO)
+            (said.message.result()?, "serverInfo", SERVER_INFO)
         };
         told.get(plain).or_else(|| told.get("_meta")?.get(meta)).cloned()
     });

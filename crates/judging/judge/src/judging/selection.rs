@@ -35,7 +35,7 @@ impl Selection {
         (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
     }
 
-    /// The patterns that name no rule: a typing mistake.
+    /// The patterns that match no rule: a typing mistake.
     pub fn unknown_patterns(&self) -> impl Iterator<Item = &str> {
         let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
         self.only.iter().chain(&self.skip).filter(unknown).map(String::as_str)

@@ -1,4 +1,4 @@
-//! What a live server is sent for credentials does not stand in the recording, wherever it comes back.
+//! Credentials for a live server are redacted in the recording, wherever they come back.
 
 use std::sync::Arc;
 
@@ -16,39 +16,40 @@ use wire::trace::Headers;
 use super::{Live, LiveServer};
 use crate::index::Index;
 
-/// It looks like nothing in particular.
+/// Has no form that redaction would recognise.
 const TOKEN: &str = "opensesame";
 
-/// Has a token that nobody else was told of.
+/// An authorizer with a token that no option names.
 #[derive(Debug)]
-struct Keeper;
+struct FixedToken;
 
-impl Authorizer for Keeper {
+impl Authorizer for FixedToken {
     fn headers(&self, _: &str, _: &Url) -> Headers {
         vec![("Authorization".to_owned(), format!("Bearer {TOKEN}"))]
     }
 
     fn refused<'a>(&'a self, _: &'a Refusal) -> Authorizing<'a> {
-        Box::pin(async { Err("there is no other".to_owned()) })
+        Box::pin(async { Err("no other token".to_owned()) })
     }
 }
 
 #[tokio::test]
-async fn a_token_that_is_got_on_the_way_is_not_recorded() {
+async fn a_token_from_the_authorizer_is_not_recorded() {
     let http = http::Options { bearer: Bearer::new(TOKEN), ..http::Options::default() };
     let options = reference::Options { http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("it listens");
     let url = Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address");
     let options = Options {
-        authorizer: Some(Arc::new(Keeper)),
+        authorizer: Some(Arc::new(FixedToken)),
         ..Options::new(Address::Http(HttpAddress::new(url)), &Children::new())
     };
     let file = NamedTempFile::new().expect("a file");
     let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
     std::fs::write(file.path(), format!("{header}\n")).expect("it can be written");
-    let (index, _, torn) = Index::of(&file.reopen().expect("it is there"), &[]).expect("a recording");
-    let asked = LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
-    let live = Live::new(asked, file.path(), &index, torn, &[]).expect("it can be added to");
+    let (index, _, truncated) = Index::read(&file.reopen().expect("it is there"), &[]).expect("a recording");
+    let server =
+        LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
+    let live = Live::new(server, file.path(), &index, truncated, &[]).expect("it can be added to");
 
     let params = json!({ "name": "echo", "arguments": { "message": format!("say {TOKEN}") } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

@@ -1,4 +1,4 @@
-//! What can be expected of a case after it was seen twice: what was the same both times, and no more.
+//! Turns two observations of a case into an expectation of what was the same both times.
 
 mod proposed;
 mod volatile;
@@ -9,67 +9,67 @@ use serde_json::Value;
 use wire::redact::Redactor;
 
 use super::plan::{Aim, Planned};
-use super::play::Seen;
-use crate::asking::{Ask, Came};
+use super::play::Observation;
+use crate::requests::{Reply, Request};
 
-/// A case and what came of it.
+/// A case with its verdict.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What was asked.
+    /// The request.
     pub planned: Planned,
-    /// What is written of it.
+    /// What to write.
     pub verdict: Verdict,
-    /// Of a case that breaks something: whether its like that breaks nothing was accepted.
+    /// Of an invalid request: whether its valid counterpart was accepted.
     pub conclusive: bool,
 }
 
-/// What is written of a case.
+/// What to write of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It is expected to end so again.
+    /// Expect the same end again.
     Expect {
         /// `ok`, `tool-error` or `error`.
         outcome: Ended,
-        /// What stands in the result, by JSONPath.
+        /// Matchers of the result, by JSONPath.
         at: Vec<(String, Value)>,
     },
-    /// It breaks what is demanded, and was accepted: a finding about the server.
+    /// The server accepted an invalid request: a finding.
     Accepted,
-    /// It is written and not played: why.
+    /// Written but skipped, with the reason.
     Skipped(String),
-    /// It is not written: why.
-    Left(String),
+    /// Not written, with the reason.
+    Omitted(String),
 }
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With a result that is no tool's error.
+    /// With a result other than a tool error.
     Ok,
-    /// With a tool's error.
+    /// With a tool error.
     ToolError,
-    /// With a JSON-RPC error of this code, where that was the same both times.
+    /// With a JSON-RPC error; the code if it was the same both times.
     Error(Option<i64>),
-    /// With one or the other.
+    /// With a tool error or a JSON-RPC error.
     Refused,
 }
 
-/// How a case ended: only a `call` ends with a tool's error, by the rules of test files.
-fn seen_as(planned: &Planned, came: &Came) -> Option<Ended> {
-    let calls = matches!(planned.ask, Ask::Call { .. });
-    ended(came).map(|ended| if ended == Ended::ToolError && !calls { Ended::Refused } else { ended })
+/// How a case ended. In test files only a `call` can end with a tool error.
+fn end_of(planned: &Planned, reply: &Reply) -> Option<Ended> {
+    let calls = matches!(planned.request, Request::Call { .. });
+    ended(reply).map(|ended| if ended == Ended::ToolError && !calls { Ended::Refused } else { ended })
 }
 
-fn ended(came: &Came) -> Option<Ended> {
-    match came {
-        Came::Result(result) if result.get("isError") == Some(&Value::Bool(true)) => Some(Ended::ToolError),
-        Came::Result(_) => Some(Ended::Ok),
-        Came::Error { code, .. } => Some(Ended::Error(Some(*code))),
-        Came::Nothing(_) => None,
+fn ended(reply: &Reply) -> Option<Ended> {
+    match reply {
+        Reply::Result(result) if result.get("isError") == Some(&Value::Bool(true)) => Some(Ended::ToolError),
+        Reply::Result(_) => Some(Ended::Ok),
+        Reply::Error { code, .. } => Some(Ended::Error(Some(*code))),
+        Reply::NoAnswer(_) => None,
     }
 }
 
-/// What was the same of two ends.
+/// What two ends have in common.
 fn common(one: Ended, other: Ended) -> Option<Ended> {
     match (one, other) {
         (a, b) if a == b => Some(a),
@@ -79,8 +79,8 @@ fn common(one: Ended, other: Ended) -> Option<Ended> {
     }
 }
 
-/// What is written of each case.
-pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen]) -> Vec<Case> {
+/// The verdict on each case.
+pub(super) fn expectations(planned: Vec<Planned>, first: Vec<Observation>, second: &[Observation]) -> Vec<Case> {
     // It only says what looks like a secret: no placeholder is written, so the key does not matter.
     let redactor = Redactor::new([0; 32]);
     let mut cases: Vec<Case> = planned
@@ -93,41 +93,44 @@ pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen])
         .collect();
     let accepted = |case: &&Case| matches!(case.verdict, Verdict::Expect { outcome: Ended::Ok, .. });
     let accepted: HashSet<String> =
-        cases.iter().filter(accepted).map(|case| format!("{:?}", case.planned.ask)).collect();
+        cases.iter().filter(accepted).map(|case| format!("{:?}", case.planned.request)).collect();
     for case in &mut cases {
-        case.conclusive = case.planned.witness.as_ref().is_none_or(|ask| accepted.contains(&format!("{ask:?}")));
+        case.conclusive =
+            case.planned.witness.as_ref().is_none_or(|request| accepted.contains(&format!("{request:?}")));
     }
     cases
 }
 
-fn verdict(planned: &Planned, first: &Seen, second: &Seen, redactor: &Redactor) -> Verdict {
+fn verdict(planned: &Planned, first: &Observation, second: &Observation, redactor: &Redactor) -> Verdict {
     if let Some(why) = &planned.skip {
         return Verdict::Skipped(why.clone());
     }
     let (one, other) = match (first, second) {
-        (Seen::Slow, _) | (_, Seen::Slow) => {
-            return Verdict::Skipped("slow: no answer in the time that there was".to_owned());
+        (Observation::TimedOut, _) | (_, Observation::TimedOut) => {
+            return Verdict::Skipped("slow: no answer within the time limit".to_owned());
         }
-        (Seen::Broke(why), _) | (_, Seen::Broke(why)) => {
+        (Observation::Disconnected(why), _) | (_, Observation::Disconnected(why)) => {
             let why = wire::escape::snippet(why.lines().next().unwrap_or_default(), 120);
-            return Verdict::Skipped(format!("broke: the server was gone after it ({why})"));
+            return Verdict::Skipped(format!("broke: the server stopped after this request ({why})"));
         }
-        (Seen::Not(why), _) | (_, Seen::Not(why)) if !why.is_empty() => return Verdict::Left(why.clone()),
-        (Seen::Came(Came::Nothing(why)), _) | (_, Seen::Came(Came::Nothing(why))) => {
-            return Verdict::Left(why.lines().next().unwrap_or_default().to_owned());
+        (Observation::NotPlayed(why), _) | (_, Observation::NotPlayed(why)) if !why.is_empty() => {
+            return Verdict::Omitted(why.clone());
         }
-        (Seen::Came(one), Seen::Came(other)) => (one, other),
-        _ => return Verdict::Left("it was not played twice".to_owned()),
+        (Observation::Reply(Reply::NoAnswer(why)), _) | (_, Observation::Reply(Reply::NoAnswer(why))) => {
+            return Verdict::Omitted(why.lines().next().unwrap_or_default().to_owned());
+        }
+        (Observation::Reply(one), Observation::Reply(other)) => (one, other),
+        _ => return Verdict::Omitted("the case was not played twice".to_owned()),
     };
-    let both = seen_as(planned, one).zip(seen_as(planned, other)).and_then(|(one, other)| common(one, other));
-    let Some(outcome) = both else { return Verdict::Left("it is not the same every time".to_owned()) };
+    let both = end_of(planned, one).zip(end_of(planned, other)).and_then(|(one, other)| common(one, other));
+    let Some(outcome) = both else { return Verdict::Omitted("the answer differs each time".to_owned()) };
     match (planned.aim, outcome) {
-        (Aim::Breaks, Ended::Ok) => Verdict::Accepted,
-        (Aim::Strains, Ended::Ok) => Verdict::Left("it is accepted, as it may be".to_owned()),
+        (Aim::Invalid, Ended::Ok) => Verdict::Accepted,
+        (Aim::Questionable, Ended::Ok) => Verdict::Omitted("the server accepts it, as it may".to_owned()),
         (_, outcome) => {
             let at = match (one, other) {
-                (Came::Result(one), Came::Result(other)) if outcome == Ended::Ok => {
-                    proposed::proposed(one, other, redactor)
+                (Reply::Result(one), Reply::Result(other)) if outcome == Ended::Ok => {
+                    proposed::propose(one, other, redactor)
                 }
                 _ => Vec::new(),
             };
@@ -140,13 +143,13 @@ fn verdict(planned: &Planned, first: &Seen, second: &Seen, redactor: &Redactor) 
 mod tests {
     use serde_json::{Map, json};
 
-    use super::{Aim, Ask, Came, Case, Ended, Planned, Seen, Verdict, expected};
+    use super::{Aim, Case, Ended, Observation, Planned, Reply, Request, Verdict, expectations};
 
-    fn call(text: &str) -> Ask {
-        Ask::Call { tool: text.to_owned(), arguments: Map::new() }
+    fn call(text: &str) -> Request {
+        Request::Call { tool: text.to_owned(), arguments: Map::new() }
     }
 
-    fn planned(name: &str, aim: Aim, ask: Ask, witness: Option<Ask>) -> Planned {
+    fn planned(name: &str, aim: Aim, request: Request, witness: Option<Request>) -> Planned {
         let text = || name.to_owned();
         Planned {
             name: text(),
@@ -156,66 +159,69 @@ mod tests {
             sort: "",
             aim,
             skip: None,
-            ask,
+            request,
             witness,
         }
     }
 
-    fn result() -> Seen {
-        Seen::Came(Came::Result(json!({ "content": [] })))
+    fn result() -> Observation {
+        Observation::Reply(Reply::Result(json!({ "content": [] })))
     }
 
-    fn tool_error() -> Seen {
-        Seen::Came(Came::Result(json!({ "isError": true })))
+    fn tool_error() -> Observation {
+        Observation::Reply(Reply::Result(json!({ "isError": true })))
     }
 
-    fn error(code: i64) -> Seen {
-        Seen::Came(Came::Error { code, message: String::new() })
+    fn error(code: i64) -> Observation {
+        Observation::Reply(Reply::Error { code, message: String::new() })
     }
 
-    fn one(aim: Aim, ask: Ask, first: Seen, second: Seen) -> Verdict {
-        expected(vec![planned("a", aim, ask, None)], vec![first], &[second]).remove(0).verdict
+    fn one(aim: Aim, request: Request, first: Observation, second: Observation) -> Verdict {
+        expectations(vec![planned("a", aim, request, None)], vec![first], &[second]).remove(0).verdict
     }
 
-    fn outcome(first: Seen, second: Seen) -> Option<Ended> {
-        match one(Aim::Breaks, call("a"), first, second) {
+    fn outcome(first: Observation, second: Observation) -> Option<Ended> {
+        match one(Aim::Invalid, call("a"), first, second) {
             Verdict::Expect { outcome, .. } => Some(outcome),
             _ => None,
         }
     }
 
     #[test]
-    fn only_what_was_the_same_is_expected() {
+    fn an_expectation_holds_what_both_answers_share() {
         assert_eq!(outcome(error(1), error(1)), Some(Ended::Error(Some(1))));
         assert_eq!(outcome(error(1), error(2)), Some(Ended::Error(None)));
         assert_eq!(outcome(error(1), tool_error()), Some(Ended::Refused));
         assert_eq!(outcome(tool_error(), tool_error()), Some(Ended::ToolError));
         assert_eq!(outcome(error(1), result()), None);
-        assert!(matches!(one(Aim::Fits, call("a"), result(), tool_error()), Verdict::Left(_)));
-        assert!(matches!(one(Aim::Fits, call("a"), result(), Seen::Slow), Verdict::Skipped(_)));
-        let nothing = || Seen::Came(Came::Nothing("why".to_owned()));
-        assert_eq!(one(Aim::Breaks, call("a"), nothing(), Seen::Not(String::new())), Verdict::Left("why".to_owned()));
+        assert!(matches!(one(Aim::Valid, call("a"), result(), tool_error()), Verdict::Omitted(_)));
+        assert!(matches!(one(Aim::Valid, call("a"), result(), Observation::TimedOut), Verdict::Skipped(_)));
+        let nothing = || Observation::Reply(Reply::NoAnswer("why".to_owned()));
+        assert_eq!(
+            one(Aim::Invalid, call("a"), nothing(), Observation::NotPlayed(String::new())),
+            Verdict::Omitted("why".to_owned())
+        );
     }
 
     #[test]
-    fn what_is_accepted_is_a_finding_only_where_it_is_demanded() {
-        assert_eq!(one(Aim::Breaks, call("a"), result(), result()), Verdict::Accepted);
-        assert!(matches!(one(Aim::Strains, call("a"), result(), result()), Verdict::Left(_)));
+    fn accepting_an_invalid_request_is_a_finding() {
+        assert_eq!(one(Aim::Invalid, call("a"), result(), result()), Verdict::Accepted);
+        assert!(matches!(one(Aim::Questionable, call("a"), result(), result()), Verdict::Omitted(_)));
     }
 
     #[test]
-    fn a_raw_request_has_no_tool_that_fails() {
-        let raw = Ask::Raw { method: "tools/call".to_owned(), params: Map::new() };
-        let verdict = one(Aim::Breaks, raw, tool_error(), tool_error());
+    fn a_raw_request_has_no_tool_error() {
+        let raw = Request::Raw { method: "tools/call".to_owned(), params: Map::new() };
+        let verdict = one(Aim::Invalid, raw, tool_error(), tool_error());
         assert_eq!(verdict, Verdict::Expect { outcome: Ended::Refused, at: Vec::new() });
     }
 
     #[test]
-    fn a_refusal_proves_something_where_its_like_is_accepted() {
-        let conclusive = |like: fn() -> Seen| {
-            let fits = planned("fits", Aim::Fits, call("fits"), None);
-            let breaks = planned("breaks", Aim::Breaks, call("breaks"), Some(call("fits")));
-            let cases: Vec<Case> = expected(vec![fits, breaks], vec![like(), error(1)], &[like(), error(1)]);
+    fn a_refusal_is_conclusive_if_its_counterpart_is_accepted() {
+        let conclusive = |like: fn() -> Observation| {
+            let fits = planned("fits", Aim::Valid, call("fits"), None);
+            let breaks = planned("breaks", Aim::Invalid, call("breaks"), Some(call("fits")));
+            let cases: Vec<Case> = expectations(vec![fits, breaks], vec![like(), error(1)], &[like(), error(1)]);
             cases[1].conclusive
         };
         assert!(conclusive(result));

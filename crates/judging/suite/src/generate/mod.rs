@@ -1,8 +1,8 @@
-//! `proof generate`: makes a test file from a live server. Nothing here prints or writes a file.
+//! `proof generate`: makes a test file from a running server. Must not print or write files.
 //!
-//! [`survey`] asks what there is, [`plan`] thinks of cases (what a schema admits and what it does not is [`schema`]'s to say),
-//! [`play`] plays all of them twice, [`expect`] makes an expectation of what was the same both times, and [`yaml`] writes the
-//! file. A case that could not fail is not written.
+//! [`survey`] reads what the server offers, [`plan`] makes requests (with the help of [`schema`]), [`play`] sends all of them
+//! twice, [`expect`] turns what was the same both times into expectations, and [`yaml`] writes the file. Cases that cannot fail
+//! are not written.
 
 mod expect;
 mod plan;
@@ -23,47 +23,47 @@ pub use client::CallPolicy;
 pub use expect::{Case, Verdict};
 pub use plan::{Aim, Planned, arguments};
 
-/// How many cases are thought of.
+/// How many cases to make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// A typical call of each thing, and each constraint of an argument broken once.
+    /// A typical use of everything, and each constraint of an argument violated once.
     Basic,
-    /// Also the edges, the members of enumerations, further types, and arguments within arguments.
+    /// Also limits, members of enumerations, more types, and nested arguments.
     #[default]
     Standard,
-    /// All that can be made.
+    /// Every case that can be made.
     Full,
 }
 
-/// What is to be made of which server.
+/// The options of a generation.
 #[derive(Clone)]
 pub struct Options {
-    /// Whom to ask, and how.
+    /// How to connect to the server.
     pub client: ClientOptions,
     /// Which tools may be called.
     pub calls: CallPolicy,
-    /// Arguments that mean something to the server.
+    /// Arguments with a meaning to the server.
     pub known: Known,
-    /// How many cases are thought of.
+    /// How many cases to make.
     pub depth: Depth,
-    /// The seed of what is drawn; 0 draws nothing.
+    /// The seed of random arguments; 0 disables randomness.
     pub seed: u64,
     /// Advice in the words of the program.
     pub words: Words,
-    /// How long an answer may take; a case that takes longer is written as skipped.
+    /// The timeout of an answer; a slower case is written as skipped.
     pub slowest: Duration,
 }
 
-/// Arguments that are known to mean something to the server: by tool, or under `*` for any.
+/// Arguments with a meaning to the server, by tool; those under `*` apply to any tool.
 #[derive(Clone, Debug, Default)]
 pub struct Known(Map<String, Value>);
 
 impl Known {
-    /// Reads them from JSON: `{ "TOOL": { "ARGUMENT": value }, "*": { "ARGUMENT": value } }`.
+    /// Reads JSON: `{ "TOOL": { "ARGUMENT": value }, "*": { "ARGUMENT": value } }`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let known: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match known.iter().find(|(_, arguments)| !arguments.is_object()) {
-            Some((name, _)) => Err(format!("what stands under {name:?} is no object of arguments")),
+            Some((name, _)) => Err(format!("the value of {name:?} is not an object of arguments")),
             None => Ok(Self(known)),
         }
     }
@@ -73,67 +73,67 @@ impl Known {
         self.0.get(tool).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// The arguments of one tool, and those of any.
-    fn around(&self, tool: &str) -> Map<String, Value> {
+    /// The arguments of one tool, and those under `*`.
+    fn with_defaults(&self, tool: &str) -> Map<String, Value> {
         let mut all = self.of("*");
         all.extend(self.of(tool));
         all
     }
 }
 
-/// What was made.
+/// The result of a generation.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// What was spoken.
+    /// The revision that was used.
     pub revision: Revision,
-    /// Over what.
+    /// The transport that was used.
     pub transport: Transport,
-    /// Name and version, as the server says itself.
+    /// The server's name and version.
     pub server: Option<Value>,
-    /// The cases in the order in which they were played; those that are not written are among them.
+    /// All cases in the order in which they were played, also those that are not written.
     pub cases: Vec<Case>,
-    /// What was not thought through, and why.
+    /// What was left out, and why.
     pub notes: Vec<String>,
 }
 
-/// Makes cases for a server, plays each twice and says what can be expected.
-/// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+/// Makes cases for a server, plays each twice and derives expectations.
+/// Boxed so that the code is compiled once, in this crate.
 pub fn generate(options: &Options) -> Pin<Box<dyn Future<Output = Result<Generated, ClientError>> + Send + '_>> {
     Box::pin(generated(options))
 }
 
 async fn generated(options: &Options) -> Result<Generated, ClientError> {
-    let surveyed = survey::survey(options).await?;
-    let plan = plan::plan(&surveyed, options);
-    let [first, second] = play::twice(options, surveyed.revision, &plan.cases).await?;
+    let survey = survey::survey(options).await?;
+    let plan = plan::plan(&survey, options);
+    let [first, second] = play::twice(options, survey.revision, &plan.cases).await?;
     Ok(Generated {
-        revision: surveyed.revision,
-        transport: surveyed.transport,
-        server: surveyed.server,
-        cases: expect::expected(plan.cases, first, &second),
+        revision: survey.revision,
+        transport: survey.transport,
+        server: survey.server,
+        cases: expect::expectations(plan.cases, first, &second),
         notes: plan.notes,
     })
 }
 
-/// How many of what was made.
+/// Numbers of cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Cases that are played.
+    /// Cases that are written and run.
     pub played: usize,
-    /// Of them: break something, and are refused.
+    /// Invalid requests that the server refuses.
     pub refused: usize,
-    /// Of these: something like it that breaks nothing is accepted, so that the refusal is for the breach.
+    /// Of the refused: the valid counterpart is accepted, so the refusal has the violation as its reason.
     pub conclusive: usize,
-    /// Of the played: break something, and are accepted.
+    /// Invalid requests that the server accepts.
     pub accepted: usize,
-    /// Written, and not played.
+    /// Written, but skipped.
     pub skipped: usize,
     /// Not written.
-    pub left: usize,
+    pub omitted: usize,
 }
 
 impl Generated {
-    /// How many of what.
+    /// Numbers of cases.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for case in &self.cases {
@@ -149,20 +149,20 @@ impl Generated {
                     tally.accepted += 1;
                 }
                 Verdict::Skipped(_) => tally.skipped += 1,
-                Verdict::Left(_) => tally.left += 1,
+                Verdict::Omitted(_) => tally.omitted += 1,
             }
         }
         tally
     }
 
-    /// Leaves out cases that turned out not to hold: they are not the same every time.
-    pub fn leave(&mut self, names: &BTreeSet<String>) {
+    /// Drops cases whose answers turned out to differ.
+    pub fn omit(&mut self, names: &BTreeSet<String>) {
         for case in self.cases.iter_mut().filter(|case| names.contains(&case.planned.name)) {
-            case.verdict = Verdict::Left("it is not the same every time".to_owned());
+            case.verdict = Verdict::Omitted("the answer differs each time".to_owned());
         }
     }
 
-    /// The test file: `head` are lines of comment, `server` is what stands under `server`.
+    /// The test file: `head` are comment lines, `server` is the content of its `server`.
     pub fn text(&self, head: &[String], server: &Map<String, Value>) -> String {
         yaml::file(self, head, server)
     }

@@ -1,4 +1,4 @@
-//! Thinks of cases: what is asked, what that breaks, if anything, and what a person reads of it. Asks nobody.
+//! Plans cases: the request, the constraint that it violates, if any, and its description. Sends nothing.
 
 mod others;
 mod tools;
@@ -9,51 +9,50 @@ use serde_json::{Map, Value};
 
 pub use self::tools::arguments;
 use super::Options;
-use super::survey::Surveyed;
-use crate::asking::Ask;
+use super::survey::Survey;
+use crate::requests::Request;
 
-/// A case that nobody has played yet.
+/// A case before it is played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// What the case shows; unique.
+    /// A unique name.
     pub name: String,
-    /// What it is about, such as `tool echo`.
+    /// Its subject, such as `tool echo`.
     pub primitive: String,
-    /// Which constraint: where, and the keyword.
+    /// The constraint: its place and its keyword.
     pub constraint: String,
-    /// What is done with it, in words.
+    /// How the request treats the constraint, in words.
     pub violation: String,
-    /// What sort of case it is, for `tags`.
+    /// The kind of case, for `tags`.
     pub sort: &'static str,
-    /// What is wrong with it.
+    /// Whether the request is valid.
     pub aim: Aim,
-    /// Why it is not played.
+    /// Why it is skipped.
     pub skip: Option<String>,
-    pub(super) ask: Ask,
-    /// Of a case that breaks something: the like of it that breaks nothing. Where that is accepted, a refusal is for the
-    /// breach.
-    pub(super) witness: Option<Ask>,
+    pub(super) request: Request,
+    /// The valid counterpart of an invalid request. If the server accepts it, a refusal is due to the violation.
+    pub(super) witness: Option<Request>,
 }
 
-/// What is wrong with a request.
+/// Whether a request is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Nothing.
-    Fits,
-    /// It breaks what the server itself declares, or the specification: it must, or at least should, be refused.
-    Breaks,
-    /// It breaks a remark, or something that a server should mind: it may be refused.
-    Strains,
+    /// Valid.
+    Valid,
+    /// Violates what the server declares, or the specification: the server must or should refuse it.
+    Invalid,
+    /// Violates a description, or is unusual: the server may refuse it.
+    Questionable,
 }
 
 impl Planned {
-    /// Whether it breaks something.
+    /// Whether the request is invalid or questionable.
     pub fn is_negative(&self) -> bool {
-        self.aim != Aim::Fits
+        self.aim != Aim::Valid
     }
 }
 
-/// What was thought of.
+/// The planned cases.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) cases: Vec<Planned>,
@@ -61,22 +60,22 @@ pub(super) struct Plan {
     names: BTreeSet<String>,
 }
 
-/// Every case for a server.
-pub(super) fn plan(surveyed: &Surveyed, options: &Options) -> Plan {
+/// Plans all cases for a server.
+pub(super) fn plan(survey: &Survey, options: &Options) -> Plan {
     let mut plan = Plan::default();
-    plan.lists(surveyed, options.depth);
-    plan.tools(surveyed, options);
-    plan.resources(surveyed, options.depth);
-    plan.prompts(surveyed, options.depth);
-    plan.completions(surveyed, options.depth);
-    plan.protocol(surveyed, options.depth);
+    plan.lists(survey, options.depth);
+    plan.tools(survey, options);
+    plan.resources(survey, options.depth);
+    plan.prompts(survey, options.depth);
+    plan.completions(survey, options.depth);
+    plan.protocol(survey, options.depth);
     plan
 }
 
 impl Plan {
-    /// Notes a case under a name that no other has, unless the very same is asked already.
+    /// Adds a case under a unique name, unless its request is already planned.
     fn add(&mut self, mut case: Planned) {
-        if self.cases.iter().any(|other| other.ask == case.ask) {
+        if self.cases.iter().any(|other| other.request == case.request) {
             return;
         }
         let plain = wire::escape::line(&case.name).into_owned();
@@ -91,24 +90,24 @@ impl Plan {
     }
 }
 
-/// A case that fits, about `constraint` of `primitive`.
-fn fits(primitive: &str, sort: &'static str, constraint: &str, what: &str, ask: Ask) -> Planned {
+/// A valid case about `constraint` of `primitive`.
+fn valid(primitive: &str, sort: &'static str, constraint: &str, what: &str, request: Request) -> Planned {
     Planned {
         name: format!("{}: {what}", short(primitive)),
         primitive: primitive.to_owned(),
         constraint: constraint.to_owned(),
         violation: what.to_owned(),
         sort,
-        aim: Aim::Fits,
+        aim: Aim::Valid,
         skip: None,
-        ask,
+        request,
         witness: None,
     }
 }
 
-/// A case that breaks `constraint` of `primitive`.
-fn breaks(primitive: &str, constraint: &str, what: &str, ask: Ask) -> Planned {
-    Planned { aim: Aim::Breaks, ..fits(primitive, "negative", constraint, what, ask) }
+/// A case that violates `constraint` of `primitive`.
+fn invalid(primitive: &str, constraint: &str, what: &str, request: Request) -> Planned {
+    Planned { aim: Aim::Invalid, ..valid(primitive, "negative", constraint, what, request) }
 }
 
 /// `echo` of `tool echo`.
@@ -123,6 +122,6 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-fn raw(method: &str, params: Value) -> Ask {
-    Ask::Raw { method: method.to_owned(), params: map(params) }
+fn raw(method: &str, params: Value) -> Request {
+    Request::Raw { method: method.to_owned(), params: map(params) }
 }

@@ -1,5 +1,4 @@
-//! Plays every case, twice: each time in a conversation of its own and in the file's order, as `proof test` will. Judges
-//! nothing.
+//! Plays every case twice, each time in a new session and in the file's order, as `proof test` does. Must not judge.
 
 use std::time::{Duration, Instant};
 
@@ -8,79 +7,80 @@ use wire::Revision;
 
 use super::Options;
 use super::plan::Planned;
-use crate::asking::{Came, ask};
+use crate::requests::{Reply, send};
 
-/// How long the two times are apart at least: what changes by the second shows.
-const APART: Duration = Duration::from_millis(1100);
-/// How often the server is reached anew in one play.
-const ANEW: usize = 60;
-/// How long a server that did not answer properly may take to show that it is still there.
-const SIGN: Duration = Duration::from_secs(3);
+/// The minimum time between the two rounds, so that values that change every second differ.
+const ROUND_INTERVAL: Duration = Duration::from_millis(1100);
+/// How often a round reconnects to the server.
+const MAX_RECONNECTS: usize = 60;
+/// The timeout of the ping that checks whether the server still runs.
+const PING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What came of a case.
+/// What happened to a case.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Seen {
-    Came(Came),
-    /// No answer in the time that there was.
-    Slow,
-    /// The server was gone after it: what was seen of that.
-    Broke(String),
-    /// It was not played: why.
-    Not(String),
+pub(super) enum Observation {
+    Reply(Reply),
+    /// No answer within the time limit.
+    TimedOut,
+    /// The server stopped after it, with the symptom.
+    Disconnected(String),
+    /// Not played, with the reason.
+    NotPlayed(String),
 }
 
-/// Plays all twice.
+/// Plays all cases twice.
 pub(super) async fn twice(
     options: &Options,
     revision: Revision,
     cases: &[Planned],
-) -> Result<[Vec<Seen>; 2], ClientError> {
+) -> Result<[Vec<Observation>; 2], ClientError> {
     let begun = Instant::now();
-    let again: Vec<bool> = cases.iter().map(|case| case.skip.is_none()).collect();
-    let first = play(options, revision, cases, &again).await?;
-    tokio::time::sleep(APART.saturating_sub(begun.elapsed())).await;
-    // What will be skipped in the file is skipped now, so that the rest sees the server as it will be.
-    let again: Vec<bool> = first.iter().map(|seen| matches!(seen, Seen::Came(came) if !is_nothing(came))).collect();
-    let second = play(options, revision, cases, &again).await?;
+    let selected: Vec<bool> = cases.iter().map(|case| case.skip.is_none()).collect();
+    let first = play(options, revision, cases, &selected).await?;
+    tokio::time::sleep(ROUND_INTERVAL.saturating_sub(begun.elapsed())).await;
+    // Cases that the file will skip are skipped now, so that the others see the same server state.
+    let selected: Vec<bool> =
+        first.iter().map(|seen| matches!(seen, Observation::Reply(reply) if !is_nothing(reply))).collect();
+    let second = play(options, revision, cases, &selected).await?;
     Ok([first, second])
 }
 
-const fn is_nothing(came: &Came) -> bool {
-    matches!(came, Came::Nothing(_))
+const fn is_nothing(reply: &Reply) -> bool {
+    matches!(reply, Reply::NoAnswer(_))
 }
 
 async fn play(
     options: &Options,
     revision: Revision,
     cases: &[Planned],
-    wanted: &[bool],
-) -> Result<Vec<Seen>, ClientError> {
+    selected: &[bool],
+) -> Result<Vec<Observation>, ClientError> {
     let mut reached = options.client.clone();
     reached.revision = Some(revision);
     let mut client = None;
     let mut times = 0;
     let mut all = Vec::new();
-    for (case, wanted) in cases.iter().zip(wanted) {
-        if !wanted {
-            all.push(Seen::Not(String::new()));
+    for (case, selected) in cases.iter().zip(selected) {
+        if !selected {
+            all.push(Observation::NotPlayed(String::new()));
             continue;
         }
         if client.is_none() {
-            if times > ANEW {
-                all.push(Seen::Not("the server broke off too often".to_owned()));
+            if times > MAX_RECONNECTS {
+                all.push(Observation::NotPlayed("the server stopped too often".to_owned()));
                 continue;
             }
             times += 1;
             client = Some(Client::connect(reached.clone()).await?);
         }
         let Some(there) = &client else { continue };
-        let seen = played(there, case, options).await;
-        if matches!(seen, Seen::Slow | Seen::Broke(_))
+        let observation = play_case(there, case, options).await;
+        if matches!(observation, Observation::TimedOut | Observation::Disconnected(_))
             && let Some(there) = client.take()
         {
             there.close().await;
         }
-        all.push(seen);
+        all.push(observation);
     }
     if let Some(client) = client {
         client.close().await;
@@ -88,22 +88,22 @@ async fn play(
     Ok(all)
 }
 
-async fn played(client: &Client, case: &Planned, options: &Options) -> Seen {
-    let Ok(came) = tokio::time::timeout(options.slowest, ask(client, case.ask.clone())).await else {
-        client.cancel_all("it took too long").await;
-        return Seen::Slow;
+async fn play_case(client: &Client, case: &Planned, options: &Options) -> Observation {
+    let Ok(reply) = tokio::time::timeout(options.slowest, send(client, case.request.clone())).await else {
+        client.cancel_all("timeout").await;
+        return Observation::TimedOut;
     };
-    let came = Came::of(came, options.words);
-    if let Came::Nothing(why) = &came {
-        let there = tokio::time::timeout(SIGN, client.ping()).await;
+    let reply = Reply::of(reply, options.words);
+    if let Reply::NoAnswer(why) = &reply {
+        let there = tokio::time::timeout(PING_TIMEOUT, client.ping()).await;
         let gone = match there {
             Ok(Ok(_)) => false,
             Ok(Err(error)) => !error.is_answer(),
             Err(_) => true,
         };
         if gone {
-            return Seen::Broke(why.clone());
+            return Observation::Disconnected(why.clone());
         }
     }
-    Seen::Came(came)
+    Observation::Reply(reply)
 }

@@ -1,4 +1,4 @@
-//! What a server offers: its lists, and the values that it suggests for arguments of prompts and templates.
+//! Reads what a server offers: its lists, and its completions of arguments of prompts and templates.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,39 +8,39 @@ use serde_json::{Map, Value, json};
 use wire::{Revision, Transport};
 
 use super::Options;
-use crate::asking::{Ask, List, ask};
+use crate::requests::{List, Request, send};
 
-/// How many arguments are asked about.
-const ASKED: usize = 40;
+/// The maximum number of arguments to complete.
+const MAX_COMPLETIONS: usize = 40;
 
-/// What a server offers. Lists are in the order of the names: servers may shuffle them.
-pub(super) struct Surveyed {
+/// What a server offers. Lists are sorted by name, because servers may shuffle them.
+pub(super) struct Survey {
     pub(super) revision: Revision,
     pub(super) transport: Transport,
     pub(super) server: Option<Value>,
-    /// What could be listed.
+    /// The lists that the server has.
     pub(super) lists: Vec<List>,
     pub(super) tools: Vec<Value>,
     pub(super) resources: Vec<Value>,
     pub(super) templates: Vec<Value>,
     pub(super) prompts: Vec<Value>,
-    /// Whether it completes arguments.
+    /// Whether the server completes arguments.
     pub(super) completes: bool,
-    /// What it suggests for an argument, by prompt or template and argument.
+    /// Completions by prompt or template, and argument.
     pub(super) suggested: BTreeMap<(String, String), Vec<String>>,
 }
 
-/// Asks for all of it.
-pub(super) async fn survey(options: &Options) -> Result<Surveyed, ClientError> {
+/// Reads everything.
+pub(super) async fn survey(options: &Options) -> Result<Survey, ClientError> {
     let client = Client::connect(options.client.clone()).await?;
-    let surveyed = asked(&client).await;
+    let survey = read(&client).await;
     client.close().await;
-    surveyed
+    survey
 }
 
-async fn asked(client: &Client) -> Result<Surveyed, ClientError> {
+async fn read(client: &Client) -> Result<Survey, ClientError> {
     let greeting = client.greeting();
-    let mut surveyed = Surveyed {
+    let mut survey = Survey {
         revision: client.revision(),
         transport: client.transport(),
         server: greeting.server_info().cloned(),
@@ -61,35 +61,35 @@ async fn asked(client: &Client) -> Result<Surveyed, ClientError> {
         if !greeting.may_have(capability) {
             continue;
         }
-        let mut items = match ask(client, Ask::List(list)).await {
+        let mut items = match send(client, Request::List(list)).await {
             Ok(mut listed) => match listed[list.method().1].take() {
                 Value::Array(items) => items,
                 _ => Vec::new(),
             },
-            // A server may have templates, or nothing declared at all, without having each method.
+            // A server need not support every method that its capabilities allow.
             Err(ClientError::Rpc { .. }) => continue,
             Err(error) => return Err(error),
         };
         items.retain(|item| item[name].is_string());
         items.sort_by(|a, b| a[name].as_str().cmp(&b[name].as_str()));
-        surveyed.lists.push(list);
+        survey.lists.push(list);
         *match list {
-            List::Tools => &mut surveyed.tools,
-            List::Resources => &mut surveyed.resources,
-            List::Templates => &mut surveyed.templates,
-            List::Prompts => &mut surveyed.prompts,
+            List::Tools => &mut survey.tools,
+            List::Resources => &mut survey.resources,
+            List::Templates => &mut survey.templates,
+            List::Prompts => &mut survey.prompts,
         } = items;
     }
-    if surveyed.completes {
-        surveyed.suggested = suggestions(client, &surveyed).await;
+    if survey.completes {
+        survey.suggested = suggestions(client, &survey).await;
     }
-    Ok(surveyed)
+    Ok(survey)
 }
 
-/// What the server suggests for each argument, as far as it says.
-async fn suggestions(client: &Client, surveyed: &Surveyed) -> BTreeMap<(String, String), Vec<String>> {
+/// The server's completions for each argument.
+async fn suggestions(client: &Client, survey: &Survey) -> BTreeMap<(String, String), Vec<String>> {
     let mut suggested = BTreeMap::new();
-    for (reference, owner, argument) in arguments(surveyed).into_iter().take(ASKED) {
+    for (reference, owner, argument) in arguments(survey).into_iter().take(MAX_COMPLETIONS) {
         let params = Params::new().with("ref", reference).with("argument", json!({ "name": argument, "value": "" }));
         let Ok(answer) = client.request("completion/complete", &params).await else { continue };
         let values = answer.result().and_then(|result| result.pointer("/completion/values")?.as_array());
@@ -100,16 +100,16 @@ async fn suggestions(client: &Client, surveyed: &Surveyed) -> BTreeMap<(String, 
     suggested
 }
 
-/// Every argument that can be completed: what `ref` says, its name, and the argument's.
-pub(super) fn arguments(surveyed: &Surveyed) -> Vec<(Value, String, String)> {
+/// Every argument that can be completed: its `ref`, the name of its owner, and its name.
+pub(super) fn arguments(survey: &Survey) -> Vec<(Value, String, String)> {
     let mut all = Vec::new();
-    for prompt in &surveyed.prompts {
+    for prompt in &survey.prompts {
         let name = prompt["name"].as_str().unwrap_or_default();
         for argument in prompt["arguments"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()) {
             all.push((json!({ "type": "ref/prompt", "name": name }), name.to_owned(), argument.to_owned()));
         }
     }
-    for template in surveyed.templates.iter().filter_map(|one| one["uriTemplate"].as_str()) {
+    for template in survey.templates.iter().filter_map(|one| one["uriTemplate"].as_str()) {
         for variable in variables(template) {
             all.push((json!({ "type": "ref/resource", "uri": template }), template.to_owned(), variable));
         }
@@ -117,15 +117,15 @@ pub(super) fn arguments(surveyed: &Surveyed) -> Vec<(Value, String, String)> {
     all
 }
 
-/// The variables of a URI template that are plain ones.
+/// The simple variables of a URI template.
 pub(super) fn variables(template: &str) -> Vec<String> {
     let expressions = template.split('{').skip(1).filter_map(|part| part.split_once('}'));
     let named = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
     expressions.map(|(name, _)| name.trim_start_matches('+').to_owned()).filter(|name| named(name)).collect()
 }
 
-/// The template with its variables filled; `None` where one is not plain or has no value.
-pub(super) fn expanded(template: &str, values: &Map<String, Value>) -> Option<String> {
+/// The template with its variables filled in; `None` if one is not simple or has no value.
+pub(super) fn expand(template: &str, values: &Map<String, Value>) -> Option<String> {
     let mut uri = String::new();
     let mut parts = template.split('{');
     uri.push_str(parts.next()?);

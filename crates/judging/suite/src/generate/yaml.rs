@@ -1,5 +1,5 @@
-//! The test file as text. What is written is what `proof test` reads back: texts are quoted wherever YAML could take them for
-//! something else, and nothing in them is filled in.
+//! Writes the test file. `proof test` reads back the same values: texts are quoted where YAML needs it, and template syntax is
+//! escaped.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::expect::{Case, Ended, Verdict};
 use super::{Generated, plan::Aim};
-use crate::asking::{Ask, List};
+use crate::requests::{List, Request};
 
-/// Writes a whole file.
+/// The text of a whole file.
 pub(super) fn file(generated: &Generated, head: &[String], server: &Map<String, Value>) -> String {
     let mut out = String::new();
     for line in head {
@@ -21,7 +21,8 @@ pub(super) fn file(generated: &Generated, head: &[String], server: &Map<String, 
         let _ = writeln!(out, "  {name}: {}", flow(value));
     }
     let _ = writeln!(out, "matrix: {{ revisions: [{}] }}", generated.revision);
-    let written: Vec<&Case> = generated.cases.iter().filter(|case| !matches!(case.verdict, Verdict::Left(_))).collect();
+    let written: Vec<&Case> =
+        generated.cases.iter().filter(|case| !matches!(case.verdict, Verdict::Omitted(_))).collect();
     out.push_str(if written.is_empty() { "cases: []\n" } else { "cases:\n" });
     let mut primitive = "";
     for case in written {
@@ -29,18 +30,18 @@ pub(super) fn file(generated: &Generated, head: &[String], server: &Map<String, 
             primitive = &case.planned.primitive;
             let _ = write!(out, "\n  # {}\n", wire::escape::line(primitive));
         }
-        out.push_str(&one(case));
+        out.push_str(&write_case(case));
     }
     out
 }
 
-fn one(case: &Case) -> String {
+fn write_case(case: &Case) -> String {
     let mut out = format!("  - name: {}\n", scalar(&case.planned.name));
     let mut line = |name: &str, value: String| {
         let space = if value.starts_with('\n') { "" } else { " " };
         let _ = writeln!(out, "    {name}:{space}{value}");
     };
-    request(&case.planned.ask, &mut line);
+    write_request(&case.planned.request, &mut line);
     let mut tags = vec![json!(case.planned.sort)];
     match &case.verdict {
         Verdict::Accepted => {
@@ -49,12 +50,12 @@ fn one(case: &Case) -> String {
             tags.push(json!("accepted"));
         }
         Verdict::Skipped(why) => {
-            if case.planned.aim == Aim::Breaks {
+            if case.planned.aim == Aim::Invalid {
                 line("expect", "{ outcome: refused }".to_owned());
             }
             line("skip", scalar(why));
         }
-        Verdict::Left(_) => {}
+        Verdict::Omitted(_) => {}
         Verdict::Expect { outcome, at } => {
             tags.extend((case.planned.is_negative() && !case.conclusive).then(|| json!("inconclusive")));
             tags.extend((!case.planned.is_negative() && *outcome != Ended::Ok).then(|| json!("refused")));
@@ -65,20 +66,20 @@ fn one(case: &Case) -> String {
     out
 }
 
-fn request(ask: &Ask, line: &mut dyn FnMut(&str, String)) {
+fn write_request(request: &Request, line: &mut dyn FnMut(&str, String)) {
     let text = |text: &str| scalar(unfilled(&json!(text)).as_str().unwrap_or_default());
     let arguments = |map: &Map<String, Value>| flow(&unfilled(&Value::Object(map.clone())));
-    match ask {
-        Ask::Call { tool, arguments: map } => {
+    match request {
+        Request::Call { tool, arguments: map } => {
             line("call", text(tool));
             line("arguments", arguments(map));
         }
-        Ask::Read(uri) => line("read", text(uri)),
-        Ask::Get { prompt, arguments: map } => {
+        Request::Read(uri) => line("read", text(uri)),
+        Request::Get { prompt, arguments: map } => {
             line("get", text(prompt));
             line("arguments", arguments(map));
         }
-        Ask::Complete { reference, argument, value, known: _ } => {
+        Request::Complete { reference, argument, value, known: _ } => {
             let mut complete = Map::new();
             match reference["uri"].as_str() {
                 Some(template) => complete.insert("template".to_owned(), unfilled(&json!(template))),
@@ -88,7 +89,7 @@ fn request(ask: &Ask, line: &mut dyn FnMut(&str, String)) {
             complete.insert("value".to_owned(), unfilled(&json!(value)));
             line("complete", flow(&Value::Object(complete)));
         }
-        Ask::List(list) => line(
+        Request::List(list) => line(
             "list",
             match list {
                 List::Tools => "tools",
@@ -98,7 +99,7 @@ fn request(ask: &Ask, line: &mut dyn FnMut(&str, String)) {
             }
             .to_owned(),
         ),
-        Ask::Raw { method, params } => {
+        Request::Raw { method, params } => {
             line("raw", scalar(method));
             line("params", arguments(params));
         }

@@ -1,4 +1,4 @@
-//! What is expected of an answer, gathered condition by condition. Two conditions on one path are both held.
+//! Collects the expectations of a case, condition by condition. Several conditions on one path must all hold.
 
 use document::unfilled;
 use serde_json::{Map, Value, json};
@@ -9,17 +9,17 @@ use super::paths;
 pub(super) struct Expected {
     pub(super) outcome: Option<&'static str>,
     /// Other members: `snapshot`, `progress`, `notifications`.
-    pub(super) beside: Map<String, Value>,
+    pub(super) other_members: Map<String, Value>,
     places: Vec<(String, At)>,
-    /// How many conditions went in.
+    /// The number of conditions.
     pub(super) conditions: usize,
 }
 
-/// What is expected at a path.
+/// The conditions at a path.
 #[derive(Clone, Debug, Default)]
 struct At {
     exists: Option<bool>,
-    /// Whether something must stand there.
+    /// Whether the path must match.
     required: bool,
     count: Option<(Option<u64>, Option<u64>)>,
     matchers: Vec<(&'static str, Value)>,
@@ -27,39 +27,39 @@ struct At {
 
 /// One condition on a path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Demand {
+pub(super) enum PathCondition {
     Exists,
     Absent,
-    /// To how many places it leads, at least and at most.
+    /// The minimum and maximum number of matches.
     Count(Option<u64>, Option<u64>),
-    /// A matcher of what stands there.
+    /// A matcher of each value.
     Is(&'static str, Value),
-    /// A number above (`min`) or below (`max`) this one.
+    /// A number above (`min`) or below (`max`) this one, exclusive.
     Beyond(&'static str, Value),
-    /// A matcher of what stands there, if anything does.
+    /// A matcher of the value, if there is one.
     IfThere(&'static str, Value),
 }
 
 impl Expected {
-    /// Adds a condition that is said in another way than by a path.
-    pub(super) fn ends(&mut self, outcome: &'static str) {
+    /// Adds an expected outcome.
+    pub(super) fn expect_outcome(&mut self, outcome: &'static str) {
         self.outcome = Some(outcome);
         self.conditions += 1;
     }
 
-    pub(super) fn beside(&mut self, member: &str, value: Value) {
-        self.beside.insert(member.to_owned(), value);
+    pub(super) fn add_member(&mut self, member: &str, value: Value) {
+        self.other_members.insert(member.to_owned(), value);
         self.conditions += 1;
     }
 
-    /// Adds a condition. `Err` says why it cannot stand here.
-    pub(super) fn demand(&mut self, path: &str, demand: Demand) -> Result<(), &'static str> {
+    /// Adds a condition at a path. `Err` says why it cannot be added.
+    pub(super) fn add_condition(&mut self, path: &str, condition: PathCondition) -> Result<(), &'static str> {
         if matches!(self.outcome, Some("refused" | "error")) {
-            return Err("an error has no result to look into");
+            return Err("an error has no result");
         }
-        let path = paths::valid(path.to_owned()).ok_or("no JSONPath of test files, which are 256 bytes at most")?;
+        let path = paths::valid(path.to_owned()).ok_or("not a JSONPath of at most 256 bytes")?;
         let mut at = self.places.iter().find(|(known, _)| *known == path).map(|(_, at)| at.clone()).unwrap_or_default();
-        at.add(demand)?;
+        at.add(condition)?;
         match self.places.iter_mut().find(|(known, _)| *known == path) {
             Some((_, known)) => *known = at,
             None => self.places.push((path, at)),
@@ -73,7 +73,7 @@ impl Expected {
         let outcome = self.outcome.filter(|_| self.outcome != Some("ok") || self.places.is_empty());
         let mut members: Vec<(String, Value)> =
             outcome.iter().map(|outcome| ("outcome".to_owned(), json!(outcome))).collect();
-        members.extend(self.beside.iter().map(|(name, value)| (name.clone(), value.clone())));
+        members.extend(self.other_members.iter().map(|(name, value)| (name.clone(), value.clone())));
         members.extend(self.places.iter().map(|(path, at)| (path.clone(), at.written())));
         if members.is_empty() {
             members.push(("outcome".to_owned(), json!("ok")));
@@ -83,18 +83,18 @@ impl Expected {
 }
 
 impl At {
-    fn add(&mut self, demand: Demand) -> Result<(), &'static str> {
-        const CONTRADICTS: &str = "it contradicts another condition";
-        match demand {
-            Demand::Absent if self.required || self.exists == Some(true) || self.count.is_some() => {
+    fn add(&mut self, condition: PathCondition) -> Result<(), &'static str> {
+        const CONTRADICTS: &str = "contradicts another condition";
+        match condition {
+            PathCondition::Absent if self.required || self.exists == Some(true) || self.count.is_some() => {
                 return Err(CONTRADICTS);
             }
-            Demand::Absent => self.exists = Some(false),
-            Demand::IfThere(..) if self.exists == Some(false) => {}
-            Demand::IfThere(word, value) => self.matcher(word, value),
+            PathCondition::Absent => self.exists = Some(false),
+            PathCondition::IfThere(..) if self.exists == Some(false) => {}
+            PathCondition::IfThere(word, value) => self.matcher(word, value),
             _ if self.exists == Some(false) => return Err(CONTRADICTS),
-            Demand::Exists => (self.exists, self.required) = (Some(true), true),
-            Demand::Count(least, most) => {
+            PathCondition::Exists => (self.exists, self.required) = (Some(true), true),
+            PathCondition::Count(least, most) => {
                 let (had_least, had_most) = self.count.unwrap_or_default();
                 let bounds = (least.max(had_least), [most, had_most].into_iter().flatten().min());
                 if bounds.0.zip(bounds.1).is_some_and(|(least, most)| least > most) {
@@ -102,11 +102,11 @@ impl At {
                 }
                 self.count = Some(bounds);
             }
-            Demand::Is(word, value) => {
+            PathCondition::Is(word, value) => {
                 self.required = true;
                 self.matcher(word, value);
             }
-            Demand::Beyond(bound, value) => {
+            PathCondition::Beyond(bound, value) => {
                 self.required = true;
                 self.matcher("range", json!({ bound: value }));
                 self.matcher("not", json!({ "equals": value }));
@@ -150,7 +150,7 @@ impl At {
                 if words.len() == matchers.len() {
                     members.extend(matchers.iter().map(|(word, value)| ((*word).to_owned(), value.clone())));
                 } else {
-                    // A word stands once in a mapping: all of them hold where none does not.
+                    // A key occurs once in a mapping, so several become "none of them is false".
                     let nots: Vec<Value> =
                         matchers.iter().map(|(word, value)| json!({ "not": { *word: value } })).collect();
                     members.insert("not".to_owned(), json!({ "anyOf": nots }));
@@ -161,7 +161,7 @@ impl At {
     }
 }
 
-/// A value where a matcher may stand: a mapping alone would be taken for one.
+/// A value in the place of a matcher: a mapping must go under `equals`.
 pub(super) fn matcher(value: &Value) -> Value {
     let value = unfilled(value);
     if value.is_object() { json!({ "equals": value }) } else { value }

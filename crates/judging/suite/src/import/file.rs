@@ -1,4 +1,4 @@
-//! A test file to be: what stands in it, and what could not be brought along. Knows neither format.
+//! A test file in the making: its content, and what could not be imported. Must not know the formats.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::expected::Expected;
 
-/// What has no counterpart.
+/// A part without a counterpart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Left {
-    /// What it is called, for counting.
+pub(super) struct NotImported {
+    /// Its kind, for counting.
     pub(super) kind: String,
-    /// What it said, and why it was left.
+    /// Its text, and why it was not imported.
     pub(super) detail: String,
 }
 
-impl Left {
+impl NotImported {
     pub(super) fn new(kind: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { kind: kind.into(), detail: detail.into() }
     }
@@ -23,10 +23,10 @@ impl Left {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
-    /// What stands under `server`; empty where none is needed.
+    /// The content of `server`; empty if none is needed.
     pub(super) server: Map<String, Value>,
     pub(super) timeout: Option<String>,
-    pub(super) left: Vec<Left>,
+    pub(super) not_imported: Vec<NotImported>,
     pub(super) remarks: Vec<String>,
     pub(super) setup: Vec<Case>,
     pub(super) cases: Vec<Case>,
@@ -35,13 +35,13 @@ pub(super) struct File {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Case {
     pub(super) name: String,
-    /// The request and what goes with it, as they are written.
+    /// The members of the case, except its expectations.
     pub(super) members: Map<String, Value>,
     pub(super) expected: Expected,
-    /// Why it is not tried: others said so.
+    /// Why the source file skips it.
     pub(super) skip: Option<String>,
-    pub(super) left: Vec<Left>,
-    /// What else a reader should know.
+    pub(super) not_imported: Vec<NotImported>,
+    /// Comments for the reader.
     pub(super) remarks: Vec<String>,
 }
 
@@ -55,48 +55,48 @@ impl Case {
         self
     }
 
-    pub(super) fn leave(&mut self, kind: &str, detail: impl Into<String>) {
-        self.left.push(Left::new(kind, detail));
+    pub(super) fn mark_not_imported(&mut self, kind: &str, detail: impl Into<String>) {
+        self.not_imported.push(NotImported::new(kind, detail));
     }
 
-    /// Whether nothing that it checked is left: it would pass for another reason than it was written for.
+    /// Whether none of its checks was imported, so that it would pass without checking anything.
     pub(super) fn is_empty(&self) -> bool {
-        self.skip.is_none() && self.expected.conditions == 0 && !self.left.is_empty()
+        self.skip.is_none() && self.expected.conditions == 0 && !self.not_imported.is_empty()
     }
 
     pub(super) fn has_snapshot(&self) -> bool {
-        self.expected.beside.contains_key("snapshot")
+        self.expected.other_members.contains_key("snapshot")
     }
 
-    /// Why it is not tried.
+    /// Why it is skipped.
     pub(super) fn reason(&self) -> Option<String> {
-        let kinds = || self.left.iter().map(|left| left.kind.as_str()).collect::<Vec<_>>().join(", ");
+        let kinds = || self.not_imported.iter().map(|left| left.kind.as_str()).collect::<Vec<_>>().join(", ");
         self.skip.clone().or_else(|| self.is_empty().then(|| format!("not imported: {}", kinds())))
     }
 }
 
 impl File {
-    /// Whether another file is of the same server and can be joined.
+    /// Whether another file has the same server, so that both can be joined.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         self.server == other.server && self.timeout == other.timeout
     }
 
-    /// Adds the cases of another file of the same server. Its setup is for its own cases alone.
+    /// Adds the cases of another file of the same server. Each setup becomes plain cases before its own cases.
     pub(super) fn append(&mut self, other: Self) {
         let own = std::mem::take(&mut self.setup);
         self.cases.splice(0..0, own);
         self.cases.extend(other.setup);
         self.cases.extend(other.cases);
-        let new = |left: &Left| !self.left.contains(left);
-        let left: Vec<Left> = other.left.into_iter().filter(new).collect();
-        self.left.extend(left);
+        let new = |part: &NotImported| !self.not_imported.contains(part);
+        let not_imported: Vec<NotImported> = other.not_imported.into_iter().filter(new).collect();
+        self.not_imported.extend(not_imported);
         let new = |remark: &String| !self.remarks.contains(remark);
         let remarks: Vec<String> = other.remarks.into_iter().filter(new).collect();
         self.remarks.extend(remarks);
     }
 
-    /// Gives every case a name, and every variable one, of its own.
-    pub(super) fn settle(&mut self) {
+    /// Makes the names of cases and variables unique.
+    pub(super) fn make_names_unique(&mut self) {
         let mut names = HashSet::new();
         let mut variables = HashSet::new();
         for case in self.setup.iter_mut().chain(&mut self.cases) {
@@ -105,7 +105,7 @@ impl File {
             }
             case.name = unique(&case.name, &mut names, |name, number| format!("{name} ({number})"));
         }
-        // A variable is used by cases after the one that captures it, up to where another captures it anew.
+        // A variable is visible after its capture, until another case captures it again.
         let mut renamed: Vec<(String, String)> = Vec::new();
         for case in self.setup.iter_mut().chain(&mut self.cases) {
             for value in case.members.iter_mut().filter(|(name, _)| *name != "capture").map(|(_, value)| value) {
@@ -126,7 +126,7 @@ impl File {
     }
 }
 
-/// The name, or the first numbered one that nobody has.
+/// The name, or the first numbered variant that is free.
 fn unique(name: &str, taken: &mut HashSet<String>, numbered: impl Fn(&str, usize) -> String) -> String {
     let mut own = name.to_owned();
     let mut number = 2;
@@ -137,8 +137,8 @@ fn unique(name: &str, taken: &mut HashSet<String>, numbered: impl Fn(&str, usize
     own
 }
 
-/// How a text names a variable.
-pub(super) fn hole(name: &str) -> String {
+/// The template syntax for a variable.
+pub(super) fn variable_reference(name: &str) -> String {
     format!("{{{{ vars.{name} }}}}")
 }
 
@@ -146,7 +146,7 @@ fn rename(value: &mut Value, renamed: &[(String, String)]) {
     match value {
         Value::String(text) => {
             for (old, new) in renamed.iter().filter(|(old, new)| old != new) {
-                *text = text.replace(&hole(old), &hole(new));
+                *text = text.replace(&variable_reference(old), &variable_reference(new));
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, renamed)),
@@ -155,7 +155,7 @@ fn rename(value: &mut Value, renamed: &[(String, String)]) {
     }
 }
 
-/// A time as test files write it, where it is one that they may: above nothing, at most an hour.
+/// A time in the syntax of test files; `None` unless it is between 1 ms and one hour.
 pub(super) fn time(milliseconds: f64) -> Option<String> {
     let whole = milliseconds.ceil();
     if !(1.0..=3_600_000.0).contains(&whole) {

@@ -1,6 +1,6 @@
-//! `proof test import`: tests that were written for mcp-jest (JSON) or mcp-assert (YAML), as a file that `proof test` reads. What
-//! they mean is kept, not what those tools do wrong. What has no counterpart is told, in the file and in the tally, and never
-//! becomes a case that passes anyway. Starts no server.
+//! `proof test import`: converts tests for mcp-jest (JSON) or mcp-assert (YAML) to test files. It keeps their meaning, not the
+//! bugs of those tools. Parts without a counterpart are reported, in the file and in the tally, and never become a case that
+//! passes without checking anything. Starts no server.
 
 mod expected;
 mod file;
@@ -21,16 +21,16 @@ use crate::advice::Words;
 use self::file::{Case, File};
 pub use self::read::{Source, load};
 
-/// Whose format a file is in.
+/// The format of a file to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON: a server, and what is expected of its tools, resources and prompts.
+    /// JSON: a server, with expectations of its tools, resources and prompts.
     McpJest,
-    /// YAML: a server, and one assertion.
+    /// YAML: a server, with one assertion.
     McpAssert,
 }
 
-/// A test file to be: the cases of all that was read for one server.
+/// A test file with the cases of all sources for one server.
 #[derive(Debug)]
 pub struct Imported {
     sources: Vec<PathBuf>,
@@ -38,22 +38,22 @@ pub struct Imported {
     file: File,
 }
 
-/// What became of what was read.
+/// Numbers of what was imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many cases there are, those of the setup counted.
+    /// Cases, including those of the setup.
     pub cases: usize,
-    /// How many of them are skipped because nothing of what they check could be imported.
+    /// Cases that are skipped because none of their checks could be imported.
     pub empty: usize,
-    /// How many of them compare a snapshot.
+    /// Cases that compare a snapshot.
     pub snapshots: usize,
-    /// How many conditions were imported.
+    /// Imported conditions.
     pub conditions: usize,
-    /// What was not, and how often.
-    pub left: BTreeMap<String, usize>,
+    /// Parts that were not imported, by kind.
+    pub not_imported: BTreeMap<String, usize>,
 }
 
-/// Makes test files, one for each server. `fixture` is what mcp-assert's `{{fixture}}` stands for.
+/// Makes test files, one for each server. `fixture` replaces `{{fixture}}` of mcp-assert.
 pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result<Vec<Imported>, Vec<Faults>> {
     let mut all: Vec<Imported> = Vec::new();
     let mut wrong = Vec::new();
@@ -69,27 +69,30 @@ pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result
             join(&mut all, source, file);
         }
     }
-    // What needs no server goes with what has one.
+    // Cases without a server go into a file with one.
     if let Some(at) = all.iter().position(|one| one.file.server.is_empty()) {
-        let homeless = all.remove(at);
+        let without_server = all.remove(at);
         match all.first_mut() {
             Some(first) => {
-                first.sources.extend(homeless.sources);
-                first.file.cases.extend(homeless.file.cases);
+                first.sources.extend(without_server.sources);
+                first.file.cases.extend(without_server.file.cases);
             }
-            None => wrong.extend(homeless.sources.iter().map(|path| {
-                let what = "a trace of calls alone, which `proof test` cannot judge: no server is named";
-                Faults::new(&path.display().to_string(), vec![Fault::new(None, what, "files with a `server`")])
+            None => wrong.extend(without_server.sources.iter().map(|path| {
+                let what = "only a trace of calls and no server, which `proof test` cannot run";
+                Faults::new(
+                    &path.display().to_string(),
+                    vec![Fault::new(None, what, "import it together with files that have a `server`")],
+                )
             })),
         }
     }
     for one in &mut all {
-        one.file.settle();
+        one.file.make_names_unique();
     }
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
-/// Puts a file to those of the same server.
+/// Joins a file with those of the same server.
 fn join(all: &mut Vec<Imported>, source: &Source, file: File) {
     let same = |one: &&mut Imported| one.format == source.format && one.file.is_of(&file);
     match all.iter_mut().find(same) {
@@ -102,12 +105,12 @@ fn join(all: &mut Vec<Imported>, source: &Source, file: File) {
 }
 
 impl Imported {
-    /// The files that it comes from.
+    /// The source files.
     pub fn sources(&self) -> &[PathBuf] {
         &self.sources
     }
 
-    /// The test file. `cwd` is where the server's command is started, from where the file will lie.
+    /// The test file. `cwd` is the working directory of the server's command, relative to the file.
     pub fn text(&self, cwd: Option<&Path>) -> String {
         let whose = match self.format {
             Format::McpJest => "mcp-jest",
@@ -118,18 +121,18 @@ impl Imported {
         write::file(&self.file, &format!("Imported from {whose}: {sources}"), cwd)
     }
 
-    /// What became of what was read.
+    /// Numbers of what was imported.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        let mut left = |kinds: &[file::Left]| {
+        let mut left = |kinds: &[file::NotImported]| {
             for one in kinds {
-                *tally.left.entry(one.kind.clone()).or_default() += 1;
+                *tally.not_imported.entry(one.kind.clone()).or_default() += 1;
             }
         };
-        left(&self.file.left);
+        left(&self.file.not_imported);
         let cases: Vec<&Case> = self.file.setup.iter().chain(&self.file.cases).collect();
         for case in &cases {
-            left(&case.left);
+            left(&case.not_imported);
         }
         tally.cases = cases.len();
         tally.empty = cases.iter().filter(|case| case.is_empty()).count();

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json_path::JsonPath;
 
-/// How long a path may be: keys of test files are no longer.
-const LONGEST: usize = 256;
+/// The longest path, in bytes: the limit for keys of test files.
+const MAX_BYTES: usize = 256;
 
-/// `a.b-c[0]` as the steps of a JSONPath, `.a['b-c'][0]`. `None` where it is anything else than names and numbers.
+/// `a.b-c[0]` as segments of a JSONPath, `.a['b-c'][0]`. `None` for anything but names and numbers.
 pub(super) fn steps(dotted: &str) -> Option<String> {
     let mut steps = String::new();
     for part in dotted.split('.') {
@@ -39,7 +39,7 @@ fn member(name: &str) -> Option<String> {
     name.chars().all(may).then(|| format!("[{}]", literal(name)))
 }
 
-/// A text within a path.
+/// A quoted text in a path.
 pub(super) fn literal(text: &str) -> String {
     let mut out = "'".to_owned();
     for c in text.chars() {
@@ -59,15 +59,15 @@ pub(super) fn literal(text: &str) -> String {
     out
 }
 
-/// `text`, where it is a path that can stand in a test file.
+/// `text`, if it is a valid path for a test file.
 pub(super) fn valid(text: String) -> Option<String> {
-    (text.len() <= LONGEST && JsonPath::parse(&text).is_ok()).then_some(text)
+    (text.len() <= MAX_BYTES && JsonPath::parse(&text).is_ok()).then_some(text)
 }
 
-/// The condition that the text at `node` has a part that the regular expression fits. `None` where it is none: a path would find
-/// nothing with it, and say nothing.
+/// The filter condition that the text at `node` matches the regular expression. `None` if that is invalid: the path would
+/// silently match nothing.
 pub(super) fn search(node: &str, regex: &str) -> Option<String> {
-    // As the paths wrap it.
+    // The form that JSONPath wraps it in.
     regex::Regex::new(&format!("(?R)({regex})")).ok()?;
     Some(format!("search({node}, {})", literal(regex)))
 }

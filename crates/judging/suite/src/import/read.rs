@@ -1,4 +1,4 @@
-//! From a file to what stands in it, with places, and whose format that is. The format shows in what is said, not in the name.
+//! Reads a file to import, with positions, and detects its format by content.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,36 +9,36 @@ use serde_json::{Map, Value};
 
 use super::Format;
 
-/// How long a file may be, in bytes.
-const LONGEST: usize = 8 << 20;
-/// How deep values may nest: they must have room where they are written.
-const DEEPEST: usize = 48;
-/// How long a key may be, in bytes: as in test files.
-const LONGEST_KEY: usize = 256;
+/// The maximum size of a file, in bytes.
+const MAX_BYTES: usize = 8 << 20;
+/// How deep values may nest, so that they still fit into a test file.
+const MAX_DEPTH: usize = 48;
+/// The longest key, in bytes, as in test files.
+const MAX_KEY: usize = 256;
 
 /// A file that was read.
 #[derive(Debug)]
 pub struct Source {
     pub(super) path: PathBuf,
-    /// Whose format it is in.
+    /// Its format.
     pub format: Format,
     pub(super) root: Map<String, Value>,
-    /// The places.
+    /// The positions of its values.
     tree: Option<Node>,
 }
 
-/// Reads a file; `None` where it is in neither format.
+/// Reads a file; `None` if it has neither format.
 pub fn load(path: &Path) -> Result<Option<Source>, Faults> {
     let refuse = |fault: Fault| Faults::new(&path.display().to_string(), vec![fault]);
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| refuse(Fault::new(None, format!("the file cannot be read: {error}"), "another path")))?;
-    if bytes.len() > LONGEST {
-        return Err(refuse(Fault::new(None, "the file is longer than 8 MiB", "several files")));
+    File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| {
+        refuse(Fault::new(None, format!("cannot read the file: {error}"), "check the path and its permissions"))
+    })?;
+    if bytes.len() > MAX_BYTES {
+        return Err(refuse(Fault::new(None, "the file is larger than 8 MiB", "split it into several files")));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| refuse(Fault::new(None, "the file is no text", "a file in UTF-8")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| refuse(Fault::new(None, "the file is not UTF-8 text", "convert it to UTF-8")))?;
     parse(&text, path).map_err(|faults| Faults::new(&path.display().to_string(), faults))
 }
 
@@ -48,14 +48,14 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Option<Source>, Vec<Fault
     let (value, tree) = read(text)?;
     let Value::Object(root) = value else { return Ok(None) };
     let Some(format) = format(&root) else { return Ok(None) };
-    bounded(&root).map_err(|what| vec![Fault::new(None, what, "a smaller one")])?;
+    bounded(&root).map_err(|what| vec![Fault::new(None, what, "use a smaller file")])?;
     Ok(Some(Source { path: path.to_owned(), format, root, tree }))
 }
 
-/// JSON, or else YAML: most JSON is YAML too, with the same meaning, but not all.
+/// Reads JSON, or else YAML. Most JSON is also YAML with the same meaning, but not all.
 fn read(text: &str) -> Result<(Value, Option<Node>), Vec<Fault>> {
     if text.trim().is_empty() {
-        return Err(vec![Fault::new(None, "the file is empty", "a file with tests")]);
+        return Err(vec![Fault::new(None, "the file is empty", "use a file with tests")]);
     }
     let tree = document::read(text);
     let json = text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(text));
@@ -67,7 +67,7 @@ fn read(text: &str) -> Result<(Value, Option<Node>), Vec<Fault>> {
             let why = error.to_string();
             let why = why.split(" at line ").next().unwrap_or_default().to_owned();
             let at = Position { line: error.line(), column: error.column().max(1) };
-            Err(vec![Fault::new(at, format!("this is no JSON: {why}"), "a comma, quote or bracket here or above")])
+            Err(vec![Fault::new(at, format!("invalid JSON: {why}"), "a comma, quote or bracket here or above")])
         }
         (None, Err(fault)) => Err(vec![fault]),
     }
@@ -83,29 +83,29 @@ fn format(root: &Map<String, Value>) -> Option<Format> {
 
 fn bounded(root: &Map<String, Value>) -> Result<(), String> {
     fn below(members: &Map<String, Value>, room: usize) -> Result<(), String> {
-        if members.keys().any(|key| key.len() > LONGEST_KEY) {
-            return Err(format!("a key is longer than {LONGEST_KEY} bytes"));
+        if members.keys().any(|key| key.len() > MAX_KEY) {
+            return Err(format!("a key is longer than {MAX_KEY} bytes"));
         }
         members.values().try_for_each(|value| deep(value, room))
     }
     fn deep(value: &Value, room: usize) -> Result<(), String> {
-        let Some(room) = room.checked_sub(1) else { return Err(format!("values nest deeper than {DEEPEST}")) };
+        let Some(room) = room.checked_sub(1) else { return Err(format!("values nest deeper than {MAX_DEPTH}")) };
         match value {
             Value::Array(items) => items.iter().try_for_each(|item| deep(item, room)),
             Value::Object(members) => below(members, room),
             _ => Ok(()),
         }
     }
-    below(root, DEEPEST)
+    below(root, MAX_DEPTH)
 }
 
 impl Source {
-    /// The same with another content, of the same shape.
+    /// The source with another content of the same shape.
     pub(super) fn with(&self, root: Map<String, Value>) -> Self {
         Self { path: self.path.clone(), format: self.format, root, tree: self.tree.clone() }
     }
 
-    /// A mistake at what a pointer names.
+    /// An error at a JSON pointer.
     pub(super) fn fault(&self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) -> Fault {
         Fault::new(self.tree.as_ref().map(|tree| tree.place(pointer)), what, remedy)
     }

@@ -1,44 +1,40 @@
-//! The server that a file names, which both formats say nearly alike.
+//! Reads the server, which is similar in both formats.
 
 use document::Fault;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::Format;
-use super::file::Left;
+use super::file::NotImported;
 use super::read::Source;
 
-/// What stands under `server`, and what does not.
+/// The content of `server`, and what could not be imported.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     pub(super) members: Map<String, Value>,
-    pub(super) left: Vec<Left>,
+    pub(super) not_imported: Vec<NotImported>,
     pub(super) remarks: Vec<String>,
-    /// What the client answers, as a case says it.
+    /// The client's answers, as members of a case.
     pub(super) answers: Map<String, Value>,
-    /// What of that has no counterpart.
-    pub(super) unanswered: Vec<Left>,
-    /// The image that the server's container is made from.
+    /// Answers without a counterpart.
+    pub(super) unsupported_answers: Vec<NotImported>,
+    /// The container image of the server.
     pub(super) image: Option<String>,
 }
 
-/// Reads it. Faults say why there is none.
+/// Reads the server; `None` after adding errors to `faults`.
 pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
-    let Some(Value::Object(said)) = source.root.get("server") else {
-        faults.push(source.fault(
-            "/server",
-            "there is no `server`, a mapping",
-            "server: { command: node, args: [server.js] }",
-        ));
+    let Some(Value::Object(config)) = source.root.get("server") else {
+        faults.push(source.fault("/server", "no `server` mapping", "server: { command: node, args: [server.js] }"));
         return None;
     };
-    let text = |name: &str| said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |name: &str| config.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let transport = text("transport").unwrap_or("stdio").to_ascii_lowercase();
     let url = text("url").filter(|_| transport != "stdio" || text("command").is_none());
     let mut server = Server::default();
     if let Some(url) = url {
         if !Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "ws" | "wss") && url.has_host()) {
-            faults.push(source.fault("/server/url", "this is no address", "http://127.0.0.1:3000/mcp"));
+            faults.push(source.fault("/server/url", "invalid URL", "http://127.0.0.1:3000/mcp"));
             return None;
         }
         server.members.insert("url".to_owned(), json!(url));
@@ -46,7 +42,7 @@ pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
             server.members.insert("transport".to_owned(), json!(transport));
         }
     } else if let Some(command) = text("command").filter(|_| transport == "stdio") {
-        let args = said.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
+        let args = config.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
         let words: Vec<String> = std::iter::once(command.to_owned()).chain(args.iter().map(plain)).collect();
         server.members.insert("command".to_owned(), json!(words));
     } else {
@@ -54,7 +50,7 @@ pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
         faults.push(source.fault("/server", what, "a `command`, or a `transport` and a `url`"));
         return None;
     }
-    for (name, value) in said {
+    for (name, value) in config {
         member(&mut server, source.format, name, value);
     }
     Some(server)
@@ -68,10 +64,12 @@ fn member(server: &mut Server, format: Format, name: &str, value: &Value) {
         ("env" | "headers", Value::Object(pairs)) if name == spoken => variables(server, format, name, pairs),
         ("docker", Value::String(image)) if format == Format::McpAssert => {
             server.image = Some(image.clone());
-            server.left.push(Left::new("docker", format!("{image}: the server would run outside of a container")));
+            server
+                .not_imported
+                .push(NotImported::new("docker", format!("{image}: the server would run outside of a container")));
         }
-        ("client_capabilities", Value::Object(said)) if format == Format::McpAssert => capabilities(server, said),
-        (name, value) => server.left.push(Left::new(format!("server {name}"), value.to_string())),
+        ("client_capabilities", Value::Object(config)) if format == Format::McpAssert => capabilities(server, config),
+        (name, value) => server.not_imported.push(NotImported::new(format!("server {name}"), value.to_string())),
     }
 }
 
@@ -86,7 +84,7 @@ fn variables(server: &mut Server, format: Format, member: &str, pairs: &Map<Stri
             ("env", Some(variable), _) if variable == name => {
                 server
                     .remarks
-                    .push(format!("{name} comes from the environment, as everything does that is not said here"));
+                    .push(format!("{name} comes from the environment, as everything does that is not config here"));
             }
             ("headers", _, Some(variable))
                 if format == Format::McpAssert && name.eq_ignore_ascii_case("authorization") =>
@@ -95,7 +93,9 @@ fn variables(server: &mut Server, format: Format, member: &str, pairs: &Map<Stri
             }
             _ if format == Format::McpAssert && is_filled(&value) => {
                 let kind = if member == "env" { "server env" } else { "server headers" };
-                server.left.push(Left::new(kind, format!("{name}, `{value}`: variables are not filled in")));
+                server
+                    .not_imported
+                    .push(NotImported::new(kind, format!("{name}, `{value}`: variables are not filled in")));
             }
             _ => {
                 kept.insert(name.clone(), json!(value));
@@ -122,9 +122,10 @@ fn is_filled(text: &str) -> bool {
 }
 
 /// What the client says when the server asks.
-fn capabilities(server: &mut Server, said: &Map<String, Value>) {
-    let mut left = |kind: &str, value: &Value| server.unanswered.push(Left::new(kind, value.to_string()));
-    for (name, value) in said {
+fn capabilities(server: &mut Server, config: &Map<String, Value>) {
+    let mut left =
+        |kind: &str, value: &Value| server.unsupported_answers.push(NotImported::new(kind, value.to_string()));
+    for (name, value) in config {
         match (name.as_str(), value) {
             ("roots", Value::Array(paths)) => {
                 let uri = |path: &Value| {
@@ -133,8 +134,8 @@ fn capabilities(server: &mut Server, said: &Map<String, Value>) {
                 };
                 server.answers.insert("roots".to_owned(), paths.iter().map(uri).collect());
             }
-            ("sampling", Value::Object(said)) => {
-                for (name, value) in said {
+            ("sampling", Value::Object(config)) => {
+                for (name, value) in config {
                     match (name.as_str(), value) {
                         ("text", Value::String(text)) => {
                             server.answers.insert("say".to_owned(), json!(text));
@@ -143,12 +144,12 @@ fn capabilities(server: &mut Server, said: &Map<String, Value>) {
                     }
                 }
             }
-            ("elicitation", Value::Object(said)) => {
-                let form = match (said.get("action").and_then(Value::as_str), said.get("content")) {
+            ("elicitation", Value::Object(config)) => {
+                let form = match (config.get("action").and_then(Value::as_str), config.get("content")) {
                     (Some(action @ ("decline" | "cancel")), _) => json!(action),
                     (_, Some(content @ Value::Object(_))) => content.clone(),
                     (Some("accept"), None) => json!({}),
-                    _ => Value::Object(said.clone()),
+                    _ => Value::Object(config.clone()),
                 };
                 server.answers.insert("form".to_owned(), form);
             }

@@ -93,18 +93,17 @@ fn each_condition_of_mcp_jest_has_its_matcher() {
     }
 }
 
-/// They are told, and nothing passes for want of them.
 #[test]
-fn what_is_no_condition_is_left_and_leaves_nothing_to_pass() {
+fn unsupported_conditions_never_become_a_passing_case() {
     for (said, why) in [
         ("a === 1 || b === 2", "`||` has no counterpart"),
-        ("typeof content === 'object'", "it cannot be read"),
+        ("typeof content === 'object'", "invalid expression"),
         ("content[0].text > 'a'", "only numbers are compared by size"),
-        ("content.length < 0", "nothing is of such a size"),
+        ("content.length < 0", "impossible size"),
         ("content.length === content.size", "a size is a whole number"),
-        ("contains:", "every text contains nothing"),
-        ("5", "it cannot be read"),
-        ("", "it says nothing"),
+        ("contains:", "every text contains the empty text"),
+        ("5", "invalid expression"),
+        ("", "empty condition"),
         ("isError === 5", "`isError` is true or false"),
     ] {
         let case = expects(said);
@@ -116,12 +115,12 @@ fn what_is_no_condition_is_left_and_leaves_nothing_to_pass() {
     assert!(case.contains("$.content: { length: 1 }") && case.contains("# not imported: expect: a || b"), "{case}");
     assert!(!case.contains("skip"), "{case}");
     let case = expects("structuredContent.x === undefined && structuredContent.x === 5");
-    assert!(case.contains("it contradicts another condition"), "{case}");
+    assert!(case.contains("contradicts another condition"), "{case}");
 }
 
 #[test]
 fn mcp_jest_tests_become_cases() {
-    is_text(
+    assert_text(
         &jest(&json!({
             "tools": {
                 "add": { "args": { "a": 1, "b": "{{x}}" } },
@@ -140,7 +139,7 @@ fn mcp_jest_tests_become_cases() {
             "skip": "off*",
         })),
         r#"
-  - name: the tools are offered
+  - name: tools are listed
     list: tools
     expect:
       "$.tools[?@.name == 'add']": { exists: true }
@@ -168,7 +167,7 @@ fn mcp_jest_tests_become_cases() {
     call: off_it
     expect: { outcome: ok }
     skip: "`skip` was `off*`"
-  - name: the resources are offered
+  - name: resources are listed
     list: resources
     expect:
       "$.resources[?match(@.uri, 'notes/.*')]": { exists: true }
@@ -183,11 +182,11 @@ fn mcp_jest_tests_become_cases() {
     read: "x://a?b=c"
     expect: { outcome: ok }
   - name: "resource y/*"
-    # not imported: expect: contents[0].text === 'a': it is about the first resource that fits, which a case cannot choose
+    # not imported: expect: contents[0].text === 'a': a case cannot choose the first matching resource
     list: resources
     expect: { outcome: ok }
     skip: "not imported: expect"
-  - name: the prompts are offered
+  - name: prompts are listed
     list: prompts
     expect:
       "$.prompts[?@.name == 'hello']": { exists: true }
@@ -199,10 +198,10 @@ fn mcp_jest_tests_become_cases() {
 }
 
 #[track_caller]
-fn is_text(found: &str, wanted: &str) {
-    let wanted = wanted.trim_start_matches('\n');
-    if found != wanted {
-        let differs = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
+fn assert_text(found: &str, expected: &str) {
+    let expected = expected.trim_start_matches('\n');
+    if found != expected {
+        let differs = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
         panic!("{differs:#?}\n{found}");
     }
 }
@@ -249,11 +248,11 @@ fn each_expectation_of_mcp_assert_has_its_matcher() {
         assert_eq!(asserts(&format!("assert: {{ tool: t, expect: {{ {said} }} }}")), format!("call: t\n{means}").replacen(&format!("call: t\n{note}\n"), &format!("{note}\ncall: t\n"), 1), "{said}");
     }
     let case = asserts("assert: { tool: t, expect: { contains: a } }");
-    assert!(case.contains("# note: mcp-assert did not say whether it may fail"), "{case}");
+    assert!(case.contains("# note: mcp-assert did not check for errors here"), "{case}");
 }
 
 #[test]
-fn what_mcp_assert_has_alone_is_left() {
+fn expectations_without_a_counterpart_are_marked() {
     for (said, kind) in [
         ("file_contains: { a: b }", "file_contains"),
         ("min_results: 2", "min_results"),
@@ -272,7 +271,7 @@ fn what_mcp_assert_has_alone_is_left() {
 }
 
 #[test]
-fn the_other_assertions_of_mcp_assert_have_theirs() {
+fn each_assertion_of_mcp_assert_is_converted() {
     for (said, means) in [
         (
             "assert_resources: { list: {}, expect: { not_empty: true } }",
@@ -308,7 +307,7 @@ fn the_other_assertions_of_mcp_assert_have_theirs() {
         ),
         (
             "assert_logging: { set_level: info, tool: t, expect: { min_messages: 2 } }",
-            "# not imported: min_messages: 2: that one comes is all that is checked\ncall: t\nrevisions: [\"2024-11-05\", \"2025-03-26\", \"2025-06-18\", \"2025-11-25\"]\nexpect:\noutcome: ok\nnotifications: [notifications/message]",
+            "# not imported: min_messages: 2: only the presence of one message is checked\ncall: t\nrevisions: [\"2024-11-05\", \"2025-03-26\", \"2025-06-18\", \"2025-11-25\"]\nexpect:\noutcome: ok\nnotifications: [notifications/message]",
         ),
     ] {
         assert_eq!(asserts(said), means, "{said}");
@@ -316,7 +315,7 @@ fn the_other_assertions_of_mcp_assert_have_theirs() {
 }
 
 #[test]
-fn steps_come_first_and_what_they_capture_is_filled_in() {
+fn setup_steps_come_first_and_their_captures_are_filled_in() {
     let text = "
 name: one
 server:
@@ -332,7 +331,7 @@ skip_unless_env: T
 ";
     let both = [source("a.yaml", text), source("b.yaml", text)];
     let (one, _) = imported(&both[..1], Some("dir"));
-    is_text(
+    assert_text(
         &one,
         r#"
 # Imported from mcp-assert: a.yaml
@@ -353,7 +352,7 @@ setup:
 cases:
   - name: one
     # not imported: sampling model: "m"
-    # not imported: skip_unless_env: T: it is tried all the same
+    # not imported: skip_unless_env: T: the case runs anyway
     call: look
     arguments: { id: "{{ vars.the_id }}", raw: '{{ "{{" }}other}}' }
     answers: { roots: ["file:///r"], say: hi, form: { a: 1 } }
@@ -371,7 +370,7 @@ cases:
 }
 
 #[test]
-fn what_is_skipped_needs_nothing() {
+fn a_skipped_case_needs_no_setup() {
     let text = |more: &str| {
         format!(
             "name: one\nserver: {{ command: srv{more} }}\nsetup:\n  - {{ tool: open, capture: {{ id: $.id }} }}\n\
@@ -382,7 +381,7 @@ fn what_is_skipped_needs_nothing() {
     assert!(skipped.contains("skip: \"`skip` was true\"") && !skipped.contains("open"), "{skipped}");
     let (skipped, one) = imported(&[source("a.yaml", &text(", docker: img"))], None);
     assert!(skipped.contains("skip: \"not imported: a container of img\""), "{skipped}");
-    assert_eq!(one.tally().left.get("docker"), Some(&1));
+    assert_eq!(one.tally().not_imported.get("docker"), Some(&1));
 }
 
 #[test]
@@ -393,14 +392,14 @@ fn addresses_and_headers() {
     assert!(text.contains("server:\n  url: \"http://h/mcp\"\n  bearerEnv: T\n  headers: { X: \"y\" }\n"), "{text}");
     let other = json!({ "server": { "url": "ftp://h", "transport": "sse" }, "tests": {} }).to_string();
     let faults = import(&[source("a.json", &other)], None, Advice::to_string).expect_err("no address");
-    assert!(faults[0].to_string().contains("this is no address – a.json:1:"), "{}", faults[0]);
+    assert!(faults[0].to_string().contains("invalid URL – a.json:1:"), "{}", faults[0]);
 }
 
 #[test]
-fn a_trace_alone_goes_with_what_has_a_server() {
+fn a_trace_needs_another_file_with_a_server() {
     let trace = || source("t.yaml", "name: t\ntrajectory: [{ type: order, tools: [a, b] }]\n");
     let faults = import(&[trace()], None, Advice::to_string).expect_err("no server");
-    assert!(faults[0].to_string().contains("no server is named"), "{}", faults[0]);
+    assert!(faults[0].to_string().contains("no server"), "{}", faults[0]);
     let other = source("a.yaml", "server: { command: srv }\nassert: { tool: t }\n");
     let (text, one) = imported(&[trace(), other], None);
     assert!(text.contains("skip: \"not imported: trajectory\""), "{text}");
@@ -408,20 +407,20 @@ fn a_trace_alone_goes_with_what_has_a_server() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_told_with_places() {
-    let told = |text: &str| match parse(text, Path::new("x")) {
+fn errors_in_files_have_their_place() {
+    let outcome = |text: &str| match parse(text, Path::new("x")) {
         Ok(found) => format!("{}", found.is_some()),
         Err(faults) => format!("{:?} {}", faults[0].at.map(|at| (at.line, at.column)), faults[0].what),
     };
-    assert_eq!(told("{\n  \"server\": {},\n  \"tests\": {\"a\" 1}\n}"), "Some((3, 17)) this is no JSON: expected `:`");
-    assert!(told("a: [1").starts_with("Some((2, 1)) this is no YAML"), "{}", told("a: [1"));
-    assert_eq!(told("{\"a\": 1,\n \"a\": 2}"), "Some((2, 2)) the key `a` stands twice");
-    assert_eq!(told(" \n"), "None the file is empty");
-    assert_eq!(told("[1]"), "false");
-    assert_eq!(told("{\"server\": {}, \"tests\": []}"), "false");
-    assert_eq!(told("{\"server\": {}, \"tests\": {}, \"x\": \"\\ud83d\\ude00\"}"), "true");
+    assert_eq!(outcome("{\n  \"server\": {},\n  \"tests\": {\"a\" 1}\n}"), "Some((3, 17)) invalid JSON: expected `:`");
+    assert!(outcome("a: [1").starts_with("Some((2, 1)) this is no YAML"), "{}", outcome("a: [1"));
+    assert_eq!(outcome("{\"a\": 1,\n \"a\": 2}"), "Some((2, 2)) the key `a` stands twice");
+    assert_eq!(outcome(" \n"), "None the file is empty");
+    assert_eq!(outcome("[1]"), "false");
+    assert_eq!(outcome("{\"server\": {}, \"tests\": []}"), "false");
+    assert_eq!(outcome("{\"server\": {}, \"tests\": {}, \"x\": \"\\ud83d\\ude00\"}"), "true");
     let deep = format!("{{\"server\": {{}}, \"tests\": {}1{}}}", "{\"a\":".repeat(60), "}".repeat(60));
-    assert_eq!(told(&deep), "None values nest deeper than 48");
+    assert_eq!(outcome(&deep), "None values nest deeper than 48");
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -517,7 +516,7 @@ fn file() -> impl Strategy<Value = Value> {
 proptest! {
     /// Whatever stands in a file, what comes of it can be read, or it is told what is wrong.
     #[test]
-    fn whatever_the_file_it_can_be_read_or_is_refused(value in file()) {
+    fn every_file_is_converted_or_refused(value in file()) {
         if let Ok(Some(source)) = parse(&value.to_string(), Path::new("x")) {
             for one in import(&[source], Some("dir"), Advice::to_string).unwrap_or_default() {
                 let text = one.text(Some(Path::new("..")));

@@ -1,4 +1,4 @@
-//! A test file to be, as text that `proof test` reads.
+//! Writes a test file that `proof test` reads.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::path::Path;
 use document::{flow, scalar};
 use serde_json::json;
 
-use super::file::{Case, File, Left};
+use super::file::{Case, File, NotImported};
 
-/// How much of what was not imported is told in its place.
+/// How many characters of a part that was not imported a comment shows.
 const LONGEST: usize = 400;
 
-/// Writes a whole file.
+/// The text of a whole file.
 pub(super) fn file(file: &File, head: &str, cwd: Option<&Path>) -> String {
     let mut out = format!("# {}\n", wire::escape::line(head));
-    notes(&mut out, "", &file.left, &file.remarks);
+    notes(&mut out, "", &file.not_imported, &file.remarks);
     out.push_str("server:\n");
     for (name, value) in &file.server {
         let _ = writeln!(out, "  {name}: {}", flow(value));
@@ -39,7 +39,7 @@ pub(super) fn file(file: &File, head: &str, cwd: Option<&Path>) -> String {
 
 fn one(out: &mut String, case: &Case) {
     let _ = writeln!(out, "  - name: {}", scalar(&case.name));
-    notes(out, "    ", &case.left, &case.remarks);
+    notes(out, "    ", &case.not_imported, &case.remarks);
     for (member, value) in &case.members {
         let _ = writeln!(out, "    {member}: {}", flow(value));
     }
@@ -60,9 +60,9 @@ fn one(out: &mut String, case: &Case) {
     }
 }
 
-/// The comments on what could not be brought along.
-fn notes(out: &mut String, indent: &str, left: &[Left], remarks: &[String]) {
-    for Left { kind, detail } in left {
+/// Comments on what was not imported.
+fn notes(out: &mut String, indent: &str, parts: &[NotImported], remarks: &[String]) {
+    for NotImported { kind, detail } in parts {
         let between = if detail.is_empty() { "" } else { ": " };
         let _ = writeln!(
             out,

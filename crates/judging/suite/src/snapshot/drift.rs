@@ -1,4 +1,4 @@
-//! What changed between two surfaces, in words, and whether whoever relies on the old one is broken by the new one.
+//! The changes between two snapshots in words, and whether each breaks callers.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use super::LISTS;
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Of what: `tool echo`, `capability resources`.
+    /// What changed: `tool echo`, `capability resources`.
     pub of: String,
-    /// What about it.
+    /// The change in words.
     pub what: String,
-    /// Whether it breaks somebody who relies on what was there before.
+    /// Whether it breaks callers.
     pub breaks: bool,
 }
 
-/// Hints, what each is where nothing is said, and which value promises more.
+/// Hints: name, default, and the value that promises more to callers.
 const HINTS: [(&str, bool, bool); 4] = [
     ("readOnlyHint", false, true),
     ("destructiveHint", true, false),
@@ -26,20 +26,16 @@ const HINTS: [(&str, bool, bool); 4] = [
     ("openWorldHint", true, false),
 ];
 
-/// Every change from `old` to `new`, both of the shape that [`super::surface`] gives.
+/// All changes from `old` to `new`, two documents of [`super::surface`].
 pub fn drift(old: &Value, new: &Value) -> Vec<Change> {
     let mut drift = Drift::default();
-    for (member, what) in [("instructions", "the instructions"), ("server", "the server's own name")] {
+    for (member, what) in [("instructions", "the instructions"), ("server", "the server's name or version")] {
         if old.get(member) != new.get(member) {
             drift.add("server", format!("{what} changed{}", from_to(&old[member], &new[member])), false);
         }
     }
     if old.get("revision") != new.get("revision") {
-        drift.add(
-            "server",
-            format!("another revision was spoken{}", from_to(&old["revision"], &new["revision"])),
-            false,
-        );
+        drift.add("server", format!("the revision changed{}", from_to(&old["revision"], &new["revision"])), false);
     }
     drift.capabilities(&old["capabilities"], &new["capabilities"]);
     for (member, _, name) in LISTS {
@@ -62,8 +58,8 @@ impl Drift {
         for name in names(old).union(&names(new)) {
             let of = format!("capability {name}");
             match (old.get(name), new.get(name)) {
-                (Some(_), None) => self.add(&of, "is gone", true),
-                (None, Some(_)) => self.add(&of, "is new", false),
+                (Some(_), None) => self.add(&of, "was removed", true),
+                (None, Some(_)) => self.add(&of, "was added", false),
                 (Some(old), Some(new)) => {
                     for flag in names(old).union(&names(new)) {
                         let set = |value: &Value| value.get(flag).is_some_and(|flag| flag != &Value::Bool(false));
@@ -93,7 +89,7 @@ impl Drift {
         for before in &old {
             let of = format!("{kind} {}", before[key].as_str().unwrap_or("without a name"));
             match find(&new, &before[key]) {
-                None => self.add(&of, "is gone", true),
+                None => self.add(&of, "was removed", true),
                 Some(after) => match member {
                     "tools" => self.tool(&of, before, &after),
                     "prompts" => self.prompt(&of, before, &after),
@@ -102,7 +98,7 @@ impl Drift {
             }
         }
         for after in new.iter().filter(|after| find(&old, &after[key]).is_none()) {
-            self.add(&format!("{kind} {}", after[key].as_str().unwrap_or("without a name")), "is new", false);
+            self.add(&format!("{kind} {}", after[key].as_str().unwrap_or("without a name")), "was added", false);
         }
     }
 
@@ -111,8 +107,8 @@ impl Drift {
             self.add(of, what, breaks);
         }
         match (old.get("outputSchema"), new.get("outputSchema")) {
-            (Some(_), None) => self.add(of, "no longer says what it returns (`outputSchema`)", true),
-            (None, Some(_)) => self.add(of, "says what it returns now (`outputSchema`)", false),
+            (Some(_), None) => self.add(of, "no longer has an `outputSchema`", true),
+            (None, Some(_)) => self.add(of, "now has an `outputSchema`", false),
             (Some(old), Some(new)) => {
                 for diff::Change { what, breaks } in compare(old, new, Side::Gives) {
                     self.add(of, what, breaks);
@@ -120,8 +116,8 @@ impl Drift {
             }
             (None, None) => {}
         }
-        for (hint, otherwise, promise) in HINTS {
-            let says = |tool: &Value| tool["annotations"][hint].as_bool().unwrap_or(otherwise);
+        for (hint, default, promise) in HINTS {
+            let says = |tool: &Value| tool["annotations"][hint].as_bool().unwrap_or(default);
             let (before, after) = (says(old), says(new));
             if before != after {
                 let word = if after == promise { "promises more" } else { "promises less" };
@@ -154,14 +150,14 @@ impl Drift {
             if required(after) {
                 self.add(of, format!("has a new required argument `{name}`"), true);
             } else {
-                self.add(of, format!("takes `{name}`, too"), false);
+                self.add(of, format!("has a new optional argument `{name}`"), false);
             }
         }
         self.rest(of, old, new, &[]);
     }
 
-    /// Every other member; `grave` are those whose change breaks somebody.
-    fn rest(&mut self, of: &str, old: &Value, new: &Value, grave: &[(&str, bool)]) {
+    /// Every other member; a change of those in `breaking` breaks callers.
+    fn rest(&mut self, of: &str, old: &Value, new: &Value, breaking: &[(&str, bool)]) {
         const ELSEWHERE: [&str; 3] = ["inputSchema", "outputSchema", "arguments"];
         for name in names(old).union(&names(new)) {
             let (before, after) = (&old[name], &new[name]);
@@ -180,7 +176,7 @@ impl Drift {
                     continue;
                 }
             }
-            let breaks = grave.iter().any(|(grave, breaks)| grave == name && *breaks && !before.is_null());
+            let breaks = breaking.iter().any(|(member, breaks)| member == name && *breaks && !before.is_null());
             self.add(of, format!("`{name}` changed{}", from_to(before, after)), breaks);
         }
     }
@@ -210,24 +206,24 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_where_nothing_changes() {
+    fn equal_snapshots_have_no_changes() {
         let surface =
             json!({ "tools": [{ "name": "a", "annotations": { "title": "A" } }], "capabilities": { "tools": {} } });
         assert_eq!(drift(&surface, &surface), []);
     }
 
     #[test]
-    fn what_goes_breaks_and_what_comes_does_not() {
+    fn removals_break_and_additions_do_not() {
         for (member, key, word) in [
             ("tools", "name", "tool"),
             ("resources", "uri", "resource"),
             ("resourceTemplates", "uriTemplate", "resource template"),
             ("prompts", "name", "prompt"),
         ] {
-            one(member, json!([{ key: "x" }]), json!([]), &format!("{word} x is gone"), true);
-            one(member, json!([]), json!([{ key: "x" }]), &format!("{word} x is new"), false);
+            one(member, json!([{ key: "x" }]), json!([]), &format!("{word} x was removed"), true);
+            one(member, json!([]), json!([{ key: "x" }]), &format!("{word} x was added"), false);
         }
-        one("capabilities", json!({ "tools": {} }), json!({}), "capability tools is gone", true);
+        one("capabilities", json!({ "tools": {} }), json!({}), "capability tools was removed", true);
         let (with, without) = (json!({ "tools": { "listChanged": true } }), json!({ "tools": {} }));
         one("capabilities", with.clone(), without.clone(), "capability tools no longer has `listChanged`", true);
         one("capabilities", without, with, "capability tools has `listChanged` now", false);
@@ -251,7 +247,7 @@ mod tests {
         let needed = prompt(json!([{ "name": "a", "required": true }]));
         let optional = prompt(json!([{ "name": "a" }]));
         one("prompts", prompt(json!([])), needed.clone(), "prompt p has a new required argument `a`", true);
-        one("prompts", prompt(json!([])), optional.clone(), "prompt p takes `a`, too", false);
+        one("prompts", prompt(json!([])), optional.clone(), "prompt p has a new optional argument `a`", false);
         one("prompts", optional.clone(), needed, "prompt p `a` is required now", true);
         one("prompts", optional, prompt(json!([])), "prompt p no longer takes `a`", true);
     }

@@ -1,4 +1,4 @@
-//! Which tools, arguments, resources and prompts of a server no case touched.
+//! Which tools, arguments, resources and prompts of a server no case used.
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,20 @@ use client::Client;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::asking::{Ask, List};
+use crate::requests::{List, Request};
 
-/// What of a server's declared surface the cases of a file touched.
+/// Which parts of a server the cases of a file used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// The server's name and version, as it gives them; files of equal ones are of one server.
+    /// The server's name and version; files with equal ones count as files of one server.
     pub server: String,
-    /// Everything that the server declares, in its order, and whether a case touched it.
+    /// Everything that the server declares, in its order, and whether a case used it.
     pub parts: Vec<(Part, bool)>,
-    /// Which of its lists could not be had, and why.
+    /// The lists that could not be read, and why.
     pub unlisted: Vec<String>,
 }
 
-/// A part of a server's declared surface.
+/// A part of what a server declares.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A tool.
@@ -28,7 +28,7 @@ pub enum Part {
     Argument(String, String),
     /// A resource, by its URI.
     Resource(String),
-    /// A resource template, by its URI template. A case touches it that reads an address of it.
+    /// A resource template, by its URI template. Reading a resource that matches it uses it.
     Template(String),
     /// A prompt.
     Prompt(String),
@@ -37,7 +37,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Which kind it is, as one says it of several.
+    /// The kind, in plural.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Tool(_) => "tools",
@@ -49,7 +49,7 @@ impl Part {
         }
     }
 
-    /// What it is called: `forecast`, `forecast.days`, `file:///a`.
+    /// The name: `forecast`, `forecast.days`, `file:///a`.
     pub fn name(&self) -> String {
         match self {
             Self::Tool(name) | Self::Resource(name) | Self::Template(name) | Self::Prompt(name) => name.clone(),
@@ -58,34 +58,34 @@ impl Part {
     }
 }
 
-/// What requests touched.
+/// The parts that requests used.
 #[derive(Debug, Default)]
 pub(super) struct Touched(BTreeSet<Part>);
 
 impl Touched {
-    /// Notes a request as it goes out.
-    pub(super) fn note(&mut self, asked: &Ask) {
-        match asked {
-            Ask::Call { tool, arguments } => {
+    /// Records a request when it is sent.
+    pub(super) fn record(&mut self, request: &Request) {
+        match request {
+            Request::Call { tool, arguments } => {
                 self.0.extend(arguments.keys().map(|name| Part::Argument(tool.clone(), name.clone())));
                 self.0.insert(Part::Tool(tool.clone()));
             }
-            Ask::Read(uri) => _ = self.0.insert(Part::Resource(uri.clone())),
-            Ask::Get { prompt, arguments } => {
+            Request::Read(uri) => _ = self.0.insert(Part::Resource(uri.clone())),
+            Request::Get { prompt, arguments } => {
                 self.0.extend(arguments.keys().map(|name| Part::PromptArgument(prompt.clone(), name.clone())));
                 self.0.insert(Part::Prompt(prompt.clone()));
             }
-            Ask::Raw { method, params } => {
+            Request::Raw { method, params } => {
                 let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let arguments = || params.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
                 match method.as_str() {
-                    "tools/call" => self.note(&Ask::Call { tool: text("name"), arguments: arguments() }),
-                    "resources/read" => self.note(&Ask::Read(text("uri"))),
-                    "prompts/get" => self.note(&Ask::Get { prompt: text("name"), arguments: arguments() }),
+                    "tools/call" => self.record(&Request::Call { tool: text("name"), arguments: arguments() }),
+                    "resources/read" => self.record(&Request::Read(text("uri"))),
+                    "prompts/get" => self.record(&Request::Get { prompt: text("name"), arguments: arguments() }),
                     _ => {}
                 }
             }
-            Ask::Complete { .. } | Ask::List(_) => {}
+            Request::Complete { .. } | Request::List(_) => {}
         }
     }
 
@@ -95,7 +95,7 @@ impl Touched {
         self.0.iter().any(|part| matches!(part, Part::Resource(uri) if addresses.is_match(uri)))
     }
 
-    /// Holds what was touched against what a server declares.
+    /// Compares the used parts with those that a server declares.
     pub(super) fn of(&self, surface: Surface) -> Coverage {
         let parts = surface.parts.into_iter().map(|part| {
             let touched = self.has(&part);
@@ -113,12 +113,12 @@ pub(super) struct Surface {
     unlisted: Vec<String>,
 }
 
-/// Asks a server for all its lists.
+/// Reads all lists of a server.
 pub(super) async fn surface(client: &Client) -> Surface {
     let greeting = client.greeting();
-    let told = |name: &str| greeting.server_info().and_then(|info| info.get(name)).and_then(Value::as_str);
-    let named: Vec<&str> = [told("name"), told("version")].into_iter().flatten().collect();
-    let server = if named.is_empty() { "a server without a name".to_owned() } else { named.join(" ") };
+    let text = |name: &str| greeting.server_info().and_then(|info| info.get(name)).and_then(Value::as_str);
+    let named: Vec<&str> = [text("name"), text("version")].into_iter().flatten().collect();
+    let server = if named.is_empty() { "unnamed server".to_owned() } else { named.join(" ") };
     let mut surface = Surface { server, ..Surface::default() };
     for (capability, list) in [
         ("tools", List::Tools),
@@ -138,13 +138,13 @@ pub(super) async fn surface(client: &Client) -> Surface {
             Err(error) => surface.unlisted.push(format!("{method}: {error}")),
         }
     }
-    // One that is listed twice counts once.
+    // A part that is listed twice counts once.
     let mut seen = BTreeSet::new();
     surface.parts.retain(|part| seen.insert(part.clone()));
     surface
 }
 
-/// What an item of a list stands for.
+/// The parts of an item of a list.
 fn parts(key: &str, item: &Value) -> Vec<Part> {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let name = text(item, "name");
@@ -165,8 +165,8 @@ fn parts(key: &str, item: &Value) -> Vec<Part> {
     }
 }
 
-/// The addresses that a URI template (RFC 6570) may become. Expressions whose operator begins a part of the address may be
-/// empty; only those that keep reserved characters go beyond one segment.
+/// A regular expression for the URIs of a URI template (RFC 6570). Expressions whose operator starts a part of the URI may be
+/// empty; only those that keep reserved characters match more than one segment.
 fn addresses(template: &str) -> Option<Regex> {
     let mut pattern = "^".to_owned();
     let mut parts = template.split('{');
@@ -188,10 +188,10 @@ fn addresses(template: &str) -> Option<Regex> {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::{Ask, Part, Surface, Touched, addresses, parts};
+    use super::{Part, Request, Surface, Touched, addresses, parts};
 
     #[test]
-    fn a_template_is_touched_by_an_address_of_it() {
+    fn reading_a_matching_uri_uses_a_template() {
         for (template, uri, fits) in [
             ("note:///{id}", "note:///7", true),
             ("note:///{id}", "note:///", false),
@@ -208,12 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn what_no_request_names_is_untouched() {
+    fn parts_without_a_request_are_unused() {
         let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let mut touched = Touched::default();
-        touched.note(&Ask::Call { tool: "add".to_owned(), arguments: map(json!({ "a": 1 })) });
-        touched.note(&Ask::Raw { method: "resources/read".to_owned(), params: map(json!({ "uri": "note:///7" })) });
-        touched.note(&Ask::Get { prompt: "greet".to_owned(), arguments: Map::new() });
+        touched.record(&Request::Call { tool: "add".to_owned(), arguments: map(json!({ "a": 1 })) });
+        touched
+            .record(&Request::Raw { method: "resources/read".to_owned(), params: map(json!({ "uri": "note:///7" })) });
+        touched.record(&Request::Get { prompt: "greet".to_owned(), arguments: Map::new() });
         let tool = json!({ "name": "add", "inputSchema": { "properties": { "a": {}, "b": {} } } });
         let prompt = json!({ "name": "greet", "arguments": [{ "name": "who" }] });
         let mut surface = Surface::default();

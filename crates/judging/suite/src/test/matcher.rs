@@ -1,5 +1,5 @@
-//! What may be expected of a value: equal to one, or of a certain form. A matcher is read once, with all that is wrong with it
-//! told; judging it tells what it wanted and what there was.
+//! Matchers: what a value must be equal to, or what form it must have. Reading a matcher reports all of its errors; a mismatch
+//! says what was expected.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 use schema::Validator;
 use serde_json::{Map, Value};
 
-/// The words of a mapping that is a matcher.
+/// The keys of a matcher.
 const WORDS: [&str; 12] = [
     "equals",
     "contains",
@@ -25,17 +25,17 @@ const WORDS: [&str; 12] = [
 ];
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-/// How deep matchers may stand in one another.
+/// How deep matchers may nest.
 const DEEPEST: usize = 16;
 
-/// Hears what is wrong, with the pointer to it below the matcher.
-pub(super) type Complain<'c> = &'c mut dyn FnMut(&str, Wrong);
+/// Receives errors, with their pointer below the matcher.
+pub(super) type Report<'c> = &'c mut dyn FnMut(&str, Wrong);
 
 /// A matcher of one value.
 #[derive(Debug)]
 pub(super) enum Matcher {
     Equals(Filled),
-    /// Within a text, among the items of a list, or as a part of a mapping.
+    /// Part of a text, an item of a list, or some members of a mapping.
     Contains(Filled),
     Matches(Regex),
     Type(&'static str),
@@ -48,127 +48,130 @@ pub(super) enum Matcher {
     All(Vec<Matcher>),
 }
 
-/// At least, at most.
+/// Inclusive bounds of a number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
     least: Option<f64>,
     most: Option<f64>,
 }
 
-/// A matcher of what a path leads to.
+/// A matcher of the values at a path.
 #[derive(Debug)]
 pub(super) struct At {
-    /// Whether it leads anywhere; `None` where it must and nothing is said.
+    /// Whether the path must match; `None` counts as true.
     pub(super) exists: Option<bool>,
-    /// To how many places it leads.
+    /// How many values it must match.
     pub(super) count: Option<Bounds>,
-    /// What stands at each of them.
+    /// What each value must match.
     pub(super) each: Matcher,
 }
 
-/// What was wanted of a value, and is not so.
+/// An expectation that a value does not meet.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unlike {
+pub(super) struct Mismatch {
     /// In words.
-    pub(super) wanted: String,
-    /// The value that it should have been, where that is known.
-    pub(super) exactly: Option<Value>,
+    pub(super) expected: String,
+    /// The expected value, if there is only one.
+    pub(super) expected_value: Option<Value>,
 }
 
 impl At {
-    /// Reads what stands at a path of `expect`.
-    pub(super) fn read(value: &Value, complain: Complain<'_>) -> Self {
+    /// Reads the value at a path of `expect`.
+    pub(super) fn read(value: &Value, report: Report<'_>) -> Self {
         let (mut exists, mut count) = (None, None);
         let mut rest = value.clone();
         if let Value::Object(members) = &mut rest {
             match members.remove("exists") {
                 None => {}
-                Some(Value::Bool(wanted)) => exists = Some(wanted),
-                Some(_) => complain("/exists", wrong("`exists` is neither true nor false", "`exists: false`")),
+                Some(Value::Bool(expected)) => exists = Some(expected),
+                Some(_) => report("/exists", wrong("`exists` is neither true nor false", "`exists: false`")),
             }
-            count = members.remove("count").and_then(|value| bounds(&value, "count", complain));
+            count = members.remove("count").and_then(|value| bounds(&value, "count", report));
         }
         let each = if rest == Value::Object(Map::new()) && value.as_object().is_some_and(|all| !all.is_empty()) {
             Matcher::All(Vec::new())
         } else {
-            Matcher::read(&rest, complain)
+            Matcher::read(&rest, report)
         };
         if exists == Some(false) && !(matches!(&each, Matcher::All(all) if all.is_empty()) && count.is_none()) {
-            complain("", wrong("what does not exist has no value", "`exists: false` alone"));
+            report("", wrong("`exists: false` cannot be combined with other matchers", "`exists: false` alone"));
         }
         Self { exists, count, each }
     }
 }
 
 impl Matcher {
-    /// Reads a matcher. A value that is no mapping is to be equal.
-    pub(super) fn read(value: &Value, complain: Complain<'_>) -> Self {
-        Self::read_at(value, "", DEEPEST, complain)
+    /// Reads a matcher. A value other than a mapping must be equal.
+    pub(super) fn read(value: &Value, report: Report<'_>) -> Self {
+        Self::read_at(value, "", DEEPEST, report)
     }
 
-    fn read_at(value: &Value, pointer: &str, room: usize, complain: Complain<'_>) -> Self {
-        let Value::Object(members) = value else { return Self::Equals(filled(value, pointer, complain)) };
+    fn read_at(value: &Value, pointer: &str, room: usize, report: Report<'_>) -> Self {
+        let Value::Object(members) = value else { return Self::Equals(filled(value, pointer, report)) };
         if room == 0 {
-            complain(pointer, wrong("matchers stand too deep in one another", "a flatter one"));
+            report(pointer, wrong("matchers nest too deep", "a flatter matcher"));
             return Self::All(Vec::new());
         }
         if members.is_empty() {
-            complain(pointer, wrong("this matcher wants nothing", "`equals: {}` for an empty mapping"));
+            report(pointer, wrong("empty matcher", "`equals: {}` for an empty mapping"));
         }
         let mut all: Vec<Self> = members
             .iter()
-            .filter_map(|(word, value)| Self::word(word, value, &format!("{pointer}/{word}"), room - 1, complain))
+            .filter_map(|(word, value)| Self::word(word, value, &format!("{pointer}/{word}"), room - 1, report))
             .collect();
         if all.len() == 1 { all.remove(0) } else { Self::All(all) }
     }
 
-    fn word(word: &str, value: &Value, pointer: &str, room: usize, complain: Complain<'_>) -> Option<Self> {
+    fn word(word: &str, value: &Value, pointer: &str, room: usize, report: Report<'_>) -> Option<Self> {
         Some(match word {
-            "equals" => Self::Equals(filled(value, pointer, complain)),
-            "contains" => Self::Contains(filled(value, pointer, complain)),
-            "matches" => Self::Matches(regex(value, pointer, complain)?),
+            "equals" => Self::Equals(filled(value, pointer, report)),
+            "contains" => Self::Contains(filled(value, pointer, report)),
+            "matches" => Self::Matches(regex(value, pointer, report)?),
             "type" => {
                 let Some(kind) = TYPES.into_iter().find(|kind| value.as_str() == Some(kind)) else {
-                    let what = format!("there is no type {}", quoted(&value.to_string()));
-                    complain(pointer, wrong(what, &nearest(value.as_str().unwrap_or_default(), TYPES.into_iter())));
+                    let what = format!("unknown type {}", quoted(&value.to_string()));
+                    report(pointer, wrong(what, &nearest(value.as_str().unwrap_or_default(), TYPES.into_iter())));
                     return None;
                 };
                 Self::Type(kind)
             }
-            "length" => Self::Length(bounds_at(value, word, pointer, complain)?),
-            "range" => Self::Range(bounds_at(value, word, pointer, complain)?),
+            "length" => Self::Length(bounds_at(value, word, pointer, report)?),
+            "range" => Self::Range(bounds_at(value, word, pointer, report)?),
             "schema" => match Validator::trusted(value) {
                 Ok(validator) => Self::Schema(Box::new(validator), value.clone()),
                 Err(error) => {
-                    let what = format!("this is no JSON Schema: {error}");
-                    complain(pointer, wrong(what, "a schema that refers to nothing outside itself"));
+                    let what = format!("invalid JSON Schema: {error}");
+                    report(pointer, wrong(what, "a schema without external references"));
                     return None;
                 }
             },
             "unordered" | "anyOf" => {
                 let Value::Array(items) = value else {
-                    complain(pointer, wrong(format!("`{word}` is no list"), "a list of matchers"));
+                    report(pointer, wrong(format!("`{word}` is not a list"), "a list of matchers"));
                     return None;
                 };
                 let items = items.iter().enumerate();
-                let items = items.map(|(at, item)| Self::read_at(item, &format!("{pointer}/{at}"), room, complain));
+                let items = items.map(|(at, item)| Self::read_at(item, &format!("{pointer}/{at}"), room, report));
                 let items = items.collect();
                 if word == "anyOf" { Self::AnyOf(items) } else { Self::Unordered(items) }
             }
-            "not" => Self::Not(Box::new(Self::read_at(value, pointer, room, complain))),
+            "not" => Self::Not(Box::new(Self::read_at(value, pointer, room, report))),
             "exists" | "count" => {
-                complain(pointer, wrong(format!("`{word}` belongs right under a path"), "beside the path's own words"));
+                report(
+                    pointer,
+                    wrong(format!("`{word}` is only valid directly under a path"), "move it up to the path"),
+                );
                 return None;
             }
             other => {
-                let what = format!("there is no matcher {}", quoted(other));
-                complain(pointer, wrong(what, &nearest(other, WORDS.into_iter())));
+                let what = format!("unknown matcher {}", quoted(other));
+                report(pointer, wrong(what, &nearest(other, WORDS.into_iter())));
                 return None;
             }
         })
     }
 
-    /// Everything in it that is filled in.
+    /// The names of the variables in it.
     pub(super) fn names(&self) -> Vec<String> {
         match self {
             Self::Equals(value) | Self::Contains(value) => {
@@ -180,75 +183,84 @@ impl Matcher {
         }
     }
 
-    /// Judges `value`, with `vars` to fill in.
-    pub(super) fn judge(&self, value: &Value, vars: &Value) -> Result<(), Unlike> {
+    /// Judges `value`, with the variables `vars`.
+    pub(super) fn judge(&self, value: &Value, vars: &Value) -> Result<(), Mismatch> {
         match self {
-            Self::Equals(wanted) => {
-                let wanted = wanted.fill(vars).map_err(|_| unlike("a value that is not too long to be filled in"))?;
-                if same(&wanted, value) {
+            Self::Equals(expected) => {
+                let expected = expected
+                    .fill(vars)
+                    .map_err(|_| mismatch("a shorter value: this one is too long with its variables filled in"))?;
+                if same(&expected, value) {
                     return Ok(());
                 }
-                Err(Unlike { wanted: shown(&wanted), exactly: Some(wanted) })
+                Err(Mismatch { expected: shown(&expected), expected_value: Some(expected) })
             }
-            Self::Contains(wanted) => {
-                let wanted = wanted.fill(vars).map_err(|_| unlike("a value that is not too long to be filled in"))?;
-                if contains(value, &wanted) { Ok(()) } else { Err(unlike(format!("contains {}", shown(&wanted)))) }
+            Self::Contains(expected) => {
+                let expected = expected
+                    .fill(vars)
+                    .map_err(|_| mismatch("a shorter value: this one is too long with its variables filled in"))?;
+                if contains(value, &expected) {
+                    Ok(())
+                } else {
+                    Err(mismatch(format!("a value that contains {}", shown(&expected))))
+                }
             }
             Self::Matches(regex) => match value.as_str() {
                 Some(text) if regex.is_match(text) => Ok(()),
-                _ => Err(unlike(format!("a text that matches /{regex}/"))),
+                _ => Err(mismatch(format!("a text that matches /{regex}/"))),
             },
             Self::Type(kind) => {
                 if is_a(value, kind) {
                     Ok(())
                 } else {
-                    Err(unlike(format!("of type {kind}")))
+                    Err(mismatch(format!("a value of type {kind}")))
                 }
             }
             Self::Length(bounds) => match length(value) {
                 Some(length) if bounds.hold(length as f64) => Ok(()),
-                Some(length) => Err(unlike(format!("of length {bounds} (it is {length})"))),
-                None => Err(unlike(format!("a text, list or mapping of length {bounds}"))),
+                Some(length) => Err(mismatch(format!("a length of {bounds} (it is {length})"))),
+                None => Err(mismatch(format!("a text, list or mapping of length {bounds}"))),
             },
             Self::Range(bounds) => match value.as_f64() {
                 Some(number) if bounds.hold(number) => Ok(()),
-                _ => Err(unlike(format!("a number {bounds}"))),
+                _ => Err(mismatch(format!("a number {bounds}"))),
             },
             Self::Schema(validator, _) => match validator.mismatches(value, 1).first() {
-                Some(first) => Err(unlike(format!("fits the schema: {}", first.message))),
+                Some(first) => Err(mismatch(format!("a value that matches the schema: {}", first.message))),
                 None => Ok(()),
             },
-            Self::Unordered(wanted) => unordered(wanted, value, vars),
-            Self::AnyOf(wanted) => {
-                let unlikes: Vec<Unlike> = wanted.iter().filter_map(|one| one.judge(value, vars).err()).collect();
-                if unlikes.len() < wanted.len() {
+            Self::Unordered(expected) => unordered(expected, value, vars),
+            Self::AnyOf(expected) => {
+                let mismatches: Vec<Mismatch> =
+                    expected.iter().filter_map(|one| one.judge(value, vars).err()).collect();
+                if mismatches.len() < expected.len() {
                     return Ok(());
                 }
-                Err(unlike(unlikes.iter().map(|one| one.wanted.as_str()).collect::<Vec<_>>().join(", or ")))
+                Err(mismatch(mismatches.iter().map(|one| one.expected.as_str()).collect::<Vec<_>>().join(", or ")))
             }
-            Self::Not(unwanted) => match unwanted.judge(value, vars) {
+            Self::Not(unexpected) => match unexpected.judge(value, vars) {
                 Err(_) => Ok(()),
-                Ok(()) => Err(unlike(format!("not {unwanted}"))),
+                Ok(()) => Err(mismatch(format!("not {unexpected}"))),
             },
             Self::All(all) => all.iter().try_for_each(|one| one.judge(value, vars)),
         }
     }
 }
 
-/// What is wanted, in words, where nothing is filled in yet.
+/// The expectation in words, before variables are filled in.
 impl fmt::Display for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |all: &[Self], by: &str| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(by);
         let fixed =
-            |value: &Filled| value.fixed().map_or_else(|| "what is filled in".to_owned(), |value| shown(&value));
+            |value: &Filled| value.fixed().map_or_else(|| "a value with variables".to_owned(), |value| shown(&value));
         match self {
             Self::Equals(value) => f.write_str(&fixed(value)),
-            Self::Contains(value) => write!(f, "one that contains {}", fixed(value)),
-            Self::Matches(regex) => write!(f, "one that matches /{regex}/"),
-            Self::Type(kind) => write!(f, "of type {kind}"),
-            Self::Length(bounds) => write!(f, "of length {bounds}"),
+            Self::Contains(value) => write!(f, "a value that contains {}", fixed(value)),
+            Self::Matches(regex) => write!(f, "a text that matches /{regex}/"),
+            Self::Type(kind) => write!(f, "a value of type {kind}"),
+            Self::Length(bounds) => write!(f, "a length of {bounds}"),
             Self::Range(bounds) => write!(f, "a number {bounds}"),
-            Self::Schema(_, schema) => write!(f, "one that fits {}", shown(schema)),
+            Self::Schema(_, schema) => write!(f, "a value that matches the schema {}", shown(schema)),
             Self::Unordered(all) => write!(f, "in any order: {}", list(all, ", ")),
             Self::AnyOf(all) => f.write_str(&list(all, " or ")),
             Self::Not(one) => write!(f, "not {one}"),
@@ -258,7 +270,7 @@ impl fmt::Display for Matcher {
 }
 
 impl Bounds {
-    /// Whether a number is within them.
+    /// Whether a number is within the bounds.
     pub(super) fn hold(self, number: f64) -> bool {
         self.least.is_none_or(|least| number >= least) && self.most.is_none_or(|most| number <= most)
     }
@@ -271,12 +283,12 @@ impl fmt::Display for Bounds {
             (Some(least), Some(most)) => write!(f, "from {least} to {most}"),
             (Some(least), None) => write!(f, "{least} or more"),
             (None, Some(most)) => write!(f, "{most} or less"),
-            (None, None) => f.write_str("of any size"),
+            (None, None) => f.write_str("any size"),
         }
     }
 }
 
-/// Whether two values are equal, where `1` and `1.0` are.
+/// Whether two values are equal; `1` and `1.0` are.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64(),
@@ -288,7 +300,7 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether `part` stands in `whole`.
+/// Whether `whole` contains `part`.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::String(whole), Value::String(part)) => whole.contains(part.as_str()),
@@ -308,30 +320,32 @@ fn is_within(whole: &Value, part: &Value) -> bool {
     }
 }
 
-/// Whether every item is wanted once: a matching between matchers and items, found by augmenting paths, since the first that
-/// fits a matcher may be the only one that fits another.
-fn unordered(wanted: &[Matcher], value: &Value, vars: &Value) -> Result<(), Unlike> {
-    let Value::Array(items) = value else { return Err(unlike(format!("a list of {}", wanted.len()))) };
-    if items.len() != wanted.len() {
-        return Err(unlike(format!("a list of {} in any order (it has {})", wanted.len(), items.len())));
+/// Whether items and matchers can be paired: a bipartite matching by augmenting paths, because the first item that fits a
+/// matcher may be the only one that fits another.
+fn unordered(expected: &[Matcher], value: &Value, vars: &Value) -> Result<(), Mismatch> {
+    let Value::Array(items) = value else { return Err(mismatch(format!("a list of {}", expected.len()))) };
+    if items.len() != expected.len() {
+        return Err(mismatch(format!("a list of {} in any order (it has {})", expected.len(), items.len())));
     }
-    let fits: Vec<Vec<usize>> =
-        wanted.iter().map(|one| (0..items.len()).filter(|&at| one.judge(&items[at], vars).is_ok()).collect()).collect();
+    let fits: Vec<Vec<usize>> = expected
+        .iter()
+        .map(|one| (0..items.len()).filter(|&at| one.judge(&items[at], vars).is_ok()).collect())
+        .collect();
     let mut taken = vec![None; items.len()];
-    for (number, one) in wanted.iter().enumerate() {
-        if !place(number, &fits, &mut taken, &mut vec![false; items.len()]) {
-            return Err(unlike(format!("in any order, with {one}")));
+    for (number, one) in expected.iter().enumerate() {
+        if !assign(number, &fits, &mut taken, &mut vec![false; items.len()]) {
+            return Err(mismatch(format!("in any order, with {one}")));
         }
     }
     Ok(())
 }
 
-fn place(one: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
+fn assign(one: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
     for &item in &fits[one] {
         if std::mem::replace(&mut seen[item], true) {
             continue;
         }
-        if taken[item].is_none_or(|other| place(other, fits, taken, seen)) {
+        if taken[item].is_none_or(|other| assign(other, fits, taken, seen)) {
             taken[item] = Some(one);
             return true;
         }
@@ -351,7 +365,7 @@ fn is_a(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Characters, items or members.
+/// The number of characters, items or members.
 fn length(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) => Some(text.chars().count()),
@@ -361,23 +375,23 @@ fn length(value: &Value) -> Option<usize> {
     }
 }
 
-fn filled(value: &Value, pointer: &str, complain: Complain<'_>) -> Filled {
-    Filled::parse(value, "vars", &mut |below, wrong| complain(&format!("{pointer}{below}"), wrong))
+fn filled(value: &Value, pointer: &str, report: Report<'_>) -> Filled {
+    Filled::parse(value, "vars", &mut |below, wrong| report(&format!("{pointer}{below}"), wrong))
 }
 
-fn regex(value: &Value, pointer: &str, complain: Complain<'_>) -> Option<Regex> {
+fn regex(value: &Value, pointer: &str, report: Report<'_>) -> Option<Regex> {
     let Some(text) = value.as_str() else {
-        complain(pointer, wrong("`matches` is no text", "a regular expression, in single quotes"));
+        report(pointer, wrong("`matches` is not a text", "a regular expression in single quotes"));
         return None;
     };
     Regex::new(text)
         .map_err(|error| {
             let why = error.to_string();
             let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            complain(
+            report(
                 pointer,
                 wrong(
-                    format!("{} is no regular expression: {why}", quoted(text)),
+                    format!("{} is not a regular expression: {why}", quoted(text)),
                     "single quotes; a backslash before . ( [",
                 ),
             );
@@ -385,12 +399,12 @@ fn regex(value: &Value, pointer: &str, complain: Complain<'_>) -> Option<Regex> 
         .ok()
 }
 
-fn bounds(value: &Value, word: &str, complain: Complain<'_>) -> Option<Bounds> {
-    bounds_at(value, word, &format!("/{word}"), complain)
+fn bounds(value: &Value, word: &str, report: Report<'_>) -> Option<Bounds> {
+    bounds_at(value, word, &format!("/{word}"), report)
 }
 
 /// A number, `[least, most]`, or a mapping of `min` and `max`.
-fn bounds_at(value: &Value, word: &str, pointer: &str, complain: Complain<'_>) -> Option<Bounds> {
+fn bounds_at(value: &Value, word: &str, pointer: &str, report: Report<'_>) -> Option<Bounds> {
     let bounds = match value {
         Value::Number(number) if word != "range" => number.as_f64().map(|n| Bounds { least: Some(n), most: Some(n) }),
         Value::Array(pair) => match pair.as_slice() {
@@ -410,12 +424,12 @@ fn bounds_at(value: &Value, word: &str, pointer: &str, complain: Complain<'_>) -
     if bounds.is_none() {
         let example =
             if word == "range" { "[1, 10], {min: 1} or {max: 10}" } else { "3, [1, 10], {min: 1} or {max: 10}" };
-        complain(pointer, wrong(format!("`{word}` cannot be read"), example));
+        report(pointer, wrong(format!("invalid `{word}`"), example));
     }
     if let Some(Bounds { least: Some(least), most: Some(most) }) = bounds
         && least > most
     {
-        complain(pointer, wrong(format!("`{word}` has no room: {least} is more than {most}"), "the smaller first"));
+        report(pointer, wrong(format!("invalid `{word}`: {least} is more than {most}"), "the smaller number first"));
     }
     bounds
 }
@@ -424,8 +438,8 @@ fn wrong(what: impl Into<String>, remedy: &str) -> Wrong {
     Wrong { what: what.into(), remedy: remedy.to_owned() }
 }
 
-fn unlike(wanted: impl Into<String>) -> Unlike {
-    Unlike { wanted: wanted.into(), exactly: None }
+fn mismatch(expected: impl Into<String>) -> Mismatch {
+    Mismatch { expected: expected.into(), expected_value: None }
 }
 
 fn shown(value: &Value) -> String {

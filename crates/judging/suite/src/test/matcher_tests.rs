@@ -1,4 +1,4 @@
-//! Matchers: what each admits and what it does not, and that none is read that means nothing.
+//! What each matcher accepts and rejects, and the errors of invalid matchers.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn read(matcher: &Value) -> Matcher {
 }
 
 #[test]
-fn each_admits_what_it_says_and_nothing_else() {
+fn each_matcher_accepts_and_rejects() {
     for (matcher, fits, does_not) in [
         (json!(1), json!(1.0), json!(2)),
         (json!("a"), json!("a"), json!("b")),
@@ -45,24 +45,27 @@ fn variables_are_filled_in() {
     let matcher = read(&json!({ "equals": "{{ vars.city }}!" }));
     assert_eq!(matcher.names(), ["city"]);
     assert!(matcher.judge(&json!("Oslo!"), &json!({ "city": "Oslo" })).is_ok());
-    assert_eq!(matcher.judge(&json!("Rome"), &json!({ "city": "Oslo" })).unwrap_err().exactly, Some(json!("Oslo!")));
+    assert_eq!(
+        matcher.judge(&json!("Rome"), &json!({ "city": "Oslo" })).unwrap_err().expected_value,
+        Some(json!("Oslo!"))
+    );
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place_and_a_way_out() {
+fn errors_name_the_place_and_a_remedy() {
     for (matcher, at, what, remedy) in [
-        (json!({ "contians": 1 }), "/contians", "no matcher `contians`", "`contains`"),
-        (json!({ "not": { "typ": "x" } }), "/not/typ", "no matcher", "`type`"),
-        (json!({ "type": "text" }), "/type", "no type", "string"),
-        (json!({ "matches": "(" }), "/matches", "no regular expression", "single quotes"),
-        (json!({ "length": "x" }), "/length", "cannot be read", "3"),
-        (json!({ "range": 3 }), "/range", "cannot be read", "[1, 10]"),
-        (json!({ "range": [3, 1] }), "/range", "no room", "smaller"),
-        (json!({ "schema": { "type": 1 } }), "/schema", "no JSON Schema", "schema"),
-        (json!({ "anyOf": 1 }), "/anyOf", "no list", "list"),
-        (json!({}), "", "wants nothing", "equals"),
+        (json!({ "contians": 1 }), "/contians", "unknown matcher `contians`", "`contains`"),
+        (json!({ "not": { "typ": "x" } }), "/not/typ", "unknown matcher", "`type`"),
+        (json!({ "type": "text" }), "/type", "unknown type", "string"),
+        (json!({ "matches": "(" }), "/matches", "not a regular expression", "single quotes"),
+        (json!({ "length": "x" }), "/length", "invalid `length`", "3"),
+        (json!({ "range": 3 }), "/range", "invalid `range`", "[1, 10]"),
+        (json!({ "range": [3, 1] }), "/range", "3 is more than 1", "smaller"),
+        (json!({ "schema": { "type": 1 } }), "/schema", "invalid JSON Schema", "schema"),
+        (json!({ "anyOf": 1 }), "/anyOf", "not a list", "list"),
+        (json!({}), "", "empty matcher", "equals"),
         (json!({ "equals": "{{ x }}" }), "/equals", "`x`", "vars.NAME"),
-        (json!({ "not": { "exists": true } }), "/not/exists", "right under a path", "path"),
+        (json!({ "not": { "exists": true } }), "/not/exists", "directly under a path", "path"),
     ] {
         let mut wrongs = Vec::new();
         Matcher::read(&matcher, &mut |at, wrong| wrongs.push((at.to_owned(), wrong)));
@@ -73,7 +76,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_a_way_out() {
 }
 
 #[test]
-fn what_does_not_exist_has_no_value() {
+fn exists_false_stands_alone() {
     let mut wrongs = 0;
     At::read(&json!({ "exists": false, "equals": 1 }), &mut |_, _| wrongs += 1);
     assert_eq!(wrongs, 1);

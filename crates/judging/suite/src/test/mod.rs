@@ -1,9 +1,9 @@
-//! `proof test`: plays the cases of a file against a server and tells what is not as expected. Nothing here prints.
+//! `proof test`: runs the cases of a file against a server. Must not print.
 //!
-//! A file is read once ([`read`]) into a [`Suite`], played at every place of its matrix ([`play`]), and what it got at one place
-//! is compared with what it got at the others ([`alike`]).
+//! A file is read once ([`read`]) into a [`Suite`] and run in every combination of its matrix ([`play`]); the answers of
+//! different runs are compared ([`compare`]).
 
-mod alike;
+mod compare;
 mod coverage;
 mod judge;
 mod matcher;
@@ -26,7 +26,7 @@ use wire::Revision;
 
 use crate::advice::{Advice, Words};
 pub use coverage::{Coverage, Part};
-pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
+pub use outcome::{CaseResult, Failure, FileResult, MatrixRun, NotRun, Tally, Verdict};
 pub use plan::Suite;
 pub use play::run;
 pub use read::{load, parse};
@@ -35,46 +35,46 @@ pub use scripted::{Consent, Scripted, model_message};
 /// The schema of test files, for editors.
 pub const SCHEMA: &str = include_str!("../../../../../docs/test.schema.json");
 
-/// What is tried in place of the server that a file names: where it is, and what ends it when dropped.
+/// A replacement for the server of a file.
 pub struct Standin {
-    /// Where it is reached.
+    /// Its address.
     pub address: Address,
-    /// Held as long as it is needed.
+    /// Dropped when it is no longer needed.
     pub held: Box<dyn Any + Send + Sync>,
 }
 
-/// A stand-in on its way, or why there is none.
-pub type Coming = Pin<Box<dyn Future<Output = Result<Standin, String>> + Send>>;
+/// Starts a stand-in; `Err` says why that failed.
+pub type StandinFuture = Pin<Box<dyn Future<Output = Result<Standin, String>> + Send>>;
 
-/// Which cases are tried, and how.
+/// Which cases to run, and how.
 #[derive(Clone)]
 pub struct Options {
-    /// Only cases whose name has this in it.
+    /// Only cases with this text in their name.
     pub filter: Option<String>,
-    /// Only cases with one of these tags, where any are named.
+    /// Only cases with one of these tags; empty for all.
     pub tags: Vec<String>,
-    /// Only every N-th case: the shard from 1, and of how many.
+    /// Only one shard of the cases: its number from 1, and the number of shards.
     pub shard: Option<(usize, usize)>,
-    /// Whether a file ends with the first failure.
+    /// Whether to stop a file at the first failure.
     pub fail_fast: bool,
-    /// How long a request may take that has no time of its own.
+    /// The timeout of a request without one in the file.
     pub timeout: Duration,
-    /// How many independent cases are tried side by side.
+    /// The number of independent cases in parallel.
     pub jobs: usize,
-    /// Whether snapshots are written down instead of compared.
+    /// Whether to write snapshots instead of comparing them.
     pub update: bool,
-    /// Whether the server is asked for its lists at the end, to see what no case touched.
+    /// Whether to read the server's lists at the end, to find parts that no case used.
     pub coverage: bool,
-    /// Starts what stands in for the servers that files name.
-    pub standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
-    /// The revisions to try at instead of those that files name, where any are named.
+    /// Starts the stand-in for the servers of files.
+    pub standin: Option<Arc<dyn Fn() -> StandinFuture + Send + Sync>>,
+    /// The revisions to use instead of those of files; empty for those of files.
     pub revisions: Vec<Revision>,
     /// Advice in the words of the program.
     pub words: Words,
     /// Owns the servers that are started.
     pub children: Children,
-    /// Who is told of every case that ended.
-    pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
+    /// Called with every result of a case.
+    pub watch: Arc<dyn Fn(&CaseResult) + Send + Sync>,
 }
 
 impl Default for Options {

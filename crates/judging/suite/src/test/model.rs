@@ -1,12 +1,12 @@
-//! The shape of a test file as types, once `docs/test.schema.json` has found nothing wrong with it. What a broken part was
-//! taken out of is read all the same, so that the rest is looked at too: a case is then `None`.
+//! The shape of a test file as types, after validation with `docs/test.schema.json`. Invalid parts are removed so that the rest
+//! is still checked: an invalid case is `None`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::asking::List;
+use crate::requests::List;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,9 +22,9 @@ pub(super) struct File {
     pub(super) vars: Map<String, Value>,
     pub(super) timeout: Option<String>,
     #[serde(default)]
-    pub(super) setup: Vec<Option<Case>>,
+    pub(super) setup: Vec<Option<CaseEntry>>,
     #[serde(default)]
-    pub(super) cases: Vec<Option<Case>>,
+    pub(super) cases: Vec<Option<CaseEntry>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -65,7 +65,7 @@ pub(super) struct Matrix {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Case {
+pub(super) struct CaseEntry {
     pub(super) name: Option<String>,
     pub(super) call: Option<String>,
     pub(super) read: Option<String>,
@@ -112,13 +112,13 @@ pub(super) struct Complete {
 pub(super) struct Answers {
     pub(super) say: Option<String>,
     pub(super) form: Option<Value>,
-    pub(super) url: Option<Said>,
+    pub(super) url: Option<UrlAnswer>,
     pub(super) roots: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Said {
+pub(super) enum UrlAnswer {
     Accept,
     Decline,
     Cancel,
@@ -136,12 +136,12 @@ pub(super) struct Expect {
     pub(super) notifications: Vec<String>,
     #[serde(default)]
     pub(super) snapshot: bool,
-    /// By JSONPath.
+    /// Expectations by JSONPath.
     #[serde(flatten)]
     pub(super) at: BTreeMap<String, Value>,
 }
 
-/// How a request may end.
+/// The expected end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Outcome {

@@ -1,4 +1,4 @@
-//! What came of the cases, as data: where, what, and what was wrong.
+//! The results of cases, as data.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,33 +10,33 @@ use wire::{Revision, Transport};
 
 use super::coverage::Coverage;
 
-/// What came of a test file.
+/// The result of a test file.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct FileResult {
     /// The file, as it was named.
     pub path: PathBuf,
-    /// Everywhere that it was tried, in the matrix' order.
-    pub places: Vec<Place>,
-    /// What of the server the cases touched, where that was asked for.
+    /// One run per combination of the matrix, in its order.
+    pub runs: Vec<MatrixRun>,
+    /// Which parts of the server the cases used, if requested.
     pub coverage: Option<Coverage>,
 }
 
-/// What came of a file at one place of its matrix.
+/// The result of a file in one combination of its matrix.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Over what, where the server was reached.
+pub struct MatrixRun {
+    /// The transport, if the server was reached.
     pub transport: Option<Transport>,
-    /// What was spoken, or was to be.
+    /// The revision that was used or requested.
     pub revision: Option<Revision>,
-    /// Why nothing was tried: the server was not reached, or the setup failed.
-    pub hindered: Option<Hindrance>,
-    /// In the file's order; those that were filtered out are not among them.
-    pub cases: Vec<Tried>,
+    /// Why no case was run.
+    pub not_run: Option<NotRun>,
+    /// The selected cases, in the file's order.
+    pub cases: Vec<CaseResult>,
 }
 
-/// Why nothing was tried.
+/// Why no case was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum NotRun {
     /// The server was not reached.
     Unreached(String),
     /// The setup failed.
@@ -45,7 +45,7 @@ pub enum Hindrance {
     Snapshots(String),
 }
 
-impl fmt::Display for Hindrance {
+impl fmt::Display for NotRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreached(why) | Self::Setup(why) | Self::Snapshots(why) => f.write_str(why),
@@ -53,68 +53,68 @@ impl fmt::Display for Hindrance {
     }
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct CaseResult {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its position in the file.
     pub at: Position,
     /// How it ended.
     pub verdict: Verdict,
-    /// How long all its repetitions took.
+    /// The time of all its repetitions.
     pub elapsed: Duration,
-    /// The result, for the comparison with other places: without what may differ there.
+    /// The answer without what may differ between runs, for the comparison.
     pub(super) essence: Option<Value>,
 }
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// As expected.
+    /// The answer is as expected.
     Passed,
-    /// Otherwise.
+    /// The answer is not as expected.
     Failed(Vec<Failure>),
-    /// Otherwise, which was expected: why.
+    /// The case failed as announced by `xfail`, with its reason.
     ExpectedFailure(String),
-    /// It was not tried: why.
+    /// The case was not run, with the reason.
     Skipped(String),
 }
 
-/// One thing that is not as expected.
+/// One difference from what was expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Where in the file it was expected.
+    /// The position of the expectation in the file.
     pub at: Position,
-    /// Where in the result: a normalised JSONPath.
+    /// The place in the result: a normalised JSONPath.
     pub path: Option<String>,
-    /// What was expected, in words.
-    pub wanted: String,
-    /// The value that was expected, where there is just one.
-    pub exactly: Option<Value>,
-    /// What there was instead, in words.
+    /// The expectation in words.
+    pub expected: String,
+    /// The expected value, if there is only one.
+    pub expected_value: Option<Value>,
+    /// What was found instead, in words.
     pub found: String,
-    /// The value that there was.
+    /// The value that was found.
     pub value: Option<Value>,
 }
 
-/// How many cases ended how.
+/// Numbers of cases by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// As expected.
+    /// Passed.
     pub passed: usize,
-    /// Otherwise; a place where nothing could be tried counts as one.
+    /// Failed; a run without any case counts as one.
     pub failed: usize,
-    /// Otherwise, as expected.
+    /// Failed as announced by `xfail`.
     pub expected_failures: usize,
-    /// Not tried.
+    /// Skipped.
     pub skipped: usize,
 }
 
-impl Place {
-    /// How many cases ended how here.
+impl MatrixRun {
+    /// Numbers of cases of this run.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally { failed: usize::from(self.hindered.is_some()), ..Tally::default() };
+        let mut tally = Tally { failed: usize::from(self.not_run.is_some()), ..Tally::default() };
         for case in &self.cases {
             *match case.verdict {
                 Verdict::Passed => &mut tally.passed,
@@ -127,17 +127,17 @@ impl Place {
     }
 }
 
-impl Played {
-    /// How many cases ended how, at every place.
+impl FileResult {
+    /// Numbers of cases of all runs.
     pub fn tally(&self) -> Tally {
-        Tally::sum(self.places.iter().map(Place::tally))
+        Tally::sum(self.runs.iter().map(MatrixRun::tally))
     }
 }
 
 impl Tally {
-    /// How many cases of all files ended how.
-    pub fn of(played: &[Played]) -> Self {
-        Self::sum(played.iter().map(Played::tally))
+    /// Numbers of cases of all files.
+    pub fn of(played: &[FileResult]) -> Self {
+        Self::sum(played.iter().map(FileResult::tally))
     }
 
     fn sum(tallies: impl Iterator<Item = Self>) -> Self {

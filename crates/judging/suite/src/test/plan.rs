@@ -1,4 +1,4 @@
-//! A test file as it is played: everything that was looked at once, with its place in the file.
+//! A test file after reading, ready to run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,74 +14,74 @@ use wire::{Revision, Transport};
 use super::matcher::{At, Matcher};
 pub(super) use super::model::Outcome;
 use super::scripted::Scripted;
-pub(super) use crate::asking::List;
+pub(super) use crate::requests::List;
 
 /// A test file.
 #[derive(Debug)]
 pub struct Suite {
     pub(super) path: PathBuf,
     pub(super) servers: Vec<Server>,
-    /// `None`: the newest that both know.
+    /// `None` for the newest that both sides support.
     pub(super) revisions: Option<Vec<Revision>>,
     pub(super) vars: Value,
     pub(super) setup: Vec<Case>,
     pub(super) cases: Vec<Case>,
 }
 
-/// A way to the server.
+/// A server of the matrix.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
-    pub(super) reached: Reached,
-    /// Whether every case has a process of its own.
+    pub(super) location: Location,
+    /// Whether every case starts a new process.
     pub(super) per_case: bool,
 }
 
 impl Server {
-    /// What is started for it.
+    /// The command that starts it.
     pub(super) const fn command(&self) -> Option<&Command> {
-        match &self.reached {
-            Reached::Command(command) => Some(command),
-            Reached::Url { command, .. } => command.as_ref(),
+        match &self.location {
+            Location::Command(command) => Some(command),
+            Location::Url { command, .. } => command.as_ref(),
         }
     }
 
-    /// Whether it can be spoken to at `revision`. HTTP+SSE is of one alone.
-    pub(super) fn speaks(&self, revision: Revision) -> bool {
-        let old = matches!(self.reached, Reached::Url { transport: Some(Transport::HttpSse), .. });
-        !old || revision == Revision::R2024_11_05
+    /// Whether its transport supports `revision`. HTTP+SSE has only one.
+    pub(super) fn supports(&self, revision: Revision) -> bool {
+        let is_sse = matches!(self.location, Location::Url { transport: Some(Transport::HttpSse), .. });
+        !is_sse || revision == Revision::R2024_11_05
     }
 }
 
-/// Where a server is.
+/// Where a server is reached.
 #[derive(Clone, Debug)]
-pub(super) enum Reached {
-    /// At the standard streams of what is started.
+pub(super) enum Location {
+    /// Over the standard streams of a command.
     Command(Command),
     Url {
-        /// As it was written, with its `{port}`.
+        /// As in the file, with `{port}`.
         url: String,
-        /// Where it is not to be found out.
+        /// `None` to detect it.
         transport: Option<Transport>,
         headers: Vec<(String, String)>,
-        /// The variable that holds the bearer token.
+        /// The environment variable with the bearer token.
         bearer_env: Option<String>,
-        /// What is started to serve there. `{port}` in it, and in the address, becomes a free port.
+        /// The command that serves there. `{port}` in it and in the URL becomes a free port.
         command: Option<Command>,
     },
 }
 
-/// One request and what is expected of it.
+/// One request and its expectations.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) at: Position,
-    pub(super) request: Request,
+    pub(super) request: RequestTemplate,
     pub(super) expect: Expect,
-    /// Name and path of each.
+    /// Variables to capture, with their paths.
     pub(super) capture: Vec<(String, JsonPath)>,
     pub(super) volatile: Vec<JsonPath>,
     pub(super) answers: Option<Scripted>,
-    /// Where it is tried; everywhere where there is none.
+    /// The revisions to run in; empty for all.
     pub(super) revisions: Vec<Revision>,
     pub(super) timeout: Option<Duration>,
     pub(super) tags: Vec<String>,
@@ -90,13 +90,13 @@ pub(super) struct Case {
     pub(super) xfail: Option<String>,
     pub(super) repeat: u32,
     pub(super) independent: bool,
-    /// The variables that it is filled with.
+    /// The variables that it uses.
     pub(super) uses: BTreeSet<String>,
 }
 
-/// What is asked.
+/// A request with variables.
 #[derive(Debug)]
-pub(super) enum Request {
+pub(super) enum RequestTemplate {
     Call { tool: Pattern, arguments: Filled },
     Read(Pattern),
     Get { prompt: Pattern, arguments: Filled },
@@ -105,25 +105,25 @@ pub(super) enum Request {
     Raw { method: String, params: Filled },
 }
 
-/// What is expected.
+/// The expectations of a case.
 #[derive(Debug)]
 pub(super) struct Expect {
-    /// `None`: whatever comes with the `status`.
+    /// `None` for any outcome, where only `status` counts.
     pub(super) outcome: Option<Outcome>,
     pub(super) code: Option<i64>,
-    /// Of the HTTP response, where HTTP is spoken.
+    /// The expected HTTP status.
     pub(super) status: Option<u16>,
     pub(super) message: Option<(Matcher, Position)>,
     pub(super) latency: Option<Duration>,
     pub(super) progress: Option<usize>,
     pub(super) notifications: Vec<String>,
     pub(super) snapshot: bool,
-    pub(super) at: Vec<Place>,
+    pub(super) at: Vec<PathExpectation>,
 }
 
-/// A path into the result, and what is expected there.
+/// An expectation at a path into the result.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PathExpectation {
     pub(super) text: String,
     pub(super) path: JsonPath,
     pub(super) matcher: At,
@@ -131,8 +131,8 @@ pub(super) struct Place {
 }
 
 impl Case {
-    /// Whether it is tried at a revision.
-    pub(super) fn is_for(&self, revision: Revision) -> bool {
+    /// Whether the case runs in a revision.
+    pub(super) fn applies_to(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 }
@@ -143,8 +143,8 @@ impl Suite {
         &self.path
     }
 
-    /// Adds what stands in it, or is named there, that must not come out again.
-    pub fn conceal(&self, secrets: &mut Secrets) {
+    /// Adds the secrets in the file, and those that it names.
+    pub fn add_secrets(&self, secrets: &mut Secrets) {
         for server in &self.servers {
             if let Some(command) = server.command() {
                 for (name, value) in &command.env {
@@ -152,9 +152,9 @@ impl Suite {
                 }
                 secrets.arguments(command.args.iter().map(String::as_str));
             }
-            match &server.reached {
-                Reached::Command(_) => {}
-                Reached::Url { url, headers, bearer_env, .. } => {
+            match &server.location {
+                Location::Command(_) => {}
+                Location::Url { url, headers, bearer_env, .. } => {
                     for (name, value) in headers {
                         secrets.header(name, value);
                     }
@@ -167,9 +167,9 @@ impl Suite {
         }
     }
 
-    /// The files and directories that its servers are started from, as far as they show: the directory that a command runs
-    /// in, where it has one of its own, and the files that it names.
-    pub fn local(&self) -> Vec<PathBuf> {
+    /// The files and directories that its servers visibly depend on: the working directory of a command, if it has one, and the
+    /// files that the command names.
+    pub fn local_paths(&self) -> Vec<PathBuf> {
         let mut local = Vec::new();
         for server in &self.servers {
             let Some(command) = server.command() else { continue };
@@ -181,12 +181,12 @@ impl Suite {
         local
     }
 
-    /// How many cases it has.
+    /// The number of cases.
     pub fn len(&self) -> usize {
         self.cases.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no cases.
     pub fn is_empty(&self) -> bool {
         self.cases.is_empty()
     }
@@ -196,20 +196,20 @@ impl Suite {
         self.cases.iter().any(|case| case.only)
     }
 
-    /// Whether progress is asked for.
+    /// Whether a case expects progress.
     pub(super) fn wants_progress(&self) -> bool {
         self.all().any(|case| case.expect.progress.is_some())
     }
 
-    /// What the client is able to do: all that any case answers.
-    pub(super) fn able(&self) -> Scripted {
-        let mut able = Scripted::default();
+    /// The abilities of the client: the answers of all cases together.
+    pub(super) fn required_abilities(&self) -> Scripted {
+        let mut abilities = Scripted::default();
         for answers in self.all().filter_map(|case| case.answers.as_ref()) {
-            able.consent = able.consent.or(answers.consent);
-            able.says = able.says.or_else(|| answers.says.clone());
-            able.roots = able.roots.or_else(|| answers.roots.clone());
+            abilities.consent = abilities.consent.or(answers.consent);
+            abilities.model_text = abilities.model_text.or_else(|| answers.model_text.clone());
+            abilities.roots = abilities.roots.or_else(|| answers.roots.clone());
         }
-        able
+        abilities
     }
 
     fn all(&self) -> impl Iterator<Item = &Case> {

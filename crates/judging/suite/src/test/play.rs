@@ -1,5 +1,4 @@
-//! Plays a file at every place of its matrix: one server each (or one for each case), one case after the other but for those
-//! that are independent.
+//! Runs a file in every combination of its matrix. Cases run one after the other, except those marked independent.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -20,229 +19,230 @@ use wire::{Revision, Transport};
 
 use super::Options;
 use super::coverage::{Coverage, Surface, Touched, surface};
-use super::judge::{Beside, captured, essence, judge};
-use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
-use super::plan::{Case, Reached, Request, Server, Suite};
+use super::judge::{Observed, captured, essence, judge};
+use super::outcome::{CaseResult, FileResult, MatrixRun, NotRun, Verdict};
+use super::plan::{Case, Location, RequestTemplate, Server, Suite};
 use super::scripted::Scripted;
 use super::snapshots::Snapshots;
 use crate::advice::{Words, describe};
-use crate::asking::{Ask, Came, ask};
+use crate::requests::{Reply, Request, send};
 
-/// Plays a file. Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Output = Played> + 'a>> {
-    Box::pin(played(suite, options))
+/// Runs a file. Boxed so that the code is compiled once, in this crate.
+pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Output = FileResult> + 'a>> {
+    Box::pin(run_file(suite, options))
 }
 
-async fn played(suite: &Suite, options: &Options) -> Played {
-    let mut played = Played { path: suite.path.clone(), places: Vec::new(), coverage: None };
-    let snapshots = match Snapshots::beside(&suite.path, options.update, options.words) {
+async fn run_file(suite: &Suite, options: &Options) -> FileResult {
+    let mut played = FileResult { path: suite.path.clone(), runs: Vec::new(), coverage: None };
+    let snapshots = match Snapshots::open(&suite.path, options.update, options.words) {
         Ok(snapshots) => snapshots,
         Err(why) => {
-            played.places.push(hindered(None, Hindrance::Snapshots(why)));
+            played.runs.push(not_run(None, NotRun::Snapshots(why)));
             return played;
         }
     };
-    let chosen = chosen(suite, options);
-    let anywhere = [None];
+    let selected = select(suite, options);
     let named = Some(&options.revisions).filter(|list| !list.is_empty()).or(suite.revisions.as_ref());
     let revisions: Vec<Option<Revision>> =
-        named.map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
-    let covering = Covering::default();
-    // What stands in for all is tried once.
+        named.map_or_else(|| vec![None], |list| list.iter().copied().map(Some).collect());
+    let coverage = CoverageRecorder::default();
+    // A stand-in replaces all servers, so it runs once.
     let servers = if options.standin.is_some() { &suite.servers[..suite.servers.len().min(1)] } else { &suite.servers };
     for server in servers {
-        let stands_in = options.standin.is_some();
-        let speaks =
-            |revision: &&Option<Revision>| stands_in || revision.is_none_or(|revision| server.speaks(revision));
-        for &revision in revisions.iter().filter(speaks) {
-            let stage = Stage { suite, options, server, revision, snapshots: &snapshots, covering: &covering };
-            let place = Box::pin(stage.play(&chosen)).await;
+        let replaced = options.standin.is_some();
+        let supported =
+            |revision: &&Option<Revision>| replaced || revision.is_none_or(|revision| server.supports(revision));
+        for &revision in revisions.iter().filter(supported) {
+            let player = Player { suite, options, server, revision, snapshots: &snapshots, coverage: &coverage };
+            let run = Box::pin(player.play(&selected)).await;
             let failed =
-                place.hindered.is_some() || place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_)));
-            played.places.push(place);
+                run.not_run.is_some() || run.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_)));
+            played.runs.push(run);
             if failed && options.fail_fast {
-                played.coverage = covering.told();
+                played.coverage = coverage.finish();
                 return played;
             }
         }
     }
-    played.coverage = covering.told();
-    super::alike::compare(&mut played.places);
+    played.coverage = coverage.finish();
+    super::compare::compare(&mut played.runs);
     if let Err(why) = snapshots.save(&suite.cases) {
-        played.places.push(hindered(None, Hindrance::Snapshots(why)));
+        played.runs.push(not_run(None, NotRun::Snapshots(why)));
     }
     played
 }
 
-fn hindered(revision: Option<Revision>, why: Hindrance) -> Place {
-    Place { transport: None, revision, hindered: Some(why), cases: Vec::new() }
+fn not_run(revision: Option<Revision>, why: NotRun) -> MatrixRun {
+    MatrixRun { transport: None, revision, not_run: Some(why), cases: Vec::new() }
 }
 
-/// The cases that are tried, by their number: those that were asked for, and those that capture what they are filled with.
-fn chosen(suite: &Suite, options: &Options) -> Vec<usize> {
+/// The indices of the cases to run: the selected ones, and those that capture variables for them.
+fn select(suite: &Suite, options: &Options) -> Vec<usize> {
     let narrowed = suite.is_narrowed();
-    let asked = |(number, case): &(usize, &Case)| {
+    let matches = |(number, case): &(usize, &Case)| {
         (!narrowed || case.only)
             && options.filter.as_ref().is_none_or(|part| case.name.contains(part.as_str()))
             && (options.tags.is_empty() || case.tags.iter().any(|tag| options.tags.contains(tag)))
             && options.shard.is_none_or(|(shard, of)| number % of == shard - 1)
     };
-    let mut chosen: BTreeSet<usize> = suite.cases.iter().enumerate().filter(asked).map(|(number, _)| number).collect();
+    let mut selected: BTreeSet<usize> =
+        suite.cases.iter().enumerate().filter(matches).map(|(number, _)| number).collect();
     for number in (0..suite.cases.len()).rev() {
-        if chosen.contains(&number) {
+        if selected.contains(&number) {
             let uses = &suite.cases[number].uses;
             let before = suite.cases[..number].iter().enumerate();
-            chosen.extend(
+            selected.extend(
                 before
                     .filter(|(_, case)| case.capture.iter().any(|(name, _)| uses.contains(name)))
                     .map(|(number, _)| number),
             );
         }
     }
-    chosen.into_iter().collect()
+    selected.into_iter().collect()
 }
 
-/// One place of the matrix.
-struct Stage<'s> {
+/// Runs the cases in one combination of the matrix.
+struct Player<'s> {
     suite: &'s Suite,
     options: &'s Options,
     server: &'s Server,
     revision: Option<Revision>,
     snapshots: &'s Snapshots,
-    covering: &'s Covering,
+    coverage: &'s CoverageRecorder,
 }
 
-/// A way to the server.
-struct Way {
+/// A server to connect to.
+struct Target {
     address: Address,
-    /// What was started, where it is not reached over its standard streams.
+    /// The started process of a server that is not reached over stdio.
     started: Option<Started>,
-    /// What must not be dropped before the conversation is over.
+    /// Dropped after the session.
     held: Option<Box<dyn Any + Send + Sync>>,
 }
 
-/// What the cases touch, of what the server declares at the first place where it is reached.
+/// Records which parts of the server the cases use. The first run reads what the server declares.
 #[derive(Default)]
-struct Covering {
+struct CoverageRecorder {
     touched: Mutex<Touched>,
     surface: Mutex<Option<Surface>>,
 }
 
-impl Covering {
-    fn note(&self, asked: &Ask) {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).note(asked);
+impl CoverageRecorder {
+    fn record(&self, request: &Request) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).record(request);
     }
 
-    /// Asks for the surface, once.
-    async fn ask(&self, client: &Client) {
+    /// Reads what the server declares, once.
+    async fn read_surface(&self, client: &Client) {
         if self.surface.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             let surface = surface(client).await;
             *self.surface.lock().unwrap_or_else(PoisonError::into_inner) = Some(surface);
         }
     }
 
-    fn told(self) -> Option<Coverage> {
+    fn finish(self) -> Option<Coverage> {
         let surface = self.surface.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Some(self.touched.into_inner().unwrap_or_else(PoisonError::into_inner).of(surface))
     }
 }
 
-/// A conversation in which cases are played.
-struct Scene {
+/// A connection in which cases run.
+struct Session {
     client: Client,
-    /// What was started for it, where it is not reached over its standard streams.
+    /// The started process of a server that is not reached over stdio.
     started: Option<Started>,
-    /// What comes beside answers: the methods of notifications.
-    heard: Arc<Mutex<Vec<String>>>,
-    /// Of the last HTTP response; 0 before the first.
+    /// The methods of the notifications so far.
+    notifications: Arc<Mutex<Vec<String>>>,
+    /// The status of the last HTTP response; 0 before the first.
     status: Arc<AtomicU16>,
-    prompter: Arc<Prompter>,
+    respondent: Arc<CaseRespondent>,
     /// `{ NAME: value }`.
     vars: Mutex<Value>,
-    /// What the server lives by, where it is ours.
+    /// Keeps a stand-in alive.
     _held: Option<Box<dyn Any + Send + Sync>>,
 }
 
-impl Stage<'_> {
-    async fn play(&self, chosen: &[usize]) -> Place {
-        let mut place = Place { transport: None, revision: self.revision, hindered: None, cases: Vec::new() };
-        let mut scene = None;
-        let mut rest = chosen;
+impl Player<'_> {
+    async fn play(&self, selected: &[usize]) -> MatrixRun {
+        let mut run = MatrixRun { transport: None, revision: self.revision, not_run: None, cases: Vec::new() };
+        let mut session = None;
+        let mut rest = selected;
         while let Some((&number, after)) = rest.split_first() {
             let case = &self.suite.cases[number];
             rest = after;
             if let Some(why) = &case.skip {
-                self.note(&mut place, skipped(case, why.clone()));
+                self.note(&mut run, skipped(case, why.clone()));
                 continue;
             }
-            if scene.is_none() || self.server.per_case {
-                self.leave(scene.take()).await;
-                match Box::pin(self.enter()).await {
-                    Ok(entered) => {
-                        place.transport = Some(entered.client.transport());
-                        place.revision = Some(entered.client.revision());
-                        scene = Some(entered);
+            if session.is_none() || self.server.per_case {
+                self.close(session.take()).await;
+                match Box::pin(self.open()).await {
+                    Ok(opened) => {
+                        run.transport = Some(opened.client.transport());
+                        run.revision = Some(opened.client.revision());
+                        session = Some(opened);
                     }
                     Err(why) => {
-                        place.hindered = Some(why);
+                        run.not_run = Some(why);
                         break;
                     }
                 }
             }
-            let Some(scene) = &scene else { break };
-            if let Some(why) = out_of_place(case, &scene.client) {
-                self.note(&mut place, skipped(case, why));
+            let Some(session) = &session else { break };
+            if let Some(why) = skip_reason(case, &session.client) {
+                self.note(&mut run, skipped(case, why));
                 continue;
             }
-            if is_aside(case) && !self.server.per_case {
-                let beside = |number: &&usize| {
+            if runs_in_parallel(case) && !self.server.per_case {
+                let parallel = |number: &&usize| {
                     let case = &self.suite.cases[**number];
-                    is_aside(case) && out_of_place(case, &scene.client).is_none()
+                    runs_in_parallel(case) && skip_reason(case, &session.client).is_none()
                 };
-                let more = after.iter().take_while(beside).count();
+                let more = after.iter().take_while(parallel).count();
                 rest = &after[more..];
                 let batch = std::iter::once(&number).chain(&after[..more]).map(|&number| &self.suite.cases[number]);
-                let tries: Vec<Tried> = stream::iter(batch)
-                    .map(|case| self.tried(scene, case))
+                let tries: Vec<CaseResult> = stream::iter(batch)
+                    .map(|case| self.run_case(session, case))
                     .buffered(self.options.jobs.max(1))
                     .collect()
                     .await;
                 for tried in tries {
-                    self.note(&mut place, tried);
+                    self.note(&mut run, tried);
                 }
             } else {
-                let tried = self.tried(scene, case).await;
-                self.note(&mut place, tried);
+                let tried = self.run_case(session, case).await;
+                self.note(&mut run, tried);
             }
-            if self.options.fail_fast && place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_))) {
+            if self.options.fail_fast && run.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_))) {
                 break;
             }
         }
         // Last, so that it disturbs no case.
-        if let Some(scene) = scene.as_ref().filter(|_| self.options.coverage) {
-            self.covering.ask(&scene.client).await;
+        if let Some(session) = session.as_ref().filter(|_| self.options.coverage) {
+            self.coverage.read_surface(&session.client).await;
         }
-        self.leave(scene).await;
-        place
+        self.close(session).await;
+        run
     }
 
-    fn note(&self, place: &mut Place, tried: Tried) {
+    fn note(&self, run: &mut MatrixRun, tried: CaseResult) {
         (self.options.watch)(&tried);
-        place.cases.push(tried);
+        run.cases.push(tried);
     }
 
-    /// Reaches the server and plays the setup.
-    async fn enter(&self) -> Result<Scene, Hindrance> {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
-        let Way { address, started, held } = self.way().await.map_err(Hindrance::Unreached)?;
+    /// Connects to the server and runs the setup.
+    async fn open(&self) -> Result<Session, NotRun> {
+        let notifications = Arc::new(Mutex::new(Vec::new()));
+        let respondent =
+            Arc::new(CaseRespondent { able: self.suite.required_abilities().abilities(), now: Mutex::new(None) });
+        let Target { address, started, held } = self.target().await.map_err(NotRun::Unreached)?;
         let mut options = ClientOptions::new(address, &self.options.children);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
-        options.respondent = prompter.clone();
+        options.respondent = respondent.clone();
         let status = Arc::new(AtomicU16::new(0));
-        let (note, last) = (heard.clone(), status.clone());
-        options.observer = Arc::new(move |said| match said {
+        let (note, last) = (notifications.clone(), status.clone());
+        options.observer = Arc::new(move |event| match event {
             ClientEvent::Notification { method, .. } => {
                 note.lock().unwrap_or_else(PoisonError::into_inner).push(method);
             }
@@ -257,45 +257,52 @@ impl Stage<'_> {
                 if let Some(started) = started {
                     started.end().await;
                 }
-                return Err(Hindrance::Unreached(describe(&error, self.options.words)));
+                return Err(NotRun::Unreached(describe(&error, self.options.words)));
             }
         };
-        let scene =
-            Scene { client, started, _held: held, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        let session = Session {
+            client,
+            started,
+            _held: held,
+            notifications,
+            status,
+            respondent,
+            vars: Mutex::new(self.suite.vars.clone()),
+        };
         for case in &self.suite.setup {
-            let tried = self.tried(&scene, case).await;
+            let tried = self.run_case(&session, case).await;
             if let Verdict::Failed(failures) = tried.verdict {
                 let why = failures.first().map(|failure| format!(": {}", failure.found)).unwrap_or_default();
-                self.leave(Some(scene)).await;
-                return Err(Hindrance::Setup(format!("the setup `{}` failed{why}", case.name)));
+                self.close(Some(session)).await;
+                return Err(NotRun::Setup(format!("the setup `{}` failed{why}", case.name)));
             }
         }
-        Ok(scene)
+        Ok(session)
     }
 
-    async fn leave(&self, scene: Option<Scene>) {
-        if let Some(scene) = scene {
-            scene.client.close().await;
-            if let Some(started) = scene.started {
+    async fn close(&self, session: Option<Session>) {
+        if let Some(session) = session {
+            session.client.close().await;
+            if let Some(started) = session.started {
                 started.end().await;
             }
         }
     }
 
-    /// The way to the server: to what stands in for it, to what is started, or to where it is.
-    async fn way(&self) -> Result<Way, String> {
+    /// The address of the server, after starting it or its stand-in.
+    async fn target(&self) -> Result<Target, String> {
         if let Some(start) = &self.options.standin {
             let standin = start().await?;
-            return Ok(Way { address: standin.address, started: None, held: Some(standin.held) });
+            return Ok(Target { address: standin.address, started: None, held: Some(standin.held) });
         }
-        let Reached::Url { url, transport, headers, bearer_env, command } = &self.server.reached else {
+        let Location::Url { url, transport, headers, bearer_env, command } = &self.server.location else {
             let command = self.server.command().cloned().unwrap_or_default();
-            return Ok(Way { address: Address::Stdio(command), started: None, held: None });
+            return Ok(Target { address: Address::Stdio(command), started: None, held: None });
         };
         let mut headers = headers.clone();
         if let Some(variable) = bearer_env {
             let token = std::env::var(variable)
-                .map_err(|_| format!("the environment has no variable {variable}, which `bearerEnv` names"))?;
+                .map_err(|_| format!("environment variable {variable} (`bearerEnv`) is not set"))?;
             headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
         let started = match command {
@@ -315,24 +322,24 @@ impl Stage<'_> {
             _ if is_socket => Address::WebSocket(http),
             _ => Address::Http(http),
         };
-        Ok(Way { address, started, held: None })
+        Ok(Target { address, started, held: None })
     }
 
-    /// Tries a case, as often as it wants.
-    async fn tried(&self, scene: &Scene, case: &Case) -> Tried {
+    /// Runs a case with its repetitions.
+    async fn run_case(&self, session: &Session, case: &Case) -> CaseResult {
         let begun = Instant::now();
         let mut essence = None;
         let mut failures = Vec::new();
         let missing = {
-            let vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner);
+            let vars = session.vars.lock().unwrap_or_else(PoisonError::into_inner);
             case.uses.iter().find(|name| vars.get(name.as_str()).is_none()).cloned()
         };
         if let Some(name) = missing {
             return skipped(case, format!("`{name}` was not captured"));
         }
         for _ in 0..case.repeat {
-            let (came, failed) = self.once(scene, case).await;
-            essence = came;
+            let (reply, failed) = self.run_once(session, case).await;
+            essence = reply;
             failures = failed;
             if !failures.is_empty() {
                 break;
@@ -343,43 +350,43 @@ impl Stage<'_> {
             (None, false) => Verdict::Failed(failures),
             (Some(why), false) => Verdict::ExpectedFailure(why.clone()),
             (Some(why), true) => {
-                let wanted = format!("a failure: {}", wire::escape::line(why));
-                let found = "it passes: take `xfail` out".to_owned();
-                Verdict::Failed(vec![super::judge::failure(case.at, wanted, found)])
+                let expected = format!("a failure (xfail): {}", wire::escape::line(why));
+                let found = "the case passes: remove `xfail`".to_owned();
+                Verdict::Failed(vec![super::judge::failure(case.at, expected, found)])
             }
         };
-        Tried { name: case.name.clone(), at: case.at, verdict, elapsed: begun.elapsed(), essence }
+        CaseResult { name: case.name.clone(), at: case.at, verdict, elapsed: begun.elapsed(), essence }
     }
 
-    async fn once(&self, scene: &Scene, case: &Case) -> (Option<Value>, Vec<super::Failure>) {
-        let vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let from = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
-        scene.prompter.says(case.answers.clone());
-        scene.status.store(0, Ordering::Relaxed);
+    async fn run_once(&self, session: &Session, case: &Case) -> (Option<Value>, Vec<super::Failure>) {
+        let vars = session.vars.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let from = session.notifications.lock().unwrap_or_else(PoisonError::into_inner).len();
+        session.respondent.set_script(case.answers.clone());
+        session.status.store(0, Ordering::Relaxed);
         let begun = Instant::now();
-        let patience = case.timeout.unwrap_or(self.options.timeout);
+        let timeout = case.timeout.unwrap_or(self.options.timeout);
         let answered = tokio::time::timeout(
-            patience,
-            asked(&scene.client, &case.request, &vars, (self.covering, self.options.words)),
+            timeout,
+            send_template(&session.client, &case.request, &vars, (self.coverage, self.options.words)),
         )
         .await;
-        let came = if let Ok(came) = answered {
-            came
+        let reply = if let Ok(reply) = answered {
+            reply
         } else {
-            scene.client.cancel_all("it took too long").await;
-            Came::Nothing(format!("no answer within {:.1} s", patience.as_secs_f64()))
+            session.client.cancel_all("timeout").await;
+            Reply::NoAnswer(format!("no answer within {:.1} s", timeout.as_secs_f64()))
         };
         let elapsed = begun.elapsed();
-        scene.prompter.says(None);
-        let notifications = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).split_off(from);
-        let status = Some(scene.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
-        let mut failures = judge(case, &came, &Beside { elapsed, notifications, status }, &vars);
-        let Came::Result(result) = came else { return (None, failures) };
+        session.respondent.set_script(None);
+        let notifications = session.notifications.lock().unwrap_or_else(PoisonError::into_inner).split_off(from);
+        let status = Some(session.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
+        let mut failures = judge(case, &reply, &Observed { elapsed, notifications, status }, &vars);
+        let Reply::Result(result) = reply else { return (None, failures) };
         let (captured, missing) = captured(case, &result);
-        if let Value::Object(vars) = &mut *scene.vars.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Value::Object(vars) = &mut *session.vars.lock().unwrap_or_else(PoisonError::into_inner) {
             vars.extend(captured);
         }
-        // What the result is not, it has not either.
+        // Captures of a wrong result would only repeat its failures.
         if failures.is_empty() {
             failures = missing;
         }
@@ -391,25 +398,25 @@ impl Stage<'_> {
     }
 }
 
-/// Why a case cannot be tried in this conversation.
-fn out_of_place(case: &Case, client: &Client) -> Option<String> {
+/// Why a case cannot run in this session.
+fn skip_reason(case: &Case, client: &Client) -> Option<String> {
     let (revision, transport) = (client.revision(), client.transport());
-    if !case.is_for(revision) {
-        return Some(format!("it is not for {revision}"));
+    if !case.applies_to(revision) {
+        return Some(format!("not for {revision}"));
     }
     let speaks_http = matches!(transport, Transport::StreamableHttp | Transport::HttpSse);
-    (case.expect.status.is_some() && !speaks_http).then(|| format!("there is no HTTP status over {transport}"))
+    (case.expect.status.is_some() && !speaks_http).then(|| format!("no HTTP status over {transport}"))
 }
 
-/// Whether a case may be tried beside others: nothing that comes beside answers is expected of it.
-fn is_aside(case: &Case) -> bool {
+/// Whether a case may run in parallel: it must expect nothing but its answer.
+fn runs_in_parallel(case: &Case) -> bool {
     let expect = &case.expect;
     let alone = expect.progress.is_some() || !expect.notifications.is_empty() || expect.status.is_some();
     case.independent && case.skip.is_none() && !alone
 }
 
-fn skipped(case: &Case, why: String) -> Tried {
-    Tried {
+fn skipped(case: &Case, why: String) -> CaseResult {
+    CaseResult {
         name: case.name.clone(),
         at: case.at,
         verdict: Verdict::Skipped(why),
@@ -418,55 +425,62 @@ fn skipped(case: &Case, why: String) -> Tried {
     }
 }
 
-/// Puts a request, filled in.
-async fn asked(client: &Client, request: &Request, vars: &Value, (covering, words): (&Covering, Words)) -> Came {
+/// Fills in the variables of a request and sends it.
+async fn send_template(
+    client: &Client,
+    request: &RequestTemplate,
+    vars: &Value,
+    (coverage, words): (&CoverageRecorder, Words),
+) -> Reply {
     match filled(request, vars) {
-        Ok(what) => {
-            covering.note(&what);
-            Came::of(ask(client, what).await, words)
+        Ok(request) => {
+            coverage.record(&request);
+            Reply::of(send(client, request).await, words)
         }
-        Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
+        Err(TooLong) => Reply::NoAnswer("the request is too long with its variables filled in".to_owned()),
     }
 }
 
-/// The request with its holes filled.
-fn filled(request: &Request, vars: &Value) -> Result<Ask, TooLong> {
+/// The request with its variables filled in.
+fn filled(request: &RequestTemplate, vars: &Value) -> Result<Request, TooLong> {
     let map = |value: Value| match value {
         Value::Object(map) => map,
         _ => Map::new(),
     };
     Ok(match request {
-        Request::Call { tool, arguments } => {
-            Ask::Call { tool: tool.fill(vars)?, arguments: map(arguments.fill(vars)?) }
+        RequestTemplate::Call { tool, arguments } => {
+            Request::Call { tool: tool.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::Read(uri) => Ask::Read(uri.fill(vars)?),
-        Request::Get { prompt, arguments } => {
-            Ask::Get { prompt: prompt.fill(vars)?, arguments: map(arguments.fill(vars)?) }
+        RequestTemplate::Read(uri) => Request::Read(uri.fill(vars)?),
+        RequestTemplate::Get { prompt, arguments } => {
+            Request::Get { prompt: prompt.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::Complete { reference, argument, value, known } => Ask::Complete {
+        RequestTemplate::Complete { reference, argument, value, known } => Request::Complete {
             reference: reference.fill(vars)?,
             argument: argument.clone(),
             value: value.fill(vars)?,
             known: map(known.fill(vars)?),
         },
-        Request::List(list) => Ask::List(*list),
-        Request::Raw { method, params } => Ask::Raw { method: method.clone(), params: map(params.fill(vars)?) },
+        RequestTemplate::List(list) => Request::List(*list),
+        RequestTemplate::Raw { method, params } => {
+            Request::Raw { method: method.clone(), params: map(params.fill(vars)?) }
+        }
     })
 }
 
-/// Answers what the present case says, and nothing else.
-struct Prompter {
+/// Answers the server's requests by the current case.
+struct CaseRespondent {
     able: Abilities,
     now: Mutex<Option<Scripted>>,
 }
 
-impl Prompter {
-    fn says(&self, script: Option<Scripted>) {
+impl CaseRespondent {
+    fn set_script(&self, script: Option<Scripted>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = script;
     }
 }
 
-impl Respondent for Prompter {
+impl Respondent for CaseRespondent {
     fn abilities(&self) -> Abilities {
         self.able
     }

@@ -1,4 +1,4 @@
-//! From a file to a [`Suite`]: its YAML, its shape, then its meaning. Whatever is wrong is told at once and with its place.
+//! Reads a file into a [`Suite`]: its YAML, its shape, then its meaning. Reports all errors at once, with their places.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -18,17 +18,17 @@ use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
 use super::model;
-use super::plan::{Case, Expect, Outcome, Place, Reached, Request, Server, Suite};
+use super::plan::{Case, Expect, Location, Outcome, PathExpectation, RequestTemplate, Server, Suite};
 use super::scripted::{Consent, Scripted};
 
-/// How long a file may be, in bytes.
-const LONGEST: usize = 8 << 20;
-/// How long a time may be.
-const LONGEST_TIME: Duration = Duration::from_hours(1);
-/// What the requests of a case begin with, of which it has one.
+/// The maximum size of a file, in bytes.
+const MAX_BYTES: usize = 8 << 20;
+/// The longest timeout.
+const MAX_TIME: Duration = Duration::from_hours(1);
+/// The keys of requests. A case has one of them.
 const REQUESTS: [&str; 6] = ["call", "read", "get", "complete", "list", "raw"];
 
-/// What a file may say.
+/// The shape of a file.
 static SHAPE: Shape =
     Shape::new(include_str!("../../../../../docs/test.schema.json"), "docs/test.md", &["setup", "cases"]);
 
@@ -38,22 +38,22 @@ pub fn load(path: &Path) -> Result<Suite, Faults> {
     let refuse = |what: String, remedy: &str| Faults::new(&name, vec![Fault::new(None, what, remedy)]);
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| refuse(format!("the tests cannot be read: {error}"), "another path"))?;
-    if bytes.len() > LONGEST {
-        return Err(refuse("the file is longer than 8 MiB".to_owned(), "several files"));
+        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| refuse(format!("cannot read the file: {error}"), "check the path and its permissions"))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(refuse("the file is larger than 8 MiB".to_owned(), "split it into several files"));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse("the file is no text".to_owned(), "a file in UTF-8; docs/test.md shows one"))?;
+        .map_err(|_| refuse("the file is not UTF-8 text".to_owned(), "see docs/test.md for an example"))?;
     parse(&text, path)
 }
 
-/// Reads a test file from its text, as if it stood at `path`.
+/// Reads a test file from its text; `path` is for messages and relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Suite, Faults> {
     read(text, path).map_err(|faults| Faults::new(&path.display().to_string(), faults))
 }
 
-/// Reads a file from its text. The faults are in no order.
+/// Reads a file from its text. The errors are unordered.
 pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<Fault>> {
     let (tree, mut faults) = document::read(text).map_err(|fault| vec![fault])?;
     let mut value = tree.to_value();
@@ -68,8 +68,8 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<Fault>> {
         }
         Err(_) if !faults.is_empty() => Err(faults),
         Err(error) => {
-            let what = format!("the schema of test files and their reader disagree: {error}");
-            Err(vec![Fault::new(None, what, "report it, with the file: this is a bug of ours")])
+            let what = format!("bug in proof: the schema of test files and their reader disagree: {error}");
+            Err(vec![Fault::new(None, what, "report it, with the file")])
         }
     }
 }
@@ -77,20 +77,20 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<Fault>> {
 struct Reader<'t> {
     tree: &'t Node,
     faults: Vec<Fault>,
-    /// What texts may be filled with: what sets it.
+    /// The variables, and where each is set.
     known: HashMap<String, Step>,
-    /// How many cases without a name were called so.
+    /// How often each generated name was used.
     titles: HashMap<String, usize>,
-    /// What the present case is filled with.
+    /// The variables of the current case.
     uses: BTreeSet<String>,
 }
 
-/// What sets variables and uses them, the earlier the less.
+/// A place that sets or uses variables; earlier places compare as less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// A value of `vars`: how many stand before it.
+    /// A value of `vars`, by its index.
     Var(usize),
-    /// A case: how many stand before it, those of the setup counted.
+    /// A case, by its index; the setup counts first.
     Case(usize),
 }
 
@@ -106,23 +106,23 @@ impl Reader<'_> {
         for (at, server) in file.matrix.servers.into_iter().enumerate() {
             servers.extend(self.server(server, &format!("/matrix/servers/{at}"), folder));
         }
-        // The schema knows their names.
+        // The schema has checked the names.
         let revisions: Vec<Revision> = file.matrix.revisions.iter().filter_map(|name| name.parse().ok()).collect();
         if !revisions.is_empty()
-            && servers.iter().any(|server| !revisions.iter().any(|revision| server.speaks(*revision)))
+            && servers.iter().any(|server| !revisions.iter().any(|revision| server.supports(*revision)))
         {
-            let what = "a server is reached over HTTP+SSE, which carries 2024-11-05 alone";
-            self.fault("/matrix/revisions", what, "2024-11-05 among them");
+            let what = "a server uses HTTP+SSE, which supports only 2024-11-05";
+            self.fault("/matrix/revisions", what, "add 2024-11-05");
         }
         self.known.extend(file.vars.keys().enumerate().map(|(at, name)| (name.clone(), Step::Var(at))));
-        self.sources(&file.setup, "/setup", 0);
-        self.sources(&file.cases, "/cases", file.setup.len());
+        self.add_captures(&file.setup, "/setup", 0);
+        self.add_captures(&file.cases, "/cases", file.setup.len());
         let timeout = file.timeout.as_deref().map(|text| self.time(text, "/timeout"));
         let vars = self.vars(file.vars);
         let before = file.setup.len();
         let setup = self.cases(file.setup, "/setup", 0, timeout);
         let cases = self.cases(file.cases, "/cases", before, timeout);
-        self.names(&cases);
+        self.check_names(&cases);
         Suite {
             path: path.to_owned(),
             servers,
@@ -133,10 +133,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Fills in the variables, each from those above it.
+    /// Fills in the variables, each from the ones before it.
     fn vars(&mut self, vars: Map<String, Value>) -> Value {
         let mut filled = json!({});
-        let mut room = LONGEST;
+        let mut room = MAX_BYTES;
         for (at, (name, value)) in vars.into_iter().enumerate() {
             let pointer = pointer::member("/vars", &name);
             let value = self.filled(&value, &pointer, Step::Var(at)).fill(&filled).ok().filter(|value| {
@@ -146,31 +146,35 @@ impl Reader<'_> {
             });
             match value {
                 Some(value) => filled[name] = value,
-                None => self.fault(&pointer, "filled in, the variables are too long", "shorter values"),
+                None => self.fault(&pointer, "the variables are too long when filled in", "use shorter values"),
             }
         }
         filled
     }
 
-    /// Notes what is captured where.
-    fn sources(&mut self, cases: &[Option<model::Case>], list: &str, before: usize) {
+    /// Records which case captures which variable.
+    fn add_captures(&mut self, cases: &[Option<model::CaseEntry>], list: &str, before: usize) {
         for (at, case) in cases.iter().enumerate() {
             for name in case.iter().flat_map(|case| case.capture.keys()) {
                 if self.known.insert(name.clone(), Step::Case(before + at)).is_some() {
                     let pointer = format!("{list}/{at}/capture/{name}");
-                    let what = format!("{} is a variable already", quoted(name));
-                    self.fault(&pointer, what, "another name: a value that changes on the way surprises");
+                    let what = format!("the variable {} is already set", quoted(name));
+                    self.fault(&pointer, what, "another name");
                 }
             }
         }
     }
 
-    fn names(&mut self, cases: &[Case]) {
+    fn check_names(&mut self, cases: &[Case]) {
         let mut seen = HashMap::new();
         for case in cases {
             if let Some(first) = seen.insert(case.name.as_str(), case.at.line) {
-                let what = format!("two cases are called {}", quoted(&case.name));
-                self.faults.push(Fault::new(case.at, what, format!("another `name`; the first is in line {first}")));
+                let what = format!("duplicate case name {}", quoted(&case.name));
+                self.faults.push(Fault::new(
+                    case.at,
+                    what,
+                    format!("another `name`; the first use is in line {first}"),
+                ));
             }
         }
     }
@@ -189,18 +193,18 @@ impl Reader<'_> {
             env.extend(platform.env);
         }
         if url.is_none() && (!headers.is_empty() || bearer_env.is_some()) {
-            self.fault(pointer, "headers go with a `url`", "leave them out, or name the `url`");
+            self.fault(pointer, "headers need a `url`", "remove them, or add the `url`");
         }
-        // The schema knows their names.
+        // The schema has checked the names.
         let transport: Option<Transport> = transport.as_deref().and_then(|name| name.parse().ok());
         if let Some(transport) = transport
             && url.as_deref().is_none_or(|url| url.starts_with("ws") != (transport == Transport::WebSocket))
         {
             let what = match url {
-                Some(_) => format!("this address is not reached over {transport}"),
-                None => "a transport goes with a `url`".to_owned(),
+                Some(_) => format!("this URL is not reached over {transport}"),
+                None => "a transport needs a `url`".to_owned(),
             };
-            self.fault(&format!("{pointer}/transport"), what, "leave it out: it is found out");
+            self.fault(&format!("{pointer}/transport"), what, "remove it: proof detects the transport");
         }
         let command = command.as_ref().and_then(|command| command.split_first()).map(|(program, args)| Command {
             program: program.clone(),
@@ -208,33 +212,33 @@ impl Reader<'_> {
             env: env.into_iter().collect(),
             cwd: Some(cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd))),
         });
-        let reached = match (command, url) {
-            (Some(command), None) => Reached::Command(command),
+        let location = match (command, url) {
+            (Some(command), None) => Location::Command(command),
             (command, Some(url)) => {
-                // Any port may come to stand there.
+                // Any port number makes the URL valid.
                 let found = Url::parse(&url.replace(PORT, "1"));
                 if !found.is_ok_and(|url| url.has_host()) {
-                    self.fault(&format!("{pointer}/url"), "this is no address", "http://127.0.0.1:3000/mcp");
+                    self.fault(&format!("{pointer}/url"), "invalid URL", "http://127.0.0.1:3000/mcp");
                     return None;
                 }
                 if command.is_none() && url.contains(PORT) {
-                    let what = format!("{PORT} is the port of a server that is started, and none is");
-                    self.fault(&format!("{pointer}/url"), what, "a `command` beside the `url`, or the port");
+                    let what = format!("{PORT} needs a `command` that starts the server");
+                    self.fault(&format!("{pointer}/url"), what, "add a `command`, or write the port");
                     return None;
                 }
-                Reached::Url { url, transport, headers: headers.into_iter().collect(), bearer_env, command }
+                Location::Url { url, transport, headers: headers.into_iter().collect(), bearer_env, command }
             }
             (None, None) => {
-                self.fault(pointer, "this server has neither a `command` nor a `url`", "one of them, or both");
+                self.fault(pointer, "this server has neither a `command` nor a `url`", "add one of them, or both");
                 return None;
             }
         };
-        Some(Server { reached, per_case })
+        Some(Server { location, per_case })
     }
 
     fn cases(
         &mut self,
-        cases: Vec<Option<model::Case>>,
+        cases: Vec<Option<model::CaseEntry>>,
         list: &str,
         before: usize,
         timeout: Option<Duration>,
@@ -249,12 +253,12 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn case(&mut self, case: model::Case, pointer: &str, here: Step) -> Option<Case> {
+    fn case(&mut self, case: model::CaseEntry, pointer: &str, here: Step) -> Option<Case> {
         self.uses.clear();
         let request = self.request(&case, pointer, here)?;
         let name = case.name.unwrap_or_else(|| self.title(&request));
         let at = |member: &str| format!("{pointer}/{member}");
-        let expect = self.expect(case.expect, &at("expect"), here, matches!(request, Request::Call { .. }));
+        let expect = self.expect(case.expect, &at("expect"), here, matches!(request, RequestTemplate::Call { .. }));
         let mut capture = Vec::new();
         for (name, path) in case.capture {
             capture.extend(self.path(&path, &at(&format!("capture/{name}"))).map(|path| (name, path)));
@@ -267,12 +271,12 @@ impl Reader<'_> {
         if case.independent && (!capture.is_empty() || answers.is_some()) {
             self.fault(
                 &at("independent"),
-                "a case that captures or answers something is not independent",
-                "leave `independent` out",
+                "a case with `capture` or `answers` is not independent",
+                "remove `independent`",
             );
         }
         if case.skip.is_some() && !capture.is_empty() {
-            self.fault(&at("skip"), "a case that later ones may need is skipped", "`skip` those instead");
+            self.fault(&at("skip"), "a skipped case captures a variable", "skip the cases that use it instead");
         }
         Some(Case {
             name,
@@ -294,7 +298,7 @@ impl Reader<'_> {
         })
     }
 
-    fn request(&mut self, case: &model::Case, pointer: &str, here: Step) -> Option<Request> {
+    fn request(&mut self, case: &model::CaseEntry, pointer: &str, here: Step) -> Option<RequestTemplate> {
         let there = [
             case.call.is_some(),
             case.read.is_some(),
@@ -308,21 +312,17 @@ impl Reader<'_> {
         let [named] = named.as_slice() else {
             let all = REQUESTS.map(|name| format!("`{name}`")).join(", ");
             let what = match named.as_slice() {
-                [] => "this case asks for nothing".to_owned(),
-                several => format!("this case asks for several things: {}", several.join(", ")),
+                [] => "this case has no request".to_owned(),
+                several => format!("this case has several requests: {}", several.join(", ")),
             };
             self.fault(pointer, what, format!("one of {all}"));
             return None;
         };
         if case.arguments.is_some() && !matches!(*named, "call" | "get") {
-            self.fault(
-                &format!("{pointer}/arguments"),
-                format!("`{named}` takes no `arguments`"),
-                "`params` with `raw`",
-            );
+            self.fault(&format!("{pointer}/arguments"), format!("`{named}` has no `arguments`"), "`params` with `raw`");
         }
         if case.params.is_some() && *named != "raw" {
-            self.fault(&format!("{pointer}/params"), format!("`{named}` takes no `params`"), "`arguments`");
+            self.fault(&format!("{pointer}/params"), format!("`{named}` has no `params`"), "`arguments`");
         }
         let at = format!("{pointer}/{named}");
         let arguments = case.arguments.clone().unwrap_or_else(|| json!({}));
@@ -330,32 +330,32 @@ impl Reader<'_> {
         let text =
             |reader: &mut Self, text: &Option<String>| reader.pattern(text.as_deref().unwrap_or_default(), &at, here);
         Some(match *named {
-            "call" => Request::Call { tool: text(self, &case.call)?, arguments },
-            "read" => Request::Read(text(self, &case.read)?),
-            "get" => Request::Get { prompt: text(self, &case.get)?, arguments },
+            "call" => RequestTemplate::Call { tool: text(self, &case.call)?, arguments },
+            "read" => RequestTemplate::Read(text(self, &case.read)?),
+            "get" => RequestTemplate::Get { prompt: text(self, &case.get)?, arguments },
             "complete" => self.complete(case.complete.as_ref()?, &at, here)?,
-            "list" => Request::List(case.list?),
+            "list" => RequestTemplate::List(case.list?),
             _ => {
                 let method = case.raw.clone().unwrap_or_default();
                 if method.starts_with("notifications/") || method == "initialize" {
-                    self.fault(&at, format!("{} is no request of a case", quoted(&method)), "the name of a request");
+                    self.fault(&at, format!("{} cannot be sent by a case", quoted(&method)), "the method of a request");
                 }
                 let params = case.params.clone().unwrap_or_else(|| json!({}));
-                Request::Raw { method, params: self.filled(&params, &format!("{pointer}/params"), here) }
+                RequestTemplate::Raw { method, params: self.filled(&params, &format!("{pointer}/params"), here) }
             }
         })
     }
 
-    fn complete(&mut self, complete: &model::Complete, pointer: &str, here: Step) -> Option<Request> {
+    fn complete(&mut self, complete: &model::Complete, pointer: &str, here: Step) -> Option<RequestTemplate> {
         let reference = match (&complete.prompt, &complete.template) {
             (Some(prompt), None) => json!({ "type": "ref/prompt", "name": prompt }),
             (None, Some(template)) => json!({ "type": "ref/resource", "uri": template }),
             _ => {
-                self.fault(pointer, "what is completed is neither a `prompt` nor a `template`, or both", "one of them");
+                self.fault(pointer, "`complete` needs either a `prompt` or a `template`", "one of them");
                 return None;
             }
         };
-        Some(Request::Complete {
+        Some(RequestTemplate::Complete {
             reference: self.filled(&reference, pointer, here),
             argument: complete.argument.clone(),
             value: self.pattern(&complete.value, &format!("{pointer}/value"), here)?,
@@ -381,9 +381,9 @@ impl Reader<'_> {
             }
         };
         if outcome == Some(Outcome::ToolError) && !calls {
-            self.fault(&at("outcome"), "only a `call` ends with an error of a tool", "`error`");
+            self.fault(&at("outcome"), "only a `call` has a tool error", "`error`");
         }
-        let places: Vec<Place> = paths
+        let places: Vec<PathExpectation> = paths
             .into_iter()
             .filter_map(|(text, value)| {
                 let pointer = pointer::member(pointer, &text);
@@ -391,19 +391,19 @@ impl Reader<'_> {
                 let mut wrongs = Vec::new();
                 let matcher = At::read(&value, &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
                 self.wrongs(&pointer, wrongs);
-                self.declared(matcher.each.names(), &pointer, here);
-                Some(Place { text, path, matcher, at: self.tree.place(&pointer) })
+                self.check_variables(matcher.each.names(), &pointer, here);
+                Some(PathExpectation { text, path, matcher, at: self.tree.place(&pointer) })
             })
             .collect();
         if matches!(outcome, Some(Outcome::Error | Outcome::Refused)) && (!places.is_empty() || snapshot) {
-            let what = "an error has no result to look into";
+            let what = "an error has no result";
             self.fault(pointer, what, "`code` and `message`, or another `outcome`");
         }
         let message = message.map(|value| {
             let mut wrongs = Vec::new();
             let matcher = Matcher::read(&value, &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
             self.wrongs(&at("message"), wrongs);
-            self.declared(matcher.names(), &at("message"), here);
+            self.check_variables(matcher.names(), &at("message"), here);
             (matcher, self.tree.place(&at("message")))
         });
         let latency = latency.map(|text| self.time(&text, &at("latency")));
@@ -411,42 +411,38 @@ impl Reader<'_> {
     }
 
     fn answers(&mut self, answers: model::Answers, pointer: &str) -> Scripted {
-        let consent = |said: model::Said| match said {
-            model::Said::Accept => Consent::Accept,
-            model::Said::Decline => Consent::Decline,
-            model::Said::Cancel => Consent::Cancel,
+        let consent = |answer: model::UrlAnswer| match answer {
+            model::UrlAnswer::Accept => Consent::Accept,
+            model::UrlAnswer::Decline => Consent::Decline,
+            model::UrlAnswer::Cancel => Consent::Cancel,
         };
         let mut scripted = Scripted {
             consent: answers.url.map(consent),
-            says: answers.say,
+            model_text: answers.say,
             roots: answers.roots.map(|roots| roots.into_iter().map(|uri| json!({ "uri": uri })).collect()),
             ..Scripted::default()
         };
         let (form, fields) = match answers.form {
             None => return scripted,
-            Some(Value::String(said)) if said == "decline" => (Consent::Decline, Map::new()),
-            Some(Value::String(said)) if said == "cancel" => (Consent::Cancel, Map::new()),
+            Some(Value::String(answer)) if answer == "decline" => (Consent::Decline, Map::new()),
+            Some(Value::String(answer)) if answer == "cancel" => (Consent::Cancel, Map::new()),
             Some(Value::Object(fields)) => (Consent::Accept, fields),
             Some(_) => {
-                self.fault(
-                    &format!("{pointer}/form"),
-                    "`form` cannot be read",
-                    "decline, cancel, or a mapping of fields",
-                );
+                self.fault(&format!("{pointer}/form"), "invalid `form`", "decline, cancel, or a mapping of fields");
                 return scripted;
             }
         };
-        if scripted.consent.is_some_and(|said| said != form) {
-            let what = "a case that answers forms one way and addresses another cannot be played";
-            self.fault(pointer, what, "two cases");
+        if scripted.consent.is_some_and(|consent| consent != form) {
+            let what = "a case cannot accept forms and decline URLs, or the other way round";
+            self.fault(pointer, what, "use two cases");
         }
         scripted.consent = Some(form);
         scripted.fields = fields.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
         scripted
     }
 
-    /// What a case without a name is called.
-    fn title(&mut self, request: &Request) -> String {
+    /// The name of a case without one.
+    fn title(&mut self, request: &RequestTemplate) -> String {
         let title = title(request);
         let times = self.titles.entry(title.clone()).or_default();
         *times += 1;
@@ -456,7 +452,7 @@ impl Reader<'_> {
     fn path(&mut self, text: &str, pointer: &str) -> Option<JsonPath> {
         JsonPath::parse(text)
             .map_err(|error| {
-                let what = format!("{} is no JSONPath: {}", quoted(text), error.message());
+                let what = format!("{} is not a JSONPath: {}", quoted(text), error.message());
                 self.fault(pointer, what, "$.content[0].text, $.structuredContent['a b']");
             })
             .ok()
@@ -465,7 +461,7 @@ impl Reader<'_> {
     fn pattern(&mut self, text: &str, pointer: &str, here: Step) -> Option<Pattern> {
         match Pattern::parse(text, "vars") {
             Ok(pattern) => {
-                self.declared(pattern.names().map(str::to_owned).collect(), pointer, here);
+                self.check_variables(pattern.names().map(str::to_owned).collect(), pointer, here);
                 Some(pattern)
             }
             Err(Wrong { what, remedy }) => {
@@ -480,7 +476,7 @@ impl Reader<'_> {
         let filled = Filled::parse(value, "vars", &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
         self.wrongs(pointer, wrongs);
         let names = filled.patterns().into_iter().flat_map(|pattern| pattern.names().map(str::to_owned)).collect();
-        self.declared(names, pointer, here);
+        self.check_variables(names, pointer, here);
         filled
     }
 
@@ -490,21 +486,19 @@ impl Reader<'_> {
         }
     }
 
-    /// Says so where what texts at a step are filled with is not there by then.
-    fn declared(&mut self, names: Vec<String>, pointer: &str, here: Step) {
+    /// Reports variables that are not set at `here`.
+    fn check_variables(&mut self, names: Vec<String>, pointer: &str, here: Step) {
         for name in names {
             self.uses.insert(name.clone());
             match self.known.get(&name) {
                 Some(step) if *step < here => {}
                 Some(step) => {
                     let (what, remedy) = match (here, step) {
-                        (Step::Var(_), Step::Case(_)) => ("is captured by a case, later than `vars`", "a fixed value"),
-                        (Step::Var(_), _) if *step == here => ("is filled in from itself", "another value"),
-                        (Step::Var(_), _) => {
-                            ("stands further down", "that it stands above: each is filled in from those")
-                        }
+                        (Step::Var(_), Step::Case(_)) => ("is captured by a case, after `vars`", "a fixed value"),
+                        (Step::Var(_), _) if *step == here => ("uses itself", "another value"),
+                        (Step::Var(_), _) => ("is defined below", "move it up: a variable uses those above it"),
                         (Step::Case(_), _) if *step == here => {
-                            ("is captured by this very case", "an earlier case, or `vars`")
+                            ("is captured by this same case", "an earlier case, or `vars`")
                         }
                         (Step::Case(_), _) => ("is captured by a later case", "an earlier case, or `vars`"),
                     };
@@ -513,7 +507,7 @@ impl Reader<'_> {
                 None => {
                     let mut known: Vec<&str> = self.known.keys().map(String::as_str).collect();
                     known.sort_unstable();
-                    let what = format!("there is no variable {}", quoted(&name));
+                    let what = format!("unknown variable {}", quoted(&name));
                     let remedy = if known.is_empty() {
                         "`vars`, or `capture` in an earlier case".to_owned()
                     } else {
@@ -529,25 +523,25 @@ impl Reader<'_> {
         let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
         let seconds = number.parse::<f64>().unwrap_or_default() / if unit == "ms" { 1000.0 } else { 1.0 };
         match Duration::try_from_secs_f64(seconds) {
-            Ok(time) if !time.is_zero() && time <= LONGEST_TIME => time,
+            Ok(time) if !time.is_zero() && time <= MAX_TIME => time,
             _ => {
-                self.fault(pointer, format!("{} is no time to wait", quoted(text)), "between 1ms and 3600s");
-                LONGEST_TIME
+                self.fault(pointer, format!("invalid time {}", quoted(text)), "between 1ms and 3600s");
+                MAX_TIME
             }
         }
     }
 }
 
-/// What is asked, in short.
-fn title(request: &Request) -> String {
-    let said = |pattern: &Pattern| pattern.fixed().unwrap_or_else(|| "…".to_owned());
+/// A short description of a request.
+fn title(request: &RequestTemplate) -> String {
+    let text = |pattern: &Pattern| pattern.fixed().unwrap_or_else(|| "…".to_owned());
     match request {
-        Request::Call { tool, .. } => format!("call {}", said(tool)),
-        Request::Read(uri) => format!("read {}", said(uri)),
-        Request::Get { prompt, .. } => format!("get {}", said(prompt)),
-        Request::Complete { argument, .. } => format!("complete {argument}"),
-        Request::List(list) => format!("list {list:?}").to_lowercase(),
-        Request::Raw { method, .. } => method.clone(),
+        RequestTemplate::Call { tool, .. } => format!("call {}", text(tool)),
+        RequestTemplate::Read(uri) => format!("read {}", text(uri)),
+        RequestTemplate::Get { prompt, .. } => format!("get {}", text(prompt)),
+        RequestTemplate::Complete { argument, .. } => format!("complete {argument}"),
+        RequestTemplate::List(list) => format!("list {list:?}").to_lowercase(),
+        RequestTemplate::Raw { method, .. } => method.clone(),
     }
 }
 

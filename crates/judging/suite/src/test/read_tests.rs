@@ -1,4 +1,4 @@
-//! Test files: what a mistake in one is told as, and where.
+//! Errors in test files, with their line.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn a_file_is_read() {
 }
 
 #[test]
-fn a_transport_is_one_that_the_address_and_the_revisions_have() {
+fn a_transport_must_fit_the_url_and_the_revisions() {
     let faults = |server: &str, revisions: &str| {
         let text = format!("server: {server}\nmatrix: {{ revisions: [{revisions}] }}\ncases: [{{ call: a }}]\n");
         let read = read(&text, Path::new("x.mcp.yaml"));
@@ -43,9 +43,9 @@ fn a_transport_is_one_that_the_address_and_the_revisions_have() {
     for (server, revisions, what) in [
         ("{ url: 'http://x/y', transport: ws }", "2025-11-25", "not reached over"),
         ("{ url: 'ws://x/y', transport: sse }", "2024-11-05", "not reached over"),
-        ("{ command: [x], transport: sse }", "2024-11-05", "goes with a `url`"),
+        ("{ command: [x], transport: sse }", "2024-11-05", "needs a `url`"),
         ("{ url: 'http://x/y', transport: stdio }", "2024-11-05", "stdio"),
-        ("{ url: 'http://x/y', transport: sse }", "2025-06-18, 2025-11-25", "2024-11-05 alone"),
+        ("{ url: 'http://x/y', transport: sse }", "2025-06-18, 2025-11-25", "only 2024-11-05"),
     ] {
         let faults = faults(server, revisions).expect(server);
         assert!(faults.len() == 1 && faults[0].contains(what), "{server}: {faults:?}");
@@ -53,7 +53,7 @@ fn a_transport_is_one_that_the_address_and_the_revisions_have() {
 }
 
 #[test]
-fn variables_are_filled_in_from_those_above() {
+fn variables_use_those_above() {
     let text = format!(
         "{SERVER}vars: {{ host: a, port: 80, at: '{{{{ vars.host }}}}:{{{{ vars.port }}}}', all: {{ to: ['{{{{ vars.at }}}}'] }} }}\n\
          cases: [{{ call: a }}]\n"
@@ -62,10 +62,10 @@ fn variables_are_filled_in_from_those_above() {
     assert_eq!(suite.vars["at"], "a:80");
     assert_eq!(suite.vars["all"]["to"][0], "a:80");
     let vars = |vars: &str| format!("vars: {{ {vars} }}\ncases: [{{ call: a, capture: {{ id: $.x }} }}]\n");
-    refused(&vars("a: '{{ vars.b }}', b: 1"), 2, "`b` stands further down", "above");
-    refused(&vars("a: '{{ vars.a }}'"), 2, "filled in from itself", "another");
+    refused(&vars("a: '{{ vars.b }}', b: 1"), 2, "`b` is defined below", "above");
+    refused(&vars("a: '{{ vars.a }}'"), 2, "uses itself", "another");
     refused(&vars("a: '{{ vars.id }}'"), 2, "captured by a case", "fixed");
-    refused(&vars("a: '{{ vars.none }}'"), 2, "no variable `none`", "`a`");
+    refused(&vars("a: '{{ vars.none }}'"), 2, "unknown variable `none`", "`a`");
     let doubled = |(name, from)| format!("{name}: '{{{{ vars.{from} }}}}{{{{ vars.{from} }}}}'");
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"];
     let grown = names.into_iter().skip(1).zip(names).map(doubled).collect::<Vec<_>>().join(", ");
@@ -73,14 +73,14 @@ fn variables_are_filled_in_from_those_above() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_line() {
+fn errors_have_their_line() {
     refused("cases: [{ call: a, args: {} }]\n", 2, "`args` is unknown", "`arguments`");
     refused("cases: [{ call: a, expect: { result: 1 } }]\n", 2, "`result` is unknown", "`$…`");
     refused("cases: [{ call: a, raed: b }]\n", 2, "`raed` is unknown", "`read`");
-    refused("cases:\n  - name: x\n", 3, "asks for nothing", "`call`");
-    refused("cases:\n  - call: a\n    read: b\n", 3, "several things", "one of");
-    refused("cases:\n  - call: a\n    expect:\n      $.a[: 1\n", 5, "no JSONPath", "$.content");
-    refused("cases:\n  - call: a\n    expect:\n      $.a: { contians: 1 }\n", 5, "no matcher", "`contains`");
+    refused("cases:\n  - name: x\n", 3, "has no request", "`call`");
+    refused("cases:\n  - call: a\n    read: b\n", 3, "several requests", "one of");
+    refused("cases:\n  - call: a\n    expect:\n      $.a[: 1\n", 5, "not a JSONPath", "$.content");
+    refused("cases:\n  - call: a\n    expect:\n      $.a: { contians: 1 }\n", 5, "unknown matcher", "`contains`");
     refused("cases:\n  - read: a\n    expect: { outcome: tool-error }\n", 4, "only a `call`", "`error`");
     refused("cases:\n  - call: a\n    expect: { code: 1, $.a: 1 }\n", 4, "no result", "`code`");
     refused(
@@ -89,31 +89,26 @@ fn mistakes_are_told_with_their_line() {
         "only a JSON-RPC error",
         "outcome: error",
     );
-    refused("cases:\n  - call: '{{ vars.x }}'\n", 3, "no variable `x`", "`vars`");
+    refused("cases:\n  - call: '{{ vars.x }}'\n", 3, "unknown variable `x`", "`vars`");
     refused(
         "cases:\n  - call: a\n    arguments: { x: '{{ vars.id }}' }\n    capture: { id: $.x }\n",
         4,
-        "this very case",
+        "this same case",
         "earlier",
     );
     refused("cases:\n  - call: '{{ vars.id }}'\n  - call: b\n    capture: { id: $.x }\n", 3, "a later case", "earlier");
-    refused(
-        "vars: { id: 1 }\ncases:\n  - call: b\n    capture: { id: $.x }\n",
-        5,
-        "a variable already",
-        "another name",
-    );
-    refused("cases:\n  - { name: a, call: x }\n  - { name: a, call: y }\n", 4, "two cases are called", "line 3");
-    refused("cases:\n  - { call: x, timeout: 0s }\n", 3, "no time", "1ms");
-    refused("cases:\n  - { read: x, arguments: {} }\n", 3, "takes no `arguments`", "params");
-    refused("cases:\n  - { raw: notifications/x }\n", 3, "no request", "request");
-    refused("cases:\n  - { call: x, independent: true, capture: { a: $.b } }\n", 3, "not independent", "leave");
-    refused("cases:\n  - { call: x, answers: { form: maybe } }\n", 3, "`form` cannot be read", "decline");
+    refused("vars: { id: 1 }\ncases:\n  - call: b\n    capture: { id: $.x }\n", 5, "already set", "another name");
+    refused("cases:\n  - { name: a, call: x }\n  - { name: a, call: y }\n", 4, "duplicate case name", "line 3");
+    refused("cases:\n  - { call: x, timeout: 0s }\n", 3, "invalid time", "1ms");
+    refused("cases:\n  - { read: x, arguments: {} }\n", 3, "has no `arguments`", "params");
+    refused("cases:\n  - { raw: notifications/x }\n", 3, "cannot be sent", "request");
+    refused("cases:\n  - { call: x, independent: true, capture: { a: $.b } }\n", 3, "not independent", "remove");
+    refused("cases:\n  - { call: x, answers: { form: maybe } }\n", 3, "invalid `form`", "decline");
     refused("matrix: { servers: [{}] }\ncases: []\n", 2, "neither a `command` nor a `url`", "one of them");
 }
 
 #[test]
-fn hostile_files_are_refused_in_time() {
+fn huge_and_deep_files_are_refused() {
     let deep = format!("{SERVER}cases: [{{ call: a, expect: {{ $.a: {}1{} }} }}]", "{not: ".repeat(40), "}".repeat(40));
     assert!(read(&deep, Path::new("x")).is_err());
     let many = format!("{SERVER}cases:\n{}", "  - call: a\n".repeat(20_001));

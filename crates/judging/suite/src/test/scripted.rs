@@ -1,35 +1,35 @@
-//! A respondent without a person: it answers what was given beforehand.
+//! A respondent with answers given in advance.
 
 use client::{Abilities, Answer, Answering, Given, Question, Refused, Respondent, example, fill};
 use serde_json::{Map, Value, json};
 
-/// What is said to forms and addresses.
+/// The answer to forms and URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Forms are filled in, addresses agreed to.
+    /// Fill in forms, visit URLs.
     Accept,
-    /// No.
+    /// Refuse.
     Decline,
-    /// Neither yes nor no.
+    /// Close without an answer.
     Cancel,
 }
 
-/// What it was told. As it stands by default, it is able to do nothing.
+/// The answers. By default there are none, and no ability is declared.
 #[derive(Clone, Debug, Default)]
 pub struct Scripted {
-    /// What to say to forms and addresses; `None` where there is nobody to ask.
+    /// The answer to forms and URLs; `None` to declare no elicitation.
     pub consent: Option<Consent>,
-    /// What to write into which field; what is not among them gets its default.
+    /// Values of form fields; other fields get their default.
     pub fields: Vec<(String, Given)>,
-    /// Whether something is made up for what has no default and is required.
+    /// Whether to invent values for required fields without a default.
     pub makes_up: bool,
-    /// What the model says, whatever it is asked; `None` where there is none.
-    pub says: Option<String>,
-    /// Whether it uses a tool first wherever it may.
+    /// The model's answer to every request; `None` to declare no sampling.
+    pub model_text: Option<String>,
+    /// Whether the model uses a tool first, if it may.
     pub uses_tools: bool,
-    /// Whether it answers as a task where a server wants that.
+    /// Whether it answers as a task if the server requests that.
     pub runs_tasks: bool,
-    /// The roots, as `roots/list` has them; `None` where there are none to show.
+    /// The roots of `roots/list`; `None` to declare no roots.
     pub roots: Option<Vec<Value>>,
 }
 
@@ -38,11 +38,11 @@ impl Respondent for Scripted {
         let asks = self.consent.is_some();
         Abilities {
             roots: self.roots.is_some(),
-            sampling: self.says.is_some(),
-            sampling_tools: self.says.is_some() && self.uses_tools,
+            sampling: self.model_text.is_some(),
+            sampling_tools: self.model_text.is_some() && self.uses_tools,
             forms: asks,
             urls: asks,
-            tasks: self.runs_tasks && (asks || self.says.is_some()),
+            tasks: self.runs_tasks && (asks || self.model_text.is_some()),
             ..Abilities::default()
         }
     }
@@ -59,7 +59,7 @@ impl Scripted {
         made.into_iter().map(|(name, value)| (name, Given::Json(value))).chain(self.fields.iter().cloned()).collect()
     }
 
-    /// The tool that the model uses, where it may, or must.
+    /// The tool that the model uses, if it may.
     fn tool<'p>(&self, params: &'p Value) -> Option<&'p Value> {
         let choice = params.pointer("/toolChoice/mode").and_then(Value::as_str);
         params["tools"].get(0).filter(|_| self.uses_tools && choice != Some("none"))
@@ -69,11 +69,11 @@ impl Scripted {
         match question {
             Question::Roots => Ok(json!({ "roots": self.roots })),
             Question::Sampling(params) => {
-                let says = self.says.as_deref().ok_or_else(Refused::by_user)?;
+                let model_text = self.model_text.as_deref().ok_or_else(Refused::by_user)?;
                 if let Some(tool) = self.tool(&params) {
                     return Ok(used(tool));
                 }
-                Ok(model_message(says, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
+                Ok(model_message(model_text, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
             }
             Question::Form { schema, .. } => Ok(match self.consent {
                 Some(Consent::Accept) => match fill(&schema, &self.given(&schema)) {
@@ -87,7 +87,7 @@ impl Scripted {
     }
 }
 
-/// How a model uses a tool: with what its schema calls for.
+/// A model's call of a tool, with example arguments.
 fn used(tool: &Value) -> Value {
     let input = example(&tool["inputSchema"]);
     json!({
@@ -106,7 +106,7 @@ const fn action(consent: Option<Consent>) -> &'static str {
     }
 }
 
-/// What a model says, cut off where it would be more than it may say. A token has four characters or so.
+/// A model's message, truncated at `max_tokens` of about four characters each.
 pub fn model_message(text: &str, max_tokens: u64) -> Value {
     let room = usize::try_from(max_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     let cut = text.char_indices().nth(room).map(|(at, _)| at);

@@ -1,4 +1,4 @@
-//! Results as they were when somebody wrote them down: one JSON file beside the tests, by the cases' names.
+//! Saved results: one JSON file next to the test file, by case name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,12 +22,12 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Those beside `tests`; with `update` they are written anew. `Err`: why they cannot be read.
-    pub(super) fn beside(tests: &Path, update: bool, words: Words) -> Result<Self, String> {
+    /// Reads the snapshots of a test file; with `update` starts without any. `Err` says why they cannot be read.
+    pub(super) fn open(tests: &Path, update: bool, words: Words) -> Result<Self, String> {
         let path = tests.with_extension("snap.json");
         let kept = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(format!("the snapshots {} cannot be read: {error}", path.display())),
+            Err(error) => return Err(format!("cannot read the snapshots {}: {error}", path.display())),
             Ok(_) if update => BTreeMap::new(),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
                 let advice = words(&Advice::ReplaceSnapshots);
@@ -37,7 +37,7 @@ impl Snapshots {
         Ok(Self { path, kept: Mutex::new(kept), update, words })
     }
 
-    /// Compares the result of a case with its snapshot, or notes it.
+    /// Compares the result of a case with its snapshot, or records it.
     pub(super) fn judge(&self, case: &Case, result: &Value) -> Option<Failure> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if self.update {
@@ -46,20 +46,20 @@ impl Snapshots {
         }
         match kept.get(&case.name) {
             None => {
-                let wanted = "what the snapshot has".to_owned();
+                let expected = "the value in the snapshot".to_owned();
                 let advice = (self.words)(&Advice::WriteSnapshot);
-                Some(failure(case.at, wanted, format!("no snapshot yet: {advice}")))
+                Some(failure(case.at, expected, format!("no snapshot yet: {advice}")))
             }
-            Some(wanted) => super::alike::difference(wanted, result).map(|(path, one, other)| Failure {
+            Some(expected) => super::compare::difference(expected, result).map(|(path, one, other)| Failure {
                 path: Some(path),
-                exactly: Some(one),
+                expected_value: Some(one),
                 value: Some(other),
-                ..failure(case.at, "what the snapshot has".to_owned(), "another value".to_owned())
+                ..failure(case.at, "the value in the snapshot".to_owned(), "another value".to_owned())
             }),
         }
     }
 
-    /// Writes them down, without those of cases that are no more.
+    /// Writes the snapshots, without those of removed cases.
     pub(super) fn save(&self, cases: &[Case]) -> Result<(), String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|name, _| cases.iter().any(|case| case.expect.snapshot && case.name == *name));
@@ -68,6 +68,6 @@ impl Snapshots {
         }
         let text = serde_json::to_string_pretty(&*kept).unwrap_or_default() + "\n";
         fs::write(&self.path, text)
-            .map_err(|error| format!("the snapshots {} cannot be written: {error}", self.path.display()))
+            .map_err(|error| format!("cannot write the snapshots {}: {error}", self.path.display()))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wire::Revision;
 use wire::error_code::{INVALID_REQUEST, UNSUPPORTED_VERSION};
 use wire::http::PROTOCOL_VERSION;
-use wire::meta;
+use wire::meta::SERVER_INFO;
 
 use super::base::error;
 use super::http::status;
@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "discover.server-info",
         "discovery does not name the server",
         Kind::Results(DISCOVER, |answer| {
-            drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
+            drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
         }),
     ),
     &modern(

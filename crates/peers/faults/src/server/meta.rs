@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY};
-use wire::meta;
+use wire::meta::SERVER_INFO;
 use wire::revision::R2025_06_18;
 
 use super::base::error;
@@ -109,7 +109,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "results do not name the server",
         Kind::Answers(|asked, answer| {
             if asked.is_modern() && !asked.is("server/discover") && answer["result"].is_object() {
-                drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
+                drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
             }
         }),
     )

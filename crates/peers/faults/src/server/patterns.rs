@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::meta::SUBSCRIPTION_ID;
 
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
-use wire::meta;
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -143,7 +143,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "subscriptions.id-carried",
         "changes are announced without the subscription's id",
         Kind::SideMessage("notifications/tools/list_changed", |message| {
-            drop_member(&mut message["params"]["_meta"], meta::SUBSCRIPTION_ID);
+            drop_member(&mut message["params"]["_meta"], SUBSCRIPTION_ID);
         }),
     )
     .modern(),

@@ -59,7 +59,7 @@ async fn metadata_that_is_not_right_leads_nowhere() {
             json!({ "issuer": "BASE", "token_endpoint": "BASE/token", "authorization_endpoint": "BASE/authorize" }),
         ),
         (
-            "cannot register",
+            "offers no registration",
             ISSUER,
             json!({ "issuer": "BASE", "token_endpoint": "BASE/token",
             "authorization_endpoint": "BASE/authorize", "code_challenge_methods_supported": ["S256"] }),
@@ -88,7 +88,7 @@ async fn pages_that_are_none_lead_nowhere() {
         ("HTTP 200, not with a redirect", "/authorize", 200, "sign in!".to_owned()),
         ("declines: invalid_grant", "/token", 400, "{\"error\":\"invalid_grant\"}".to_owned()),
         ("HTTP 500", "/token", 500, "oops".to_owned()),
-        ("a type that we cannot use", "/token", 200, "{\"access_token\":\"x\",\"token_type\":\"mac\"}".to_owned()),
+        ("an unsupported type", "/token", 200, "{\"access_token\":\"x\",\"token_type\":\"mac\"}".to_owned()),
     ] {
         let (error, _) = given_up(|fake| fake.page(path, move |_, _| (status, String::new(), body.clone()))).await;
         assert!(error.contains(why), "{why}: {error}");

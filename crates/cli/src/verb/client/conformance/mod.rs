@@ -61,7 +61,7 @@ pub(super) async fn play(run: &Run, args: &ClientArgs, address: Address) -> Exit
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
-    let faults = match args.faults.meaning() {
+    let faults = match args.faults.selected() {
         Ok(faults) => faults,
         Err(exit) => return exit,
     };
@@ -153,7 +153,7 @@ fn willing(scenario: &str) -> Scripted {
     }
     Scripted {
         consent: Some(Consent::Accept),
-        says: Some("Something that a model might say.".to_owned()),
+        model_text: Some("Something that a model might say.".to_owned()),
         uses_tools: true,
         runs_tasks: scenario != "hostile.sampling-as-task",
         roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),

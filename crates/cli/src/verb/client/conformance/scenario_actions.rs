@@ -142,7 +142,7 @@ async fn follow_resource(client: &Client, told: &mut Changes) -> Result<(), Clie
 
 /// Whether this is told before long.
 async fn hears(told: &mut Changes, method: &str) -> bool {
-    let heard = async {
+    let notifications = async {
         while let Some(one) = told.recv().await {
             if one == method {
                 return true;
@@ -150,7 +150,7 @@ async fn hears(told: &mut Changes, method: &str) -> bool {
         }
         false
     };
-    tokio::time::timeout(CHANGE, heard).await.unwrap_or_default()
+    tokio::time::timeout(CHANGE, notifications).await.unwrap_or_default()
 }
 
 /// Completes the first argument of every prompt and the first variable of every template.

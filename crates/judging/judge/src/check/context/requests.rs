@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
-use wire::meta;
+use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use wire::{Era, Message, RequestId, Transport};
 
 use super::super::resume::Rest;
@@ -43,9 +43,9 @@ impl ProbeContext {
     /// The metadata that every modern request carries.
     pub fn meta(&self) -> Map<String, Value> {
         let mut meta = Map::new();
-        meta.insert(meta::PROTOCOL_VERSION.to_owned(), json!(self.revision().as_str()));
-        meta.insert(meta::CLIENT_INFO.to_owned(), client_info());
-        meta.insert(meta::CLIENT_CAPABILITIES.to_owned(), client_capabilities(self.revision()));
+        meta.insert(PROTOCOL_VERSION.to_owned(), json!(self.revision().as_str()));
+        meta.insert(CLIENT_INFO.to_owned(), client_info());
+        meta.insert(CLIENT_CAPABILITIES.to_owned(), client_capabilities(self.revision()));
         meta
     }
 

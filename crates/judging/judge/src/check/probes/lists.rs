@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Era;
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 use wire::trace::Stimulus;
 
 use super::prompts::{Likely, likely};
@@ -138,7 +138,7 @@ pub(super) const LOGGING: Probe = Probe::shared("logging", logging).needs("loggi
 fn logging(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         if case.era() == Era::Modern {
-            let level = |level: &str| json!({ (meta::LOG_LEVEL): level });
+            let level = |level: &str| json!({ LOG_LEVEL: level });
             for meta in [json!({}), level("warning"), level("debug"), level("proof-no-such-level")] {
                 log(case, meta).await?;
             }

@@ -2,7 +2,7 @@
 
 use net::client::Outgoing;
 use serde_json::{Map, Value, json};
-use wire::meta;
+use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use wire::{Era, RequestId, Revision, Transport};
 
 use super::lifecycle::listen_first;
@@ -46,7 +46,7 @@ fn metadata(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let without = |member: &str| {
             let mut meta = case.meta();
-            meta.remove(&format!("{}{member}", meta::PREFIX));
+            meta.remove(&format!("{}{member}", wire::meta::PREFIX));
             Some(meta)
         };
         for method in ["server/discover"].into_iter().chain(lists(case).map(|(method, _)| method).take(1)) {
@@ -67,7 +67,7 @@ fn clients(case: &ProbeContext) -> Script<'_> {
         let (method, _) = lists(case).next().ok_or(Abort::Lacks("a list"))?;
         case.request(method, json!({})).await?;
         let other = json!({ "name": "proof-otherwise", "version": "0.0.1" });
-        case.request(method, json!({ "_meta": { (meta::CLIENT_INFO): other } })).await?;
+        case.request(method, json!({ "_meta": { CLIENT_INFO: other } })).await?;
         Ok(())
     })
 }
@@ -79,12 +79,12 @@ fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for version in ["1900-01-01", "v999.0.0"] {
             let id = case.next_id();
-            let meta = json!({ (meta::PROTOCOL_VERSION): version });
+            let meta = json!({ PROTOCOL_VERSION: version });
             let text = case.request_text(&json!(id), "server/discover", json!({ "_meta": meta }));
             case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
         }
         if let Some((method, _)) = lists(case).next() {
-            let meta = json!({ (meta::PROTOCOL_VERSION): "1900-01-01" });
+            let meta = json!({ PROTOCOL_VERSION: "1900-01-01" });
             case.request(method, json!({ "_meta": meta })).await?;
         }
         Ok(())
@@ -189,7 +189,7 @@ pub(super) const INCAPABLE: Probe = Probe::shared("client-without-capabilities",
 /// The same calls by a client that can do everything and by one that can do nothing.
 fn incapable(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let nothing = json!({ (meta::CLIENT_CAPABILITIES): {} });
+        let nothing = json!({ CLIENT_CAPABILITIES: {} });
         for (name, arguments) in super::tools::asking(case).chain(super::tools::callable(case)).take(6) {
             let call = json!({ "name": name, "arguments": arguments });
             case.request("tools/call", call.clone()).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wire::error_code::URL_ELICITATION_REQUIRED;
-use wire::meta;
+use wire::meta::CLIENT_CAPABILITIES;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::base::{harmless, survived};
@@ -250,7 +250,7 @@ fn modest_by_request(case: &ProbeContext) -> Script<'_> {
         for capabilities in [modest_capabilities(), json!({ "elicitation": { "url": {} } })] {
             for call in candidates(case) {
                 let mut params = params(&call);
-                params["_meta"] = json!({ (meta::CLIENT_CAPABILITIES): capabilities });
+                params["_meta"] = json!({ CLIENT_CAPABILITIES: capabilities });
                 case.request("tools/call", params).await?;
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 use wire::{Era, Message, RequestId, Transport};
 
 use super::http::streams;
@@ -156,7 +156,7 @@ fn left_open(case: &ProbeContext) -> Script<'_> {
 /// A call that logs, with a level, while a subscription is open: the log belongs to the call.
 async fn log(case: &ProbeContext) -> Result<(), Abort> {
     let Some(hint) = case.setting().hints.logging.clone() else { return Ok(()) };
-    let meta = json!({ (meta::LOG_LEVEL): "debug" });
+    let meta = json!({ LOG_LEVEL: "debug" });
     tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
 }
 

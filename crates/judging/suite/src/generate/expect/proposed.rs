@@ -1,30 +1,30 @@
-//! From two results to what stands in both, by JSONPath.
+//! Proposes matchers, by JSONPath, that two results both satisfy.
 
 use serde_json::{Value, json};
 use wire::redact::Redactor;
 
-use super::volatile::{Text, compared, is_now};
-use crate::step::step;
+use super::volatile::{Text, compare, is_now};
+use crate::jsonpath::child_segment;
 
-/// How many places are looked at.
-const PLACES: usize = 16;
-/// How many items of a list.
-const ITEMS: usize = 3;
-/// How long a value is that is expected as it stands.
+/// The maximum number of matchers.
+const MAX_MATCHERS: usize = 16;
+/// How many items of a list get matchers.
+const MAX_ITEMS: usize = 3;
+/// The longest value that is expected literally, in characters.
 const SHORT: usize = 240;
-/// How much of a longer text is expected.
+/// How many characters of a longer text are expected.
 const BEGINNING: usize = 60;
 
-/// What the protocol adds, which differs between revisions, and what says that all went well.
+/// Members of the protocol, which differ between revisions or follow from the outcome.
 const ADDED: [&str; 6] = ["_meta", "resultType", "ttlMs", "cacheScope", "nextCursor", "isError"];
 
-/// What can be expected of a result that was `one` and then `other`. What looks like a secret to `redactor` is not written.
-pub(super) fn proposed(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(String, Value)> {
+/// Matchers that both `one` and `other` satisfy. Values that look like secrets to `redactor` are left out.
+pub(super) fn propose(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(String, Value)> {
     let mut proposal = Proposal { redactor, places: Vec::new() };
     let (Value::Object(a), Value::Object(b)) = (one, other) else { return Vec::new() };
     for (name, value) in a.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())) {
         if let Some(again) = b.get(name) {
-            proposal.at(&format!("${}", step(name)), value, again);
+            proposal.at(&format!("${}", child_segment(name)), value, again);
         }
     }
     proposal.places
@@ -41,7 +41,7 @@ impl Proposal<'_> {
     }
 
     fn note(&mut self, path: &str, matcher: Value) {
-        if self.places.len() < PLACES {
+        if self.places.len() < MAX_MATCHERS {
             self.places.push((path.to_owned(), matcher));
         }
     }
@@ -53,7 +53,7 @@ impl Proposal<'_> {
                 if let Some(names) = names(a).filter(|names| Some(names) == names_of(b).as_ref()) {
                     return self.named(path, &names);
                 }
-                for (at, (a, b)) in a.iter().zip(b).enumerate().take(ITEMS) {
+                for (at, (a, b)) in a.iter().zip(b).enumerate().take(MAX_ITEMS) {
                     self.at(&format!("{path}[{at}]"), a, b);
                 }
             }
@@ -65,7 +65,7 @@ impl Proposal<'_> {
                 }
                 for (name, value) in a.iter().filter(|(name, _)| *name != "_meta") {
                     if let Some(again) = b.get(name) {
-                        self.at(&format!("{path}{}", step(name)), value, again);
+                        self.at(&format!("{path}{}", child_segment(name)), value, again);
                     }
                 }
             }
@@ -81,7 +81,7 @@ impl Proposal<'_> {
     }
 
     fn text(&mut self, path: &str, one: &str, other: &str) {
-        let matcher = match compared(one, other) {
+        let matcher = match compare(one, other) {
             _ if self.is_secret(one) => json!({ "type": "string" }),
             Text::Same if one.chars().count() <= SHORT => literal(&json!(one)),
             Text::Same => {
@@ -94,7 +94,7 @@ impl Proposal<'_> {
         self.note(path, matcher);
     }
 
-    /// What is listed under names is asked for by its name, wherever it stands.
+    /// Named items are matched by name, at any index.
     fn named(&mut self, path: &str, names: &(&'static str, Vec<String>)) {
         let (key, values) = names;
         for value in values {
@@ -104,7 +104,7 @@ impl Proposal<'_> {
     }
 }
 
-/// The names of the items, where all have one of their own and nothing but descriptions.
+/// The names of described items, if they are unique.
 fn names(items: &[Value]) -> Option<(&'static str, Vec<String>)> {
     names_of(items).filter(|(_, names)| !names.is_empty())
 }
@@ -124,7 +124,7 @@ fn names_of(items: &[Value]) -> Option<(&'static str, Vec<String>)> {
     })
 }
 
-/// A value as a matcher reads it: its texts are not filled in. A mapping still has to stand under `equals`.
+/// A literal value for a matcher, with its template syntax escaped. A mapping must still go under `equals`.
 fn literal(value: &Value) -> Value {
     document::unfilled(value)
 }
@@ -135,14 +135,14 @@ mod tests {
 
     use wire::redact::{Redactor, Secrets};
 
-    fn proposed(one: &serde_json::Value, other: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
-        super::proposed(one, other, &Redactor::new([7; 32]).knowing(&Secrets::default()))
+    fn propose(one: &serde_json::Value, other: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
+        super::propose(one, other, &Redactor::new([7; 32]).knowing(&Secrets::default()))
     }
 
     #[test]
-    fn what_is_stable_is_expected_as_it_is() {
+    fn stable_values_are_expected_literally() {
         let result = json!({ "content": [{ "type": "text", "text": "5" }], "structuredContent": { "sum": 5 }, "_meta": {}, "isError": false });
-        let places = proposed(&result, &result);
+        let places = propose(&result, &result);
         let wanted = [
             ("$.content", json!({ "length": 1 })),
             ("$.content[0]", json!({ "equals": { "type": "text", "text": "5" } })),
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn what_is_not_becomes_a_matcher() {
         let at = |id: u32, when: &str| json!({ "structuredContent": { "id": format!("run-{id} of 3"), "n": id, "when": when, "list": vec![0; id as usize] } });
-        let places = proposed(&at(1, "morning"), &at(22, "at night"));
+        let places = propose(&at(1, "morning"), &at(22, "at night"));
         let wanted = [
             ("$.structuredContent.id", json!({ "matches": "^run-[0-9]+ of 3$" })),
             ("$.structuredContent.n", json!({ "type": "number" })),
@@ -165,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_is_asked_for_by_name() {
+    fn listed_items_are_matched_by_name() {
         let result = json!({ "tools": [{ "name": "b", "inputSchema": {} }, { "name": "it's", "inputSchema": {} }] });
-        let places = proposed(&result, &result);
+        let places = propose(&result, &result);
         let wanted = [
             ("$.tools", json!({ "length": 2 })),
             ("$.tools[?@.name == 'b']", json!({ "count": 1 })),
@@ -177,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_none() {
+    fn template_syntax_is_escaped() {
         let result = json!({ "content": [{ "text": "{{ vars.x }}" }] });
-        assert_eq!(proposed(&result, &result)[1].1, json!({ "equals": { "text": "{{ \"{{\" }} vars.x }}" } }));
+        assert_eq!(propose(&result, &result)[1].1, json!({ "equals": { "text": "{{ \"{{\" }} vars.x }}" } }));
     }
 
     #[test]
     fn secrets_are_not_written() {
         let result = json!({ "content": [{ "type": "text", "text": "API_TOKEN=tr0ub4dor-and-3-more-of-it" }] });
-        let places = proposed(&result, &result);
+        let places = propose(&result, &result);
         assert_eq!(places.last(), Some(&("$.content[0].text".to_owned(), json!({ "type": "string" }))));
         assert!(!format!("{places:?}").contains("tr0ub4dor"));
     }

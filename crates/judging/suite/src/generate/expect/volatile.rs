@@ -1,19 +1,19 @@
-//! Which texts will be others next time, and what stays of them: digits, times, identifiers.
+//! Detects texts that change from run to run (numbers, times, identifiers), and a pattern for them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What two texts from the same place have in common.
+/// What two texts at the same path have in common.
 #[derive(Debug, PartialEq)]
 pub(super) enum Text {
-    /// They are equal, and nothing says that they will not be tomorrow.
+    /// They are equal, and no part depends on the time.
     Same,
-    /// A regular expression that finds both.
+    /// A regular expression that matches both.
     Like(String),
     Other,
 }
 
-/// How long a word is at most that is matched by its form: what is longer, such as Base64, has no form to rely on.
-const LONGEST_WORD: usize = 40;
+/// The longest word that is matched by its form. Longer ones, such as Base64, have no reliable form.
+const MAX_WORD: usize = 40;
 /// A day, in seconds.
 const DAY: u64 = 86_400;
 const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -32,9 +32,9 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Compares what came at a place with what came there again.
-pub(super) fn compared(one: &str, other: &str) -> Text {
-    // A clock whose seconds differ will show another hour, too.
+/// Compares two texts at the same path.
+pub(super) fn compare(one: &str, other: &str) -> Text {
+    // If the seconds of a time differ, its hour may differ, too.
     let now = is_now(one) || one != other && clocks(one).next().is_some();
     if one == other && !now {
         return Text::Same;
@@ -45,7 +45,7 @@ pub(super) fn compared(one: &str, other: &str) -> Text {
     }
     let mut regex = "^".to_owned();
     for (a, b) in a.iter().zip(&b) {
-        match like(a, b, now) {
+        match common_pattern(a, b, now) {
             Some(part) => regex.push_str(&part),
             None => return Text::Other,
         }
@@ -54,17 +54,17 @@ pub(super) fn compared(one: &str, other: &str) -> Text {
     Text::Like(regex)
 }
 
-/// A regular expression that finds both words; `now` where they are part of a time.
-fn like(a: &str, b: &str, now: bool) -> Option<String> {
+/// A regular expression that matches both words; `now` if they are part of a time.
+fn common_pattern(a: &str, b: &str, now: bool) -> Option<String> {
     let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let hex = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     let letters = |word: &str| word.chars().all(|c| c.is_ascii_alphabetic());
     if a == b && !(now && (digits(a) || is_of_a_calendar(a))) {
-        // A dash between words means nothing but itself.
+        // Outside of brackets a dash needs no escape.
         return Some(regex::escape(a).replace("\\-", "-"));
     }
     let is_word = |word: &str| word.chars().all(char::is_alphanumeric);
-    if a.len().max(b.len()) > LONGEST_WORD {
+    if a.len().max(b.len()) > MAX_WORD {
         None
     } else if digits(a) && digits(b) {
         Some("[0-9]+".to_owned())
@@ -79,7 +79,7 @@ fn like(a: &str, b: &str, now: bool) -> Option<String> {
     }
 }
 
-/// Runs of letters and digits, and what stands between them.
+/// Runs of letters and digits, and the runs between them.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut begin = 0;
@@ -101,7 +101,7 @@ fn is_of_a_calendar(word: &str) -> bool {
     DAYS.iter().chain(&MONTHS).any(is) || matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
-/// Whether a text tells of about now: a date, a day of the week, a number of seconds or milliseconds since 1970.
+/// Whether a text refers to the present: a date, a day of the week, seconds or milliseconds since 1970.
 pub(super) fn is_now(text: &str) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     is_about(text, now)
@@ -143,7 +143,7 @@ fn date(at: u64) -> String {
 
 /// Year, month and day of a time since 1970, in the Gregorian calendar.
 const fn civil(at: u64) -> (u64, u64, u64) {
-    // Counted from March of the year 0, so that the odd day comes last.
+    // Counted from March of year 0, so that the leap day comes last.
     let days = at / DAY + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -155,10 +155,10 @@ const fn civil(at: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Text, compared, date, is_about};
+    use super::{Text, compare, date, is_about};
 
     #[test]
-    fn days_are_those_of_the_calendar() {
+    fn dates_follow_the_calendar() {
         for (at, wanted) in [
             (0, "1970-01-01"),
             (951_782_400, "2000-02-29"),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_of_now_is_known() {
+    fn present_times_are_detected() {
         let now = 1_785_196_800;
         for text in [
             "it is 2026-07-28T00:00:00Z",
@@ -191,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_what_they_share() {
-        assert_eq!(compared("all is well", "all is well"), Text::Same);
-        assert_eq!(compared("pid 12 (a+b)", "pid 999 (a+b)"), Text::Like("^pid [0-9]+ \\(a\\+b\\)$".to_owned()));
-        assert_eq!(compared("id 7d44-ab12", "id 9dc0-11d1"), Text::Like("^id [0-9a-f]+-[0-9a-f]+$".to_owned()));
+    fn a_pattern_keeps_the_common_parts() {
+        assert_eq!(compare("all is well", "all is well"), Text::Same);
+        assert_eq!(compare("pid 12 (a+b)", "pid 999 (a+b)"), Text::Like("^pid [0-9]+ \\(a\\+b\\)$".to_owned()));
+        assert_eq!(compare("id 7d44-ab12", "id 9dc0-11d1"), Text::Like("^id [0-9a-f]+-[0-9a-f]+$".to_owned()));
         let clock = "^made at [0-9]+:[0-9]+:[0-9]+ [A-Za-z]+$";
-        assert_eq!(compared("made at 8:12:10 AM", "made at 8:12:12 AM"), Text::Like(clock.to_owned()));
+        assert_eq!(compare("made at 8:12:10 AM", "made at 8:12:12 AM"), Text::Like(clock.to_owned()));
         let (one, other) = ("a1".repeat(30), "b2".repeat(30));
-        assert_eq!(compared(&one, &other), Text::Other);
-        assert_eq!(compared("good morning", "good night"), Text::Other);
-        assert_eq!(compared("one", "one two"), Text::Other);
+        assert_eq!(compare(&one, &other), Text::Other);
+        assert_eq!(compare("good morning", "good night"), Text::Other);
+        assert_eq!(compare("one", "one two"), Text::Other);
     }
 }

@@ -1,4 +1,4 @@
-//! Cases about tools: what their schemas admit and what not.
+//! Cases about tools: arguments that their schemas accept and reject.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use schema::sample::{self, Style};
 use schema::vary::{self, Kind, Variation, Width, refused, variations};
 use serde_json::{Map, Value, json};
 
-use super::{Aim, Plan, Planned, breaks, fits, map, raw};
+use super::{Aim, Plan, Planned, invalid, map, raw, valid};
 use crate::advice::Advice;
-use crate::asking::Ask;
-use crate::generate::survey::Surveyed;
+use crate::generate::survey::Survey;
 use crate::generate::{Depth, Options};
+use crate::requests::Request;
 use wire::pointer;
 
-/// The name of a tool that nobody has.
+/// The name of a tool that no server has.
 const UNKNOWN: &str = "proof_no_such_tool";
 
 const fn width(depth: Depth) -> Width {
@@ -25,8 +25,8 @@ const fn width(depth: Depth) -> Width {
     }
 }
 
-/// How many cases there are about one tool.
-const fn most(depth: Depth) -> usize {
+/// The maximum number of cases about one tool.
+const fn max_cases(depth: Depth) -> usize {
     match depth {
         Depth::Basic => 40,
         Depth::Standard => 120,
@@ -34,8 +34,7 @@ const fn most(depth: Depth) -> usize {
     }
 }
 
-/// Every argument that is made of a tool's `inputSchema`, whether it admits it or not: by what only looks for something
-/// to call a tool with, and for the cases of a test file.
+/// All arguments made from a tool's `inputSchema`, valid and invalid.
 pub fn arguments(schema: &Value, depth: Depth, seed: u64) -> Vec<Value> {
     let rng = Rng::new(seed, "arguments");
     let smallest = sample::object(schema, Style::Smallest, &rng);
@@ -48,20 +47,20 @@ pub fn arguments(schema: &Value, depth: Depth, seed: u64) -> Vec<Value> {
 }
 
 impl Plan {
-    /// Cases about every tool, and about none.
-    pub(super) fn tools(&mut self, surveyed: &Surveyed, options: &Options) {
-        for tool in &surveyed.tools {
+    /// Cases about every tool, and about unknown ones.
+    pub(super) fn tools(&mut self, survey: &Survey, options: &Options) {
+        for tool in &survey.tools {
             self.tool(tool, options);
         }
-        let Some(first) = surveyed.tools.first().and_then(|tool| tool["name"].as_str()) else { return };
-        let call = |tool: &str| Ask::Call { tool: tool.to_owned(), arguments: Map::new() };
-        self.add(breaks("tools/call", "name", "a tool that there is not", call(UNKNOWN)));
+        let Some(first) = survey.tools.first().and_then(|tool| tool["name"].as_str()) else { return };
+        let call = |tool: &str| Request::Call { tool: tool.to_owned(), arguments: Map::new() };
+        self.add(invalid("tools/call", "name", "an unknown tool", call(UNKNOWN)));
         if options.depth != Depth::Basic {
-            self.add(breaks("tools/call", "name required", "without a name", raw("tools/call", json!({}))));
+            self.add(invalid("tools/call", "name required", "without a name", raw("tools/call", json!({}))));
             let other = first.to_uppercase();
-            if surveyed.tools.iter().all(|tool| tool["name"] != other.as_str()) {
-                let what = format!("{first} in capitals");
-                self.add(Planned { aim: Aim::Strains, ..breaks("tools/call", "name", &what, call(&other)) });
+            if survey.tools.iter().all(|tool| tool["name"] != other.as_str()) {
+                let what = format!("{first} in upper case");
+                self.add(Planned { aim: Aim::Questionable, ..invalid("tools/call", "name", &what, call(&other)) });
             }
         }
     }
@@ -69,49 +68,51 @@ impl Plan {
     fn tool(&mut self, tool: &Value, options: &Options) {
         let name = tool["name"].as_str().unwrap_or_default();
         let primitive = format!("tool {name}");
-        let skip = skipped(tool, options);
+        let skip = skip_reason(tool, options);
         let target = match vary::Schema::new(&tool["inputSchema"]) {
             Ok(target) => target,
-            Err(why) => return self.notes.push(format!("{primitive}: no cases, its schema cannot be used: {why}")),
+            Err(why) => {
+                return self.notes.push(format!("{primitive}: no cases, because its schema cannot be used: {why}"));
+            }
         };
-        let (known, wanted) = (options.known.around(name), options.known.of(name));
+        let (known, wanted) = (options.known.with_defaults(name), options.known.of(name));
         let rng = Rng::new(options.seed, &primitive);
-        // What is not played needs no more than to show what there would be.
+        // Skipped cases only show what would be tested.
         let depth = if skip.is_some() { Depth::Basic } else { options.depth };
         let made = variations(&target, &known, &wanted, &rng, width(depth));
         if made.is_empty() {
-            self.notes.push(format!("{primitive}: no cases, no arguments that fit its schema could be made"));
+            self.notes.push(format!("{primitive}: no cases, because no valid arguments could be made"));
         }
-        let call = |value: Value| Ask::Call { tool: name.to_owned(), arguments: map(value) };
-        for one in made.iter().take(most(depth)) {
-            let (constraint, what) = (constraint(one), said(one));
-            let ask = call(one.instance.clone());
+        let call = |value: Value| Request::Call { tool: name.to_owned(), arguments: map(value) };
+        for one in made.iter().take(max_cases(depth)) {
+            let (constraint, what) = (constraint(one), describe(one));
+            let request = call(one.instance.clone());
             let case = match one.kind {
-                Kind::Typical => fits(&primitive, "typical", &constraint, &what, ask),
-                Kind::Present => fits(&primitive, "optional", &constraint, &what, ask),
-                Kind::Edge => fits(&primitive, "boundary", &constraint, &what, ask),
-                Kind::Choice => fits(&primitive, "choice", &constraint, &what, ask),
+                Kind::Typical => valid(&primitive, "typical", &constraint, &what, request),
+                Kind::Present => valid(&primitive, "optional", &constraint, &what, request),
+                Kind::Edge => valid(&primitive, "boundary", &constraint, &what, request),
+                Kind::Choice => valid(&primitive, "choice", &constraint, &what, request),
                 Kind::Violation => Planned {
-                    aim: if one.demanded { Aim::Breaks } else { Aim::Strains },
+                    aim: if one.demanded { Aim::Invalid } else { Aim::Questionable },
                     witness: one.beside.clone().map(call),
-                    ..breaks(&primitive, &constraint, &what, ask)
+                    ..invalid(&primitive, &constraint, &what, request)
                 },
             };
             self.add(Planned { skip: skip.clone(), ..case });
         }
         let Some(typical) = made.first().filter(|_| depth != Depth::Basic) else { return };
-        let ask = raw("tools/call", json!({ "name": name, "arguments": "proof" }));
+        let request = raw("tools/call", json!({ "name": name, "arguments": "proof" }));
         let witness = Some(call(typical.instance.clone()));
-        let case = breaks(&primitive, "arguments type", "its arguments are a text", ask);
+        let case = invalid(&primitive, "arguments type", "arguments are a text", request);
         self.add(Planned { skip, witness, ..case });
     }
 }
 
 /// Why a tool is not called.
-fn skipped(tool: &Value, options: &Options) -> Option<String> {
+fn skip_reason(tool: &Value, options: &Options) -> Option<String> {
     let name = tool["name"].as_str().unwrap_or_default();
     if tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required") {
-        return Some("it only runs as a task".to_owned());
+        return Some("the tool only runs as a task".to_owned());
     }
     if options.calls.allow(tool) {
         return None;
@@ -120,12 +121,12 @@ fn skipped(tool: &Value, options: &Options) -> Option<String> {
     Some(format!("destructive: the server does not say that it only reads; {advice}"))
 }
 
-/// Where and by which keyword, for a person.
+/// The place and the keyword of a variation.
 fn constraint(one: &Variation) -> String {
     format!("{} {}", dotted(&one.pointer), one.keyword).trim().to_owned()
 }
 
-fn said(one: &Variation) -> String {
+fn describe(one: &Variation) -> String {
     format!("{} {}", dotted(&one.pointer), one.what).trim().to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! `{{fixture}}`: a directory that mcp-assert is told on its command line.
+//! `{{fixture}}`: a directory from the command line of mcp-assert.
 
 use document::Fault;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use wire::pointer;
 
 const MARK: &str = "{{fixture}}";
 
-/// The file with the directory in its place. `None` where it is needed and not known.
+/// The file with the directory filled in. `None` if it is needed but unknown.
 pub(super) fn filled(
     source: &Source,
     (fixture, words): (Option<&str>, Words),
@@ -18,7 +18,7 @@ pub(super) fn filled(
     let mut missing = None;
     let root = members(&source.root, "", fixture, &mut missing);
     if let Some(pointer) = missing {
-        let what = format!("{MARK} is a directory that mcp-assert is told on its command line");
+        let what = format!("{MARK} stands for a directory from the command line of mcp-assert");
         faults.push(source.fault(&pointer, what, words(&Advice::NameFixture)));
         return None;
     }

@@ -1,4 +1,4 @@
-//! mcp-assert's files: a server, steps that prepare something, and one assertion on one request.
+//! Files of mcp-assert: a server, setup steps, and one assertion on one request.
 
 mod expect;
 mod fixture;
@@ -9,15 +9,15 @@ use document::Fault;
 use serde_json::{Map, Value, json};
 
 use self::requests::{Reading, asserted};
-use self::steps::{bare, captured, setup};
+use self::steps::{captured, setup, without_references};
 use super::file::{Case, File, time};
 use super::read::Source;
 use super::server::{self, Server};
 use crate::advice::Words;
 
-/// What no server has to be asked for.
+/// Assertions that need no server.
 const OFFLINE: [&str; 3] = ["trajectory", "trace", "audit_log"];
-/// What an assertion stands under, beside `trajectory`.
+/// The keys of assertions, in addition to `trajectory`.
 const BLOCKS: [&str; 7] = [
     "assert",
     "assert_resources",
@@ -42,36 +42,36 @@ pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), fau
     let root = &filled.root;
     let mut blocks = BLOCKS.into_iter().filter(|block| root.contains_key(*block));
     let (Some(block), None) = (blocks.next(), blocks.next()) else {
-        faults.push(filled.fault("", "this file asserts several things", "one `assert…` in a file"));
+        faults.push(filled.fault("", "this file needs exactly one `assert…` block", "one `assert…` per file"));
         return None;
     };
-    let Some(Value::Object(said)) = root.get(block) else {
+    let Some(Value::Object(assertion)) = root.get(block) else {
         faults.push(filled.fault(
             &format!("/{block}"),
-            format!("`{block}` is no mapping"),
+            format!("`{block}` is not a mapping"),
             "assert: { tool: NAME, expect: … }",
         ));
         return None;
     };
     let mut file = File {
         server: server.members.clone(),
-        left: server.left.clone(),
+        not_imported: server.not_imported.clone(),
         remarks: server.remarks.clone(),
         ..File::default()
     };
     let captured = captured(root);
-    let mut cases = asserted(block, said, &Reading { source: &filled, name: &name, captured: &captured }, faults)?;
+    let mut cases = asserted(block, assertion, &Reading { source: &filled, name: &name, captured: &captured }, faults)?;
     for case in &mut cases {
-        surround(case, root, &server);
+        apply_file_settings(case, root, &server);
     }
     let skipped = cases.iter().any(|case| case.reason().is_some());
     let steps = setup(&filled, &name, &server, &captured, faults)?;
     if skipped {
-        // What is not tried needs nothing, and what it is filled with is not there.
+        // A skipped case needs no setup, and its variables are not captured.
         for case in &mut cases {
-            case.members.values_mut().for_each(|value| *value = bare(value));
+            case.members.values_mut().for_each(|value| *value = without_references(value));
             if !steps.is_empty() {
-                case.leave("setup", format!("{} steps of a case that is skipped", steps.len()));
+                case.mark_not_imported("setup", format!("{} steps of a case that is skipped", steps.len()));
             }
         }
     } else {
@@ -81,23 +81,23 @@ pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), fau
     Some(file)
 }
 
-/// What is true of a whole file: when it is tried, how long it may take, what the server is answered.
-fn surround(case: &mut Case, root: &Map<String, Value>, server: &Server) {
+/// Adds the settings of the whole file: skip, timeout, answers to the server.
+fn apply_file_settings(case: &mut Case, root: &Map<String, Value>, server: &Server) {
     answer(case, server);
     for (name, value) in root {
         match (name.as_str(), value) {
             ("name" | "server" | "setup", _) | ("skip", Value::Bool(false)) => {}
             ("skip", Value::Bool(true)) => case.skip = Some("`skip` was true".to_owned()),
             ("skip_unless_env", Value::String(variable)) if !variable.is_empty() => {
-                case.leave("skip_unless_env", format!("{variable}: it is tried all the same"));
+                case.mark_not_imported("skip_unless_env", format!("{variable}: the case runs anyway"));
             }
             ("timeout", value) => match value.as_str().and_then(duration) {
                 Some(timeout) => {
                     case.members.insert("timeout".to_owned(), json!(timeout));
                 }
-                None => case.leave("timeout", format!("{value}, which is no time up to an hour")),
+                None => case.mark_not_imported("timeout", format!("{value}, not a time of at most one hour")),
             },
-            (name, value) if !BLOCKS.contains(&name) => case.leave(name, value.to_string()),
+            (name, value) if !BLOCKS.contains(&name) => case.mark_not_imported(name, value.to_string()),
             _ => {}
         }
     }
@@ -113,19 +113,19 @@ fn answer(case: &mut Case, server: &Server) {
             answers.entry(name).or_insert_with(|| value.clone());
         }
     }
-    case.left.extend(server.unanswered.iter().cloned());
+    case.not_imported.extend(server.unsupported_answers.iter().cloned());
 }
 
-/// A check of a trace: no server is asked.
+/// A check of a trace, which needs no server.
 fn offline(source: &Source, name: &str) -> File {
     let mut case = Case::new(name).with("list", json!("tools"));
     for (name, value) in source.root.iter().filter(|(name, _)| OFFLINE.contains(&name.as_str())) {
-        case.leave(name, value.to_string());
+        case.mark_not_imported(name, value.to_string());
     }
     File { cases: vec![case], ..File::default() }
 }
 
-/// A time as Go writes it: `1m30s`, `1.5h`, `300ms`.
+/// A time in Go's syntax: `1m30s`, `1.5h`, `300ms`.
 fn duration(text: &str) -> Option<String> {
     let mut milliseconds = 0.0;
     let mut rest = text.trim();

@@ -1,14 +1,14 @@
-//! The calls that come before an assertion, and what of their answers it is filled with.
+//! The setup calls of an assertion, and the variables that they capture.
 
 use document::{Fault, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::{answer, expect};
-use crate::import::file::{Case, hole};
+use crate::import::file::{Case, variable_reference};
 use crate::import::read::Source;
 use crate::import::server::Server;
 
-/// The calls that come first.
+/// The cases of the setup.
 pub(super) fn setup(
     source: &Source,
     name: &str,
@@ -20,26 +20,26 @@ pub(super) fn setup(
         None | Some(Value::Null) => return Some(Vec::new()),
         Some(Value::Array(steps)) => steps,
         Some(_) => {
-            faults.push(source.fault("/setup", "`setup` is no list", "- tool: NAME"));
+            faults.push(source.fault("/setup", "`setup` is not a list", "- tool: NAME"));
             return None;
         }
     };
     let mut cases = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let pointer = format!("/setup/{at}");
-        let (Some(said), Some(tool)) = (step.as_object(), step["tool"].as_str()) else {
+        let (Some(assertion), Some(tool)) = (step.as_object(), step["tool"].as_str()) else {
             faults.push(source.fault(&pointer, "this step has no `tool`", "tool: NAME"));
             return None;
         };
         let mut case = Case::new(format!("{name}: setup {}, {tool}", at + 1)).with("call", unfilled(&json!(tool)));
-        case.expected.ends("ok");
-        for (name, value) in said {
+        case.expected.expect_outcome("ok");
+        for (name, value) in assertion {
             match (name.as_str(), value) {
                 ("tool", _) => {}
                 ("args", Value::Object(members)) if members.is_empty() => {}
                 ("args", Value::Object(_)) => case = case.with("arguments", fill(value, captured)),
                 ("capture", Value::Object(capture)) => captures(&mut case, capture, source, &pointer, faults),
-                (name, value) => case.leave(name, value.to_string()),
+                (name, value) => case.mark_not_imported(name, value.to_string()),
             }
         }
         answer(&mut case, server);
@@ -54,7 +54,7 @@ fn captures(case: &mut Case, capture: &Map<String, Value>, source: &Source, poin
         if let Some(path) = path.as_str().and_then(expect::structured) {
             paths.insert(variable(name), json!(path));
         } else {
-            let what = format!("what `{name}` captures has no counterpart: it is not within a mapping");
+            let what = format!("`{name}` cannot be captured: its path does not lead into a mapping");
             faults.push(source.fault(&format!("{pointer}/capture/{name}"), what, "$.NAME, $.LIST[0].NAME"));
         }
     }
@@ -62,20 +62,20 @@ fn captures(case: &mut Case, capture: &Map<String, Value>, source: &Source, poin
     case.remarks.push(expect::STRUCTURED.to_owned());
 }
 
-/// What is captured: what it is called in texts, and here.
+/// The captured variables: their syntax in mcp-assert, and in test files.
 pub(super) fn captured(root: &Map<String, Value>) -> Vec<(String, String)> {
     let steps = root.get("setup").and_then(Value::as_array).into_iter().flatten();
     let names = steps.filter_map(|step| step["capture"].as_object()).flat_map(Map::keys);
-    names.map(|name| (format!("{{{{{name}}}}}"), hole(&variable(name)))).collect()
+    names.map(|name| (format!("{{{{{name}}}}}"), variable_reference(&variable(name)))).collect()
 }
 
-/// A name that a text can be filled with.
+/// A valid variable name.
 fn variable(name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("v{name}") }
 }
 
-/// A value whose texts are filled with what was captured, and with nothing else.
+/// A value with references to captured variables; other template syntax is escaped.
 pub(super) fn fill(value: &Value, captured: &[(String, String)]) -> Value {
     match value {
         Value::String(text) => {
@@ -99,12 +99,14 @@ pub(super) fn fill(value: &Value, captured: &[(String, String)]) -> Value {
     }
 }
 
-/// A value that names variables that nobody captures, with their names alone.
-pub(super) fn bare(value: &Value) -> Value {
+/// A value with its variable references escaped, for a case whose variables are not captured.
+pub(super) fn without_references(value: &Value) -> Value {
     match value {
         Value::String(text) => json!(text.replace("{{ vars.", "{{ \"{{\" }}")),
-        Value::Array(items) => items.iter().map(bare).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), bare(value))).collect(),
+        Value::Array(items) => items.iter().map(without_references).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), without_references(value))).collect()
+        }
         value => value.clone(),
     }
 }

@@ -1,9 +1,8 @@
-//! mcp-jest's language of expectations as what it says: conditions joined by `&&`. Quoted texts are told from the rest, which
-//! mcp-jest itself does not do.
+//! Parses the expectation language of mcp-jest: conditions joined by `&&`. Unlike mcp-jest, it respects quoted texts.
 
 use serde_json::{Value, json};
 
-/// How two values may compare. The longer are looked for first.
+/// Comparison operators; longer ones come first.
 const OPERATORS: [(&str, Operator); 8] = [
     ("===", Operator::Same),
     ("!==", Operator::NotSame),
@@ -14,7 +13,7 @@ const OPERATORS: [(&str, Operator); 8] = [
     (">", Operator::Above),
     ("<", Operator::Below),
 ];
-/// What may be asked of a text.
+/// Methods of texts.
 const METHODS: [(&str, Method); 3] =
     [(".includes(", Method::Includes), (".startsWith(", Method::Begins), (".endsWith(", Method::Ends)];
 
@@ -37,7 +36,7 @@ pub(super) enum Method {
     Ends,
 }
 
-/// What a comparison compares with.
+/// The right side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
     Undefined,
@@ -45,71 +44,74 @@ pub(super) enum Literal {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Said {
-    /// There is an answer.
+pub(super) enum Predicate {
+    /// The answer exists.
     Exists,
-    /// A text has this in it.
+    /// A text contains this.
     Contains(String),
-    /// What a path leads to compares so.
+    /// A comparison of the value at a path.
     Compares(String, Operator, Literal),
-    /// The text at a path has this in it, begins or ends with it.
-    Asks(String, Method, String),
-    /// What a path leads to counts as true, or does not.
+    /// A method of the text at a path.
+    TextMatches(String, Method, String),
+    /// The value at a path is truthy, or is not.
     Truth(String, bool),
-    /// Nothing that we know.
+    /// Unsupported, with the reason.
     Unknown(&'static str),
 }
 
-/// A condition, and how it was written.
+/// A condition and its source text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Condition {
     pub(super) text: String,
-    pub(super) said: Said,
+    pub(super) predicate: Predicate,
 }
 
 /// Reads an expectation.
 pub(super) fn read(text: &str) -> Vec<Condition> {
-    split(text, "&&").into_iter().map(|text| Condition { text: text.to_owned(), said: said(text) }).collect()
+    split(text, "&&")
+        .into_iter()
+        .map(|text| Condition { text: text.to_owned(), predicate: parse_predicate(text) })
+        .collect()
 }
 
-fn said(text: &str) -> Said {
+fn parse_predicate(text: &str) -> Predicate {
     if text.is_empty() {
-        return Said::Unknown("it says nothing");
+        return Predicate::Unknown("empty condition");
     }
     if text == "exists" {
-        return Said::Exists;
+        return Predicate::Exists;
     }
     if let Some(part) = text.strip_prefix("contains:") {
         return if part.is_empty() {
-            Said::Unknown("every text contains nothing")
+            Predicate::Unknown("every text contains the empty text")
         } else {
-            Said::Contains(part.to_owned())
+            Predicate::Contains(part.to_owned())
         };
     }
     if split(text, "||").len() > 1 {
-        return Said::Unknown("`||` has no counterpart");
+        return Predicate::Unknown("`||` has no counterpart");
     }
-    let bare = unquoted(text);
+    let bare = blank_quoted(text);
     let first = OPERATORS.iter().filter_map(|(sign, operator)| Some((bare.find(sign)?, sign.len(), *operator)));
     if let Some((at, length, operator)) = first.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length))) {
         let (path, value) = (text[..at].trim(), text[at + length..].trim());
-        return Said::Compares(path.to_owned(), operator, literal(value));
+        return Predicate::Compares(path.to_owned(), operator, literal(value));
     }
     for (name, method) in METHODS {
         let Some((path, rest)) = text.split_once(name) else { continue };
         let argument = rest.strip_suffix(')').map(str::trim).and_then(quoted);
-        return argument.map_or(Said::Unknown("it cannot be read"), |argument| {
-            Said::Asks(path.trim().to_owned(), method, argument.to_owned())
+        return argument.map_or(Predicate::Unknown("invalid expression"), |argument| {
+            Predicate::TextMatches(path.trim().to_owned(), method, argument.to_owned())
         });
     }
     match text.strip_prefix('!') {
-        Some(path) => Said::Truth(path.trim().to_owned(), false),
-        None => Said::Truth(text.to_owned(), true),
+        Some(path) => Predicate::Truth(path.trim().to_owned(), false),
+        None => Predicate::Truth(text.to_owned(), true),
     }
 }
 
-/// A text with what stands between quotes made blank, byte for byte. Quotes that do not match are none.
-fn unquoted(text: &str) -> String {
+/// The text with quoted parts replaced by blanks of the same length. Unmatched quotes are ignored.
+fn blank_quoted(text: &str) -> String {
     let mut bare = text.as_bytes().to_vec();
     let mut open: Option<(usize, u8)> = None;
     for (at, byte) in text.bytes().enumerate() {
@@ -122,13 +124,13 @@ fn unquoted(text: &str) -> String {
             _ => {}
         }
     }
-    // What is replaced begins and ends at quotes: whole characters.
+    // The replaced parts start and end at quotes, so characters stay whole.
     String::from_utf8(bare).unwrap_or_else(|_| text.to_owned())
 }
 
-/// The parts between a mark that stands outside of quotes.
+/// The parts between occurrences of a mark outside of quotes.
 fn split<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
-    let bare = unquoted(text);
+    let bare = blank_quoted(text);
     let mut parts = Vec::new();
     let mut from = 0;
     for (at, _) in bare.match_indices(mark) {

@@ -1,4 +1,4 @@
-//! mcp-jest's files: one server, and what is expected of its tools, resources and prompts, each by its name.
+//! Files of mcp-jest: one server, with expectations of its tools, resources and prompts by name.
 
 mod condition;
 mod expression;
@@ -6,14 +6,14 @@ mod expression;
 use document::{Fault, quoted, unfilled};
 use serde_json::{Map, Value, json};
 
-use self::condition::{Whole, expect};
-use super::expected::{Demand, matcher};
-use super::file::{Case, File, Left, time};
+use self::condition::{Subject, expect};
+use super::expected::{PathCondition, matcher};
+use super::file::{Case, File, NotImported, time};
 use super::paths;
 use super::read::Source;
 use super::server;
 
-/// What is tested: the member of `tests`, the list, and the member of an item that names it.
+/// The kind of a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Tools,
@@ -30,11 +30,11 @@ impl Kind {
         }
     }
 
-    const fn whole(self) -> Whole {
+    const fn subject(self) -> Subject {
         match self {
-            Self::Tools => Whole { items: "$.content", text: "@.text", calls: true },
-            Self::Resources => Whole { items: "$.contents", text: "@.text", calls: false },
-            Self::Prompts => Whole { items: "$.messages", text: "@.content.text", calls: false },
+            Self::Tools => Subject { items: "$.content", text: "@.text", calls: true },
+            Self::Resources => Subject { items: "$.contents", text: "@.text", calls: false },
+            Self::Prompts => Subject { items: "$.messages", text: "@.content.text", calls: false },
         }
     }
 }
@@ -42,12 +42,13 @@ impl Kind {
 /// Reads a file.
 pub(super) fn file(source: &Source, faults: &mut Vec<Fault>) -> Option<File> {
     let server = server::read(source, faults)?;
-    let mut file = File { server: server.members, left: server.left, remarks: server.remarks, ..File::default() };
+    let mut file =
+        File { server: server.members, not_imported: server.not_imported, remarks: server.remarks, ..File::default() };
     for name in source.root.keys().filter(|name| !matches!(name.as_str(), "server" | "tests" | "$schema")) {
-        file.left.push(Left::new(name.as_str(), "there is no such thing in a test file"));
+        file.not_imported.push(NotImported::new(name.as_str(), "test files have no such member"));
     }
     let tests = source.root.get("tests").and_then(Value::as_object)?;
-    let chosen = Chosen { filter: text(tests, "filter"), skip: text(tests, "skip") };
+    let selection = Selection { filter: text(tests, "filter"), skip: text(tests, "skip") };
     for (name, value) in tests {
         let kind = match name.as_str() {
             "tools" => Kind::Tools,
@@ -56,13 +57,14 @@ pub(super) fn file(source: &Source, faults: &mut Vec<Fault>) -> Option<File> {
             "timeout" => {
                 file.timeout = value.as_f64().and_then(time);
                 if file.timeout.is_none() {
-                    file.left.push(Left::new("timeout", format!("{value}, which is no time up to an hour")));
+                    file.not_imported
+                        .push(NotImported::new("timeout", format!("{value}, not a time of at most one hour")));
                 }
                 continue;
             }
             "filter" | "skip" if value.is_string() => continue,
             other => {
-                file.left.push(Left::new(other, value.to_string()));
+                file.not_imported.push(NotImported::new(other, value.to_string()));
                 continue;
             }
         };
@@ -71,15 +73,15 @@ pub(super) fn file(source: &Source, faults: &mut Vec<Fault>) -> Option<File> {
             faults.push(source.fault(&format!("/tests/{name}"), what, "[NAME, …], or NAME: { args, expect }"));
             continue;
         };
-        file.cases.extend(listed(kind, &entries, &chosen));
+        file.cases.extend(listed(kind, &entries, &selection));
         for (name, config) in entries {
-            file.cases.extend(case(kind, name, &config, &chosen));
+            file.cases.extend(case(kind, name, &config, &selection));
         }
     }
     Some(file)
 }
 
-/// A list of names asks for as much as a mapping to nothing.
+/// The tests of a kind. A list of names means the same as a mapping with empty values.
 fn entries(value: &Value) -> Option<Vec<(&str, Map<String, Value>)>> {
     match value {
         Value::Array(names) => names.iter().map(|name| Some((name.as_str()?, Map::new()))).collect(),
@@ -94,17 +96,17 @@ fn text<'t>(tests: &'t Map<String, Value>, name: &str) -> Option<&'t str> {
     tests.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// Which tests are tried: as the file says, not the command line.
-struct Chosen<'t> {
+/// Which tests run according to the file.
+struct Selection<'t> {
     filter: Option<&'t str>,
     skip: Option<&'t str>,
 }
 
-impl Chosen<'_> {
-    /// Why a test is not tried.
+impl Selection<'_> {
+    /// Why a test is skipped.
     fn reason(&self, name: &str) -> Option<String> {
         let fits = |pattern: &str| {
-            // A glob may stand anywhere in the name, as a part may.
+            // Both a glob and a plain text match any part of the name.
             let regex = if pattern.contains('*') { paths::glob(pattern) } else { regex::escape(pattern) };
             regex::RegexBuilder::new(&regex).case_insensitive(true).build().is_ok_and(|regex| regex.is_match(name))
         };
@@ -115,7 +117,7 @@ impl Chosen<'_> {
     }
 }
 
-/// What a key names: a tool may be followed by what tells its tests apart.
+/// The name in a key: a tool may have a suffix that separates its tests.
 fn named(kind: Kind, key: &str) -> &str {
     match (kind, key.split_once(':')) {
         (Kind::Tools, Some((name, _))) if !name.is_empty() => name,
@@ -123,13 +125,13 @@ fn named(kind: Kind, key: &str) -> &str {
     }
 }
 
-/// Whether a resource is many: a question mark before a query is none.
+/// Whether a URI is a glob. A question mark before a query is not part of one.
 fn is_glob(uri: &str) -> bool {
     let query = uri.split_once('?').is_some_and(|(_, query)| query.contains('='));
     uri.contains('*') || uri.contains('?') && !query
 }
 
-/// Which items of the list a test is about.
+/// The path of the list items that a test is about.
 fn items(kind: Kind, key: &str) -> String {
     let (list, _, member) = kind.names();
     if kind == Kind::Resources && is_glob(key) {
@@ -138,28 +140,28 @@ fn items(kind: Kind, key: &str) -> String {
     format!("$.{list}[?@.{member} == {}]", paths::literal(named(kind, key)))
 }
 
-/// That everything that is tested is offered.
-fn listed(kind: Kind, entries: &[(&str, Map<String, Value>)], chosen: &Chosen<'_>) -> Option<Case> {
+/// A case that expects everything tested to be listed.
+fn listed(kind: Kind, entries: &[(&str, Map<String, Value>)], selection: &Selection<'_>) -> Option<Case> {
     let (list, one, _) = kind.names();
-    let mut case = Case::new(format!("the {list} are offered")).with("list", json!(list));
-    for (key, config) in entries.iter().filter(|(key, _)| chosen.reason(key).is_none()) {
+    let mut case = Case::new(format!("{list} are listed")).with("list", json!(list));
+    for (key, config) in entries.iter().filter(|(key, _)| selection.reason(key).is_none()) {
         let absent = config.get("shouldExist") == Some(&Value::Bool(false));
-        let demand = if absent { Demand::Absent } else { Demand::Exists };
-        if let Err(why) = case.expected.demand(&items(kind, key), demand) {
-            case.leave(one, format!("{key}: {why}"));
+        let condition = if absent { PathCondition::Absent } else { PathCondition::Exists };
+        if let Err(why) = case.expected.add_condition(&items(kind, key), condition) {
+            case.mark_not_imported(one, format!("{key}: {why}"));
         }
     }
-    (case.expected.conditions > 0 || !case.left.is_empty()).then_some(case)
+    (case.expected.conditions > 0 || !case.not_imported.is_empty()).then_some(case)
 }
 
-/// What is expected of one.
-fn case(kind: Kind, key: &str, config: &Map<String, Value>, chosen: &Chosen<'_>) -> Option<Case> {
+/// The case of one test.
+fn case(kind: Kind, key: &str, config: &Map<String, Value>, selection: &Selection<'_>) -> Option<Case> {
     let (list, one, _) = kind.names();
     if config.get("shouldExist") == Some(&Value::Bool(false)) {
         return None;
     }
     let mut case = Case::new(format!("{one} {key}"));
-    case.skip = chosen.reason(key);
+    case.skip = selection.reason(key);
     let many = kind == Kind::Resources && is_glob(key);
     let name = unfilled(&json!(named(kind, key)));
     case = match kind {
@@ -172,59 +174,59 @@ fn case(kind: Kind, key: &str, config: &Map<String, Value>, chosen: &Chosen<'_>)
         if kind != Kind::Resources && args.is_object() {
             case = case.with("arguments", unfilled(args));
         } else {
-            case.leave("args", args.to_string());
+            case.mark_not_imported("args", args.to_string());
         }
     }
     let refused = config.get("shouldThrow") == Some(&Value::Bool(true));
     if refused {
-        case.expected.ends("refused");
+        case.expected.expect_outcome("refused");
     }
     for (name, value) in config {
         match (name.as_str(), value) {
             ("args", _)
             | ("shouldThrow" | "shouldExist", Value::Bool(_))
             | ("snapshot" | "expect", Value::Bool(false) | Value::Null) => {}
-            ("snapshot", _) if refused => case.leave("snapshot", "an error has no result to compare"),
-            ("snapshot", _) if many => case.leave("snapshot", "of the first resource that fits"),
+            ("snapshot", _) if refused => case.mark_not_imported("snapshot", "an error has no result to compare"),
+            ("snapshot", _) if many => case.mark_not_imported("snapshot", "of the first resource that fits"),
             ("snapshot", value) => snapshot(&mut case, value),
             ("expect", Value::String(text)) if many => counted(&mut case, &items(kind, key), text),
-            ("expect", Value::String(text)) => expect(&mut case, text, &kind.whole()),
-            (other, value) => case.leave(other, value.to_string()),
+            ("expect", Value::String(text)) => expect(&mut case, text, &kind.subject()),
+            (other, value) => case.mark_not_imported(other, value.to_string()),
         }
     }
     let asks = ["expect", "snapshot"].iter().any(|name| config.contains_key(*name));
-    if case.expected.conditions == 0 && (case.left.is_empty() || !asks) {
-        if many && case.left.is_empty() {
-            // That there are any stands in the list of all.
+    if case.expected.conditions == 0 && (case.not_imported.is_empty() || !asks) {
+        if many && case.not_imported.is_empty() {
+            // The case of the list already expects a match.
             return None;
         }
-        // It answers: that is what was asked.
-        case.expected.ends("ok");
+        // The only expectation is an answer.
+        case.expected.expect_outcome("ok");
     }
     Some(case)
 }
 
-/// How many resources there are.
+/// Expectations of the number of resources.
 fn counted(case: &mut Case, items: &str, text: &str) {
     for condition in expression::read(text) {
         match condition::counted(&condition) {
-            Ok(Some(demand)) => {
-                if let Err(why) = case.expected.demand(items, demand) {
-                    case.leave("expect", format!("{}: {why}", condition.text));
+            Ok(Some(path_condition)) => {
+                if let Err(why) = case.expected.add_condition(items, path_condition) {
+                    case.mark_not_imported("expect", format!("{}: {why}", condition.text));
                 }
             }
             Ok(None) => {
-                // It cannot contradict: it is true of every count that is expected.
-                let _ = case.expected.demand(items, Demand::Exists);
+                // Cannot contradict a count.
+                let _ = case.expected.add_condition(items, PathCondition::Exists);
             }
-            Err(why) => case.leave("expect", format!("{}: {why}", condition.text)),
+            Err(why) => case.mark_not_imported("expect", format!("{}: {why}", condition.text)),
         }
     }
 }
 
-/// A comparison with what was written down; `exclude` is left out of it.
+/// A comparison with a snapshot, without the paths in `exclude`.
 fn snapshot(case: &mut Case, value: &Value) {
-    case.expected.beside("snapshot", json!(true));
+    case.expected.add_member("snapshot", json!(true));
     let Value::Object(config) = value else { return };
     for (name, value) in config {
         match name.as_str() {
@@ -235,7 +237,7 @@ fn snapshot(case: &mut Case, value: &Value) {
                     let steps = path.as_str().and_then(paths::steps);
                     match steps.and_then(|steps| paths::valid(format!("${steps}"))) {
                         Some(path) => volatile.push(json!(path)),
-                        None => case.leave("snapshot exclude", path.to_string()),
+                        None => case.mark_not_imported("snapshot exclude", path.to_string()),
                     }
                 }
                 if !volatile.is_empty() {
@@ -243,14 +245,17 @@ fn snapshot(case: &mut Case, value: &Value) {
                 }
             }
             "properties" => {
-                case.leave("snapshot properties", format!("{value}: the whole result is compared, not these alone"));
+                case.mark_not_imported(
+                    "snapshot properties",
+                    format!("{value}: the subject result is compared, not these alone"),
+                );
             }
-            other => case.leave(&format!("snapshot {other}"), value.to_string()),
+            other => case.mark_not_imported(&format!("snapshot {other}"), value.to_string()),
         }
     }
 }
 
-/// What two values are that are equal to JavaScript's `==`: a number and its text.
+/// The values that JavaScript's `==` accepts: a number and its text are equal.
 fn loosely(value: &Value) -> Vec<Value> {
     let other = match value {
         Value::Number(number) => Some(json!(number.to_string())),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
-use wire::meta;
+use wire::meta::TASKS_EXTENSION;
 
 use super::{COUNTED, rename};
 use crate::server::base::error;
@@ -176,7 +176,7 @@ fn declare(heard: &mut IncomingMessage<'_>, method: &str) {
     if heard.is(method) && heard.is_modern() {
         let mut capabilities = heard.meta("clientCapabilities").clone();
         if capabilities.is_object() {
-            capabilities["extensions"] = json!({ (meta::TASKS_EXTENSION): {} });
+            capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
             heard.set_meta("clientCapabilities", capabilities);
         }
     }

@@ -3,7 +3,7 @@
 use net::client::Address;
 use serde_json::{Value, json};
 use wire::Era;
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 
 use super::super::tools::callable;
 use super::{HTTP, request};
@@ -33,7 +33,7 @@ fn logged(case: &ProbeContext) -> Script<'_> {
         let mut meta = json!({});
         match case.era() {
             Era::Legacy => _ = case.request("logging/setLevel", json!({ "level": "debug" })).await?,
-            Era::Modern => meta[meta::LOG_LEVEL] = Value::from("debug"),
+            Era::Modern => meta[LOG_LEVEL] = Value::from("debug"),
         }
         for (name, arguments) in calls {
             let params = json!({ "name": name, "arguments": arguments, "_meta": meta });

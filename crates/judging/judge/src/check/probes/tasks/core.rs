@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::RELATED_TASK;
 use wire::{Era, RequestId, Revision, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
@@ -47,7 +47,7 @@ fn is_of(case: &ProbeContext, call: &ToolCall, such: impl Fn(&Value) -> bool) ->
 
 /// `_meta` that says that a message belongs to this task.
 fn related(id: &Value) -> Value {
-    json!({ (meta::RELATED_TASK): { "taskId": id } })
+    json!({ RELATED_TASK: { "taskId": id } })
 }
 
 /// Plays each call plainly and as a task.

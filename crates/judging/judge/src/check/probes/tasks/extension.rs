@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::{CLIENT_CAPABILITIES, TASKS_CAPABILITY, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
@@ -19,7 +19,7 @@ use crate::check::survey::PAGES;
 const ROUNDS: usize = 3;
 
 pub(in super::super) const TASKS: Probe =
-    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(meta::TASKS_CAPABILITY).when(|setting, survey| {
+    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(TASKS_CAPABILITY).when(|setting, survey| {
         survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty()
     });
 
@@ -43,8 +43,8 @@ fn tasks(case: &ProbeContext) -> Script<'_> {
 /// Parameters of a request that declares the extension.
 fn with(case: &ProbeContext, mut params: Value) -> Value {
     let mut capabilities = client_capabilities(case.revision());
-    capabilities["extensions"] = json!({ meta::TASKS_EXTENSION: {} });
-    params["_meta"][meta::CLIENT_CAPABILITIES] = capabilities;
+    capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
+    params["_meta"][CLIENT_CAPABILITIES] = capabilities;
     params
 }
 

@@ -1,5 +1,5 @@
-//! What makes two requests the same: the method, the name, and the arguments but for what is volatile or secret, whatever
-//! transport carried them, in whatever revision.
+//! When two requests count as equal: same method, name and arguments, without volatile parts and secrets, over any transport and
+//! in any revision.
 
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
@@ -8,31 +8,31 @@ use wire::Message;
 use wire::json::canonical;
 use wire::redact::Redactor;
 
-/// SHA-256 of the canonical text of what makes a request.
+/// SHA-256 of a canonical JSON text.
 pub(super) type Key = [u8; 32];
 
-/// The digest of a value's canonical text.
+/// The digest of a value's canonical JSON text.
 pub(super) fn digest(value: &Value) -> Key {
     Sha256::digest(canonical(value)).into()
 }
 
-/// Members of `params` that belong to one sending of a request and not to what it asks.
+/// Members of `params` that belong to one transmission of a request.
 const ENVELOPE: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
-/// What stands in a key for a secret: in the recording is a pseudonym, and nobody can tell whose.
+/// Replaces secrets in a key, because the recording holds only their placeholders.
 const SECRET: &str = "(secret)";
 
-/// What a request asks.
+/// The parts of a request that its key is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct KeyedRequest {
     pub(super) method: String,
-    /// Of a tool, a prompt, a model; the URI of a resource.
+    /// The name of a tool or a prompt, or the URI of a resource.
     pub(super) name: Option<String>,
     pub(super) arguments: Value,
 }
 
-impl Asked {
-    /// What `message`, a request, asks; what `volatile` leads to within the arguments is left out.
+impl KeyedRequest {
+    /// Reads a request; the parts of its arguments that `volatile` matches are removed.
     pub(super) fn of(message: &Message, volatile: &[JsonPath]) -> Self {
         let method = message.method().unwrap_or_default().to_owned();
         let mut params = match message.params() {
@@ -46,12 +46,12 @@ impl Asked {
                 let of = params.get("ref").and_then(|of| of.get("name").or_else(|| of.get("uri")));
                 of.and_then(Value::as_str).map(str::to_owned)
             }
-            _ => taken_text(&mut params, "name").or_else(|| taken_text(&mut params, "uri")),
+            _ => take_text(&mut params, "name").or_else(|| take_text(&mut params, "uri")),
         };
         let arguments = match method.as_str() {
             "tools/call" | "prompts/get" => {
                 let given = params.remove("arguments").unwrap_or_else(|| json!({}));
-                // A call that is to become a task is answered with one.
+                // A call as a task has another answer than a plain call.
                 if params.contains_key("task") { json!({ "arguments": given, "task": true }) } else { given }
             }
             _ => Value::Object(params),
@@ -59,13 +59,13 @@ impl Asked {
         Self { method, name, arguments: without_secrets(without(arguments, volatile)) }
     }
 
-    /// What asks for the page of a list at `cursor`.
+    /// The request for the page of a list at `cursor`.
     pub(super) fn page(method: &str, cursor: &Value) -> Self {
         let arguments = without_secrets(json!({ "cursor": cursor }));
         Self { method: method.to_owned(), name: None, arguments }
     }
 
-    /// The digest of all of it.
+    /// The request key.
     pub(super) fn key(&self) -> Key {
         digest(&json!([self.method, self.name, self.arguments]))
     }
@@ -76,13 +76,13 @@ impl Asked {
     }
 }
 
-fn taken_text(params: &mut Map<String, Value>, name: &str) -> Option<String> {
+fn take_text(params: &mut Map<String, Value>, name: &str) -> Option<String> {
     let text = params.get(name)?.as_str()?.to_owned();
     params.remove(name);
     Some(text)
 }
 
-/// That nothing is known of the other arguments can be said in several ways.
+/// An absent context and an empty one mean the same.
 fn drop_empty_context(params: &mut Map<String, Value>) {
     let known = params.get("context").and_then(|context| context.get("arguments")).and_then(Value::as_object);
     if known.is_none_or(Map::is_empty) {
@@ -94,14 +94,14 @@ fn without(mut arguments: Value, volatile: &[JsonPath]) -> Value {
     for path in volatile {
         let pointers: Vec<String> = path.query_located(&arguments).locations().map(|at| at.to_json_pointer()).collect();
         for pointer in pointers {
-            leave_out(&mut arguments, &pointer);
+            remove_at(&mut arguments, &pointer);
         }
     }
     arguments
 }
 
-/// Takes a member out. An item of an array stays, as null: the others keep their places.
-fn leave_out(arguments: &mut Value, pointer: &str) {
+/// Removes a member. An item of an array becomes null, so that the others keep their index.
+fn remove_at(arguments: &mut Value, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return };
     let name = last.replace("~1", "/").replace("~0", "~");
     match arguments.pointer_mut(parent) {
@@ -117,23 +117,24 @@ fn leave_out(arguments: &mut Value, pointer: &str) {
     }
 }
 
-/// The arguments with [`SECRET`] for what a recording does not hold: whatever two keys would give two pseudonyms.
+/// The arguments with [`SECRET`] in place of each secret. A secret is what two redaction keys replace differently.
 fn without_secrets(arguments: Value) -> Value {
     let text = arguments.to_string();
     let read = |key| serde_json::from_str(&Redactor::new([key; 32]).redact_message(&text)).ok();
     let Some(one) = read(1).filter(|one: &Value| *one != arguments) else { return arguments };
     let Some(other) = read(2) else { return arguments };
-    blanked(&one, &other)
+    blank_differences(&one, &other)
 }
 
-fn blanked(one: &Value, other: &Value) -> Value {
+fn blank_differences(one: &Value, other: &Value) -> Value {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
-            let blank =
-                |(name, value): (&String, &Value)| (name.clone(), blanked(value, b.get(name).unwrap_or(&Value::Null)));
+            let blank = |(name, value): (&String, &Value)| {
+                (name.clone(), blank_differences(value, b.get(name).unwrap_or(&Value::Null)))
+            };
             a.iter().map(blank).collect::<Map<_, _>>().into()
         }
-        (Value::Array(a), Value::Array(b)) => a.iter().zip(b).map(|(a, b)| blanked(a, b)).collect(),
+        (Value::Array(a), Value::Array(b)) => a.iter().zip(b).map(|(a, b)| blank_differences(a, b)).collect(),
         (a, b) if a == b => a.clone(),
         _ => SECRET.into(),
     }
@@ -143,21 +144,24 @@ fn blanked(one: &Value, other: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn asked(text: &str, volatile: &[&str]) -> Asked {
+    fn request(text: &str, volatile: &[&str]) -> KeyedRequest {
         let volatile: Vec<_> = volatile.iter().map(|path| JsonPath::parse(path).unwrap()).collect();
         let Ok(wire::message::Packet::Message(message)) = wire::message::parse(text.as_bytes()) else {
             panic!("{text}")
         };
-        Asked::of(&message, &volatile)
+        KeyedRequest::of(&message, &volatile)
     }
 
     fn call(params: &str) -> Key {
-        asked(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#), &["$.now", "$.all[0]"])
-            .key()
+        request(
+            &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#),
+            &["$.now", "$.all[0]"],
+        )
+        .key()
     }
 
     #[test]
-    fn what_belongs_to_one_sending_does_not_count() {
+    fn the_envelope_and_volatile_arguments_are_ignored() {
         let plain = call(r#"{"name":"t","arguments":{"a":1,"b":"x"}}"#);
         for same in [
             r#"{"arguments":{"b":"x","a":1.0},"name":"t"}"#,
@@ -184,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_and_its_pseudonym_are_one() {
+    fn a_secret_and_its_placeholder_have_one_key() {
         let text = r#"{"name":"login","arguments":{"user":"ada","password":"correct horse 42"}}"#;
         let recorded = Redactor::new([9; 32]).redact_message(text).into_owned();
         assert_ne!(recorded, text);
@@ -193,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_known_by_what_it_completes() {
+    fn a_completion_is_named_after_its_reference() {
         let of = |more: &str| {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{{"type":"ref/prompt","name":"p"}},"argument":{{"name":"a","value":"v"}}{more}}}}}"#
             );
-            asked(&text, &[])
+            request(&text, &[])
         };
         assert_eq!(of("").name.as_deref(), Some("p"));
         assert_eq!(of(r#","context":{"arguments":{}}"#), of(""));

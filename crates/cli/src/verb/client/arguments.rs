@@ -1,12 +1,12 @@
-//! `NAME=VALUE` and `NAME:=JSON`: what a person types for arguments, and what the tool's schema makes of it.
+//! `NAME=VALUE` and `NAME:=JSON`: arguments as typed, converted by the tool's schema.
 
 use client::{Given, read};
 use serde_json::{Map, Value};
 
 use super::options::Pair;
 
-/// A name and what is given for it; or what is wrong with the text.
-pub(super) fn pair(text: &str) -> Result<Pair, String> {
+/// Parses an argument; `Err` says what is wrong with it.
+pub(super) fn parse(text: &str) -> Result<Pair, String> {
     let shown = wire::escape::snippet(text, 60);
     let Some((name, value)) = text.split_once('=') else {
         return Err(format!("`{shown}` is not NAME=VALUE"));
@@ -15,15 +15,15 @@ pub(super) fn pair(text: &str) -> Result<Pair, String> {
         Some("") => Err(format!("`{shown}` has no name before `:=`")),
         Some(name) => match serde_json::from_str(value) {
             Ok(value) => Ok((name.to_owned(), Given::Json(value))),
-            Err(error) => Err(format!("what follows `{}:=` is not JSON: {error}", wire::escape::snippet(name, 60))),
+            Err(error) => Err(format!("the value of `{}:=` is not JSON: {error}", wire::escape::snippet(name, 60))),
         },
         None if name.is_empty() => Err(format!("`{shown}` has no name before `=`")),
         None => Ok((name.to_owned(), Given::Text(value.to_owned()))),
     }
 }
 
-/// The arguments of a call, read as its schema wants; or what is wrong with each that cannot be.
-pub(super) fn arguments(
+/// Converts the arguments of a call by its schema; `Err` lists what is wrong.
+pub(super) fn convert(
     pairs: Vec<Pair>,
     mut into: Map<String, Value>,
     schema: &Value,
@@ -46,10 +46,10 @@ pub(super) fn arguments(
     if faults.is_empty() { Ok(into) } else { Err(faults) }
 }
 
-/// Arguments that are all texts, as prompts have them.
-pub(super) fn texts(pairs: &[String]) -> Result<Map<String, Value>, String> {
+/// Parses arguments whose values are all texts, as those of prompts.
+pub(super) fn parse_texts(pairs: &[String]) -> Result<Map<String, Value>, String> {
     let text = |text: &String| {
-        let (name, given) = pair(text)?;
+        let (name, given) = parse(text)?;
         Ok((
             name,
             match given {
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_texts_or_json() {
-        assert_eq!(pair("a=b=c"), Ok(("a".to_owned(), Given::Text("b=c".to_owned()))));
-        assert_eq!(pair("a:=[1]"), Ok(("a".to_owned(), Given::Json(json!([1])))));
-        assert_eq!(pair("a="), Ok(("a".to_owned(), Given::Text(String::new()))));
+    fn arguments_are_texts_or_json() {
+        assert_eq!(parse("a=b=c"), Ok(("a".to_owned(), Given::Text("b=c".to_owned()))));
+        assert_eq!(parse("a:=[1]"), Ok(("a".to_owned(), Given::Json(json!([1])))));
+        assert_eq!(parse("a="), Ok(("a".to_owned(), Given::Text(String::new()))));
         for wrong in ["a", "=b", ":=1", "a:=b"] {
-            assert!(pair(wrong).is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From options for reaching a server to those of the reference client.
+//! From the connection options to those of the client library.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::args::reach::Reach;
 use crate::exit::Exit;
 use crate::run::Run;
 
-/// How long a request may go without a sign of life.
+/// The default timeout of a request without progress.
 const ANSWER: Duration = Duration::from_mins(1);
-/// How long a server gets to be reached.
+/// The default timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// What a server gets to end after its input is closed, and again after TERM.
+/// How long a server may take to end after its input is closed, and again after SIGTERM.
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
-/// A client of the server at `address` that wants nothing special of it.
+/// The options of a client of the server at `address`.
 pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Option<Revision>) -> Result<Options, Exit> {
     let request = reach.timeout.unwrap_or(ANSWER);
     let limits = Limits {
@@ -31,7 +31,7 @@ pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Opti
     };
     let authorizer = match &address {
         Address::Http(http) => reach.oauth.authorizer(&http.url, revision, Scopes::Asked, reach.ca_file.clone())?,
-        // These open with one request: a token is got before. A command has its credentials in its environment.
+        // These open with one request, so the token is fetched before. A command has its credentials in its environment.
         Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
     };
     let authorizer = authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>);

@@ -1,35 +1,35 @@
-//! Waits until a file changes that cases may depend on: the test files, what lies around them and around their servers.
-//! Files are looked at now and then: that works on every file system, in containers and over networks, too.
+//! Waits until a file changes that cases may depend on: test files, and files next to them and to their servers.
+//! Polls, because that works on every file system, in containers and over networks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{DEEPEST, is_foreign};
+use super::{MAX_DEPTH, is_foreign};
 
-/// How often is looked.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_millis(400);
-/// How many files are looked at, at most: what goes beyond is no directory that somebody edits in.
-const MOST: usize = 20_000;
+/// The maximum number of watched files. A larger directory is not one that people edit.
+const MAX_FILES: usize = 20_000;
 
-/// When each file was written last, and how long it was.
+/// The time of the last change and the length of each file.
 type Stamps = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// What is watched, as it was when the cases began.
-pub(super) struct Watched {
+/// The watched files as they were before the cases ran.
+pub(super) struct Snapshot {
     /// Directories, with all below, and single files.
     roots: Vec<PathBuf>,
     before: Stamps,
 }
 
-impl Watched {
+impl Snapshot {
     pub(super) fn new(roots: Vec<PathBuf>) -> Self {
         let before = stamps(&roots);
         Self { roots, before }
     }
 
-    /// Resolves with a file that changed. What other than a test file changed while the cases ran is the server's own work
-    /// and does not count: it would begin everything anew for ever.
+    /// Resolves with a file that changed. Changes during the run count only in test files: others are the server's own, and
+    /// would repeat the run for ever.
     pub(super) async fn change(self) -> PathBuf {
         let mut known = stamps(&self.roots);
         for (path, stamp) in self.before {
@@ -40,8 +40,8 @@ impl Watched {
         loop {
             let now = stamps(&self.roots);
             let changed = now.iter().find(|(path, stamp)| known.get(*path) != Some(stamp));
-            let gone = known.keys().find(|path| !now.contains_key(*path));
-            if let Some(path) = changed.map(|(path, _)| path).or(gone) {
+            let removed = known.keys().find(|path| !now.contains_key(*path));
+            if let Some(path) = changed.map(|(path, _)| path).or(removed) {
                 return path.clone();
             }
             tokio::time::sleep(PAUSE).await;
@@ -52,13 +52,13 @@ impl Watched {
 fn stamps(roots: &[PathBuf]) -> Stamps {
     let mut stamps = Stamps::new();
     for root in roots {
-        look(root, DEEPEST, &mut stamps);
+        collect(root, MAX_DEPTH, &mut stamps);
     }
     stamps
 }
 
-fn look(path: &Path, room: usize, stamps: &mut Stamps) {
-    if stamps.len() >= MOST {
+fn collect(path: &Path, room: usize, stamps: &mut Stamps) {
+    if stamps.len() >= MAX_FILES {
         return;
     }
     let Ok(about) = std::fs::metadata(path) else { return };
@@ -71,13 +71,13 @@ fn look(path: &Path, room: usize, stamps: &mut Stamps) {
     }
     let Ok(entries) = std::fs::read_dir(path) else { return };
     for entry in entries.flatten() {
-        // Links to directories are not followed: they may lead in circles.
+        // Symbolic links are not followed: they may form cycles.
         let Ok(kind) = entry.file_type() else { continue };
         let name = entry.file_name();
         let hidden = name.to_string_lossy().starts_with('.');
-        let beside_the_point = hidden || kind.is_symlink() || kind.is_dir() && is_foreign(&name);
-        if !beside_the_point {
-            look(&entry.path(), room - 1, stamps);
+        let ignored = hidden || kind.is_symlink() || kind.is_dir() && is_foreign(&name);
+        if !ignored {
+            collect(&entry.path(), room - 1, stamps);
         }
     }
 }
@@ -86,17 +86,17 @@ fn look(path: &Path, room: usize, stamps: &mut Stamps) {
 mod tests {
     use std::fs;
 
-    use super::Watched;
+    use super::Snapshot;
 
     #[tokio::test]
-    async fn a_change_is_seen_and_the_servers_own_is_not() {
+    async fn changes_by_the_server_during_the_run_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("a.mcp.yaml"), "1").unwrap();
         fs::write(file("server.js"), "1").unwrap();
         fs::create_dir(file("node_modules")).unwrap();
         let roots = vec![folder.path().to_owned()];
-        let watched = Watched::new(roots.clone());
+        let watched = Snapshot::new(roots.clone());
         fs::write(file("server.log"), "written while the cases ran").unwrap();
         fs::write(file("node_modules/x.js"), "foreign").unwrap();
         let waiting = tokio::spawn(watched.change());
@@ -105,7 +105,7 @@ mod tests {
         fs::write(file("server.js"), "22").unwrap();
         assert_eq!(waiting.await.unwrap(), file("server.js"));
 
-        let watched = Watched::new(roots);
+        let watched = Snapshot::new(roots);
         fs::write(file("a.mcp.yaml"), "22").unwrap();
         assert_eq!(watched.change().await, file("a.mcp.yaml"), "a test file counts whenever it changes");
     }

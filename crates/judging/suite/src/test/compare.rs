@@ -1,4 +1,4 @@
-//! The same case at other places must get the same answer.
+//! A case must get the same answer in every combination of the matrix.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -6,41 +6,41 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::judge::failure;
-use super::outcome::{Failure, Place, Verdict};
-use crate::step::step;
+use super::outcome::{Failure, MatrixRun, Verdict};
+use crate::jsonpath::child_segment;
 
-/// Fails every case whose answer is not the one that it got at the first place where it passed.
-pub(super) fn compare(places: &mut [Place]) {
+/// Fails every case whose answer differs from that of the first run in which it passed.
+pub(super) fn compare(runs: &mut [MatrixRun]) {
     let mut known: HashMap<String, (Value, String)> = HashMap::new();
-    for place in places {
-        let here = called(place);
-        for case in place.cases.iter_mut().filter(|case| case.verdict == Verdict::Passed) {
+    for run in runs {
+        let here = describe(run);
+        for case in run.cases.iter_mut().filter(|case| case.verdict == Verdict::Passed) {
             let Some(essence) = &case.essence else { continue };
-            let Some((first, there)) = known.get(&case.name) else {
+            let Some((first, first_run)) = known.get(&case.name) else {
                 known.insert(case.name.clone(), (essence.clone(), here.clone()));
                 continue;
             };
             if let Some((pointer, one, other)) = difference(first, essence) {
                 let shown = |value: &Value| wire::escape::snippet(&value.to_string(), 200);
-                let (wanted, found) = (format!("{}, as at {there}", shown(&one)), shown(&other));
+                let (expected, found) = (format!("{}, as at {first_run}", shown(&one)), shown(&other));
                 case.verdict = Verdict::Failed(vec![Failure {
                     path: Some(pointer),
-                    exactly: Some(one),
+                    expected_value: Some(one),
                     value: Some(other),
-                    ..failure(case.at, wanted, found)
+                    ..failure(case.at, expected, found)
                 }]);
             }
         }
     }
 }
 
-fn called(place: &Place) -> String {
-    let revision = place.revision.map(|revision| revision.to_string()).unwrap_or_default();
-    let transport = place.transport.map(|transport| format!(" over {transport}")).unwrap_or_default();
+fn describe(run: &MatrixRun) -> String {
+    let revision = run.revision.map(|revision| revision.to_string()).unwrap_or_default();
+    let transport = run.transport.map(|transport| format!(" over {transport}")).unwrap_or_default();
     format!("{revision}{transport}")
 }
 
-/// What a value is to the protocol.
+/// The role of a value in the protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layer {
     /// A whole result.
@@ -49,11 +49,11 @@ enum Layer {
     Items,
     /// A tool, a content block and the like.
     Item,
-    /// The server's own.
+    /// Data of the server, which the protocol does not describe.
     Own,
 }
 
-/// What later revisions gave results and descriptions: an older one is silent about it, which is no other answer.
+/// Members that later revisions added to results and descriptions. Their absence in an older revision is no difference.
 const LATER: [&str; 9] = [
     "annotations",
     "title",
@@ -80,32 +80,32 @@ impl Layer {
     }
 
     /// Whether one side may lack a member.
-    fn forgives(self, name: &str) -> bool {
+    fn may_lack(self, name: &str) -> bool {
         matches!(self, Self::Result | Self::Item) && LATER.contains(&name)
     }
 }
 
-/// Where two results differ first: the path, and what each has there.
+/// The first difference of two results: its path, and both values.
 pub(super) fn difference(one: &Value, other: &Value) -> Option<(String, Value, Value)> {
     let mut path = "$".to_owned();
-    let (one, other) = differing(one, other, Layer::Result, &mut path)?;
+    let (one, other) = first_difference(one, other, Layer::Result, &mut path)?;
     Some((path, one, other))
 }
 
-fn differing(one: &Value, other: &Value, layer: Layer, path: &mut String) -> Option<(Value, Value)> {
+fn first_difference(one: &Value, other: &Value, layer: Layer, path: &mut String) -> Option<(Value, Value)> {
     let length = path.len();
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {
             let lacks = |has: &Map<String, Value>, lacks: &Map<String, Value>| {
-                has.keys().any(|name| !lacks.contains_key(name) && !layer.forgives(name))
+                has.keys().any(|name| !lacks.contains_key(name) && !layer.may_lack(name))
             };
             if lacks(a, b) || lacks(b, a) {
                 return Some((one.clone(), other.clone()));
             }
             a.iter().find_map(|(name, value)| {
                 path.truncate(length);
-                path.push_str(&step(name));
-                differing(value, b.get(name)?, layer.below(name), path)
+                path.push_str(&child_segment(name));
+                first_difference(value, b.get(name)?, layer.below(name), path)
             })
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
@@ -113,11 +113,11 @@ fn differing(one: &Value, other: &Value, layer: Layer, path: &mut String) -> Opt
             a.iter().zip(b).enumerate().find_map(|(at, (a, b))| {
                 path.truncate(length);
                 _ = write!(path, "[{at}]");
-                differing(a, b, layer, path)
+                first_difference(a, b, layer, path)
             })
         }
         (Value::Array(a), Value::Array(b)) => {
-            path.push_str(" (how many)");
+            path.push_str(" (number of items)");
             Some((a.len().into(), b.len().into()))
         }
         (a, b) if super::matcher::same(a, b) => None,
@@ -132,7 +132,7 @@ mod tests {
     use super::difference;
 
     #[test]
-    fn what_a_revision_is_silent_about_is_no_difference() {
+    fn members_of_later_revisions_may_be_missing() {
         let old = json!({ "tools": [{ "name": "a", "inputSchema": { "type": "object" } }] });
         let new = json!({ "tools": [{ "name": "a", "title": "A", "icons": [], "inputSchema": { "type": "object" } }] });
         assert_eq!(difference(&old, &new), None);
@@ -140,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is() {
+    fn other_differences_are_found() {
         for (one, other, path) in [
             (json!({ "tools": [{ "name": "a" }] }), json!({ "tools": [{ "name": "b" }] }), "$.tools[0].name"),
-            (json!({ "tools": [] }), json!({ "tools": [{}] }), "$.tools (how many)"),
+            (json!({ "tools": [] }), json!({ "tools": [{}] }), "$.tools (number of items)"),
             (json!({ "a b": { "title": 1 } }), json!({ "a b": {} }), "$['a b']"),
             (json!({ "structuredContent": { "title": 1 } }), json!({ "structuredContent": {} }), "$.structuredContent"),
             (json!({ "content": [{ "title": "x" }] }), json!({ "content": [{ "title": "y" }] }), "$.content[0].title"),

@@ -1,4 +1,4 @@
-//! What a server says beside its answers, on stderr: progress, log messages, and what the client noticed.
+//! Prints what a server sends in addition to its answers: progress, log messages, and warnings of the client.
 
 use client::{ClientEvent, Observer};
 use serde_json::Value;
@@ -9,19 +9,19 @@ use wire::escape::snippet;
 use crate::args::client::ClientArgs;
 use crate::exit::{tell, tell_redacted};
 
-/// How much of one message is shown.
+/// How many characters of a message are shown.
 const SHOWN: usize = 400;
 
-/// How many changes wait to be shown; more are lost, and that is told.
-const WAITING: usize = 4096;
+/// How many changes may be queued; more are lost, with a note.
+const QUEUED: usize = 4096;
 
-/// The changes that a server tells, for whoever watches.
-pub(super) type Heard = mpsc::Receiver<(String, Value)>;
+/// The notifications of changes.
+pub(super) type Notifications = mpsc::Receiver<(String, Value)>;
 
-/// Tells what comes as it comes; changes are put by.
-pub(super) fn observer(args: &ClientArgs) -> (Observer, Heard) {
+/// Prints notifications as they arrive, and queues those of changes.
+pub(super) fn observer(args: &ClientArgs) -> (Observer, Notifications) {
     let wants_log = args.log.is_some();
-    let (changes, heard) = mpsc::channel(WAITING);
+    let (changes, notifications) = mpsc::channel(QUEUED);
     let observer: Observer = Arc::new(move |note| match note {
         ClientEvent::Status(_) => {}
         ClientEvent::Warning(what) => tell(format_args!("note: {what}")),
@@ -30,12 +30,12 @@ pub(super) fn observer(args: &ClientArgs) -> (Observer, Heard) {
             "notifications/message" if wants_log => tell_redacted(&log(&params)),
             _ => {
                 if changes.try_send((method, params)).is_err_and(|error| matches!(error, TrySendError::Full(_))) {
-                    tell("note: more changes than can be shown; one is lost");
+                    tell("note: too many changes at once; one is lost");
                 }
             }
         },
     });
-    (observer, heard)
+    (observer, notifications)
 }
 
 fn progress(params: &Value) -> String {

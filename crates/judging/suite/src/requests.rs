@@ -1,5 +1,4 @@
-//! One request of a case, put to a server by the reference client, and what came of it: what verbs that play cases share.
-//! Judges nothing.
+//! One request of a case and its reply, shared by the verbs that run cases. Must not judge.
 
 use client::{Client, ClientError, Params, Tool};
 use serde::Deserialize;
@@ -8,7 +7,7 @@ use wire::{Era, Transport};
 
 use crate::advice::{Words, describe};
 
-/// What can be listed.
+/// The lists of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum List {
@@ -19,7 +18,7 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// The method, and the member of the result that holds the items.
+    /// The method of a list, and the member of its result that holds the items.
     pub(crate) const fn method(self) -> (&'static str, &'static str) {
         match self {
             Self::Tools => ("tools/list", "tools"),
@@ -32,7 +31,7 @@ impl List {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ask {
+pub(crate) enum Request {
     Call {
         tool: String,
         arguments: Map<String, Value>,
@@ -42,7 +41,7 @@ pub(crate) enum Ask {
         prompt: String,
         arguments: Map<String, Value>,
     },
-    /// Of `reference`, the prompt or template; `known` are its other arguments.
+    /// An argument of `reference`, a prompt or template; `known` are its other arguments.
     Complete {
         reference: Value,
         argument: String,
@@ -57,59 +56,59 @@ pub(crate) enum Ask {
     },
 }
 
-/// What came of a request.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Came {
+pub(crate) enum Reply {
     Result(Value),
     /// A JSON-RPC error.
     Error {
         code: i64,
         message: String,
     },
-    /// Neither: why.
-    Nothing(String),
+    /// No answer, with the reason.
+    NoAnswer(String),
 }
 
-impl Came {
+impl Reply {
     /// What a request came to; why there was no answer is told in these words.
-    pub(crate) fn of(came: Result<Value, ClientError>, words: Words) -> Self {
-        match came {
+    pub(crate) fn of(reply: Result<Value, ClientError>, words: Words) -> Self {
+        match reply {
             Ok(result) => Self::Result(result),
             Err(ClientError::Rpc { code, message, .. }) => Self::Error { code, message },
-            Err(error) => Self::Nothing(describe(&error, words)),
+            Err(error) => Self::NoAnswer(describe(&error, words)),
         }
     }
 }
 
-/// Puts a request and waits for its answer.
-pub(crate) async fn ask(client: &Client, what: Ask) -> Result<Value, ClientError> {
-    let (method, params) = match what {
-        Ask::Call { tool: name, arguments } => {
+/// Sends a request and waits for its answer.
+pub(crate) async fn send(client: &Client, request: Request) -> Result<Value, ClientError> {
+    let (method, params) = match request {
+        Request::Call { tool: name, arguments } => {
             if let Some(tool) = mirrored(client, &name).await {
                 return Ok(client.call(&tool, arguments).await?.result().cloned().unwrap_or_default());
             }
             ("tools/call".to_owned(), Params::new().with("name", name).with("arguments", arguments))
         }
-        Ask::Read(uri) => ("resources/read".to_owned(), Params::new().with("uri", uri)),
-        Ask::Get { prompt, arguments } => {
+        Request::Read(uri) => ("resources/read".to_owned(), Params::new().with("uri", uri)),
+        Request::Get { prompt, arguments } => {
             let params = Params::new().with("name", prompt);
             let params = if arguments.is_empty() { params } else { params.with("arguments", arguments) };
             ("prompts/get".to_owned(), params)
         }
-        Ask::Complete { reference, argument, value, known } => {
+        Request::Complete { reference, argument, value, known } => {
             let answer = client.complete_value(reference, (&argument, &value), known).await?;
             return Ok(answer.result().cloned().unwrap_or_default());
         }
-        Ask::List(list) => {
+        Request::List(list) => {
             let (method, key) = list.method();
             return Ok(Value::Object(client.list(method, key).await?.result));
         }
-        Ask::Raw { method, params } => (method, Params::from(params)),
+        Request::Raw { method, params } => (method, Params::from(params)),
     };
     Ok(client.request(&method, &params).await?.result().cloned().unwrap_or_default())
 }
 
-/// The tool, where a call has to repeat some of its arguments in headers.
+/// The tool, if a call must mirror some of its arguments in headers.
 async fn mirrored(client: &Client, name: &str) -> Option<Tool> {
     if client.transport() != Transport::StreamableHttp || client.revision().era() == Era::Legacy {
         return None;

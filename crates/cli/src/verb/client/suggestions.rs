@@ -1,0 +1,55 @@
+//! Errors for unknown names, with a suggestion.
+
+use clap::Subcommand as _;
+use client::{ClientError, Listed};
+use wire::escape::snippet;
+
+use super::NotPrinted;
+use crate::args::client::ClientVerb;
+use crate::args::suggestion;
+use crate::exit::{self, Exit, usage};
+
+/// How many characters of a name are shown.
+const NAME: usize = 60;
+/// How many characters of a server's message are shown.
+const MESSAGE: usize = 300;
+
+/// Reports an unknown verb.
+pub(super) fn unknown_verb(typed: &str) -> Exit {
+    let verbs = ClientVerb::augment_subcommands(clap::Command::new("client"));
+    let names: Vec<&str> = verbs.get_subcommands().map(clap::Command::get_name).collect();
+    let remedy = match suggestion(typed, names.iter().copied()) {
+        Some(similar) => format!("`proof client {similar}`"),
+        None => format!("one of {}", names.join(", ")),
+    };
+    usage(&format!("unknown verb `{}`", snippet(typed, NAME)), &remedy)
+}
+
+/// Reports an unknown tool.
+pub(super) fn unknown_tool<'n>(name: &str, tools: impl Iterator<Item = &'n str>) -> Exit {
+    let what = format!("the server has no tool `{}`", snippet(name, NAME));
+    match suggestion(name, tools) {
+        Some(similar) => usage(&what, &format!("`{}`", snippet(similar, NAME))),
+        None => usage(&what, "`proof client tools` lists them"),
+    }
+}
+
+/// Reports a failed request; where the server lists a similar name, suggests that.
+pub(super) fn request_failed(
+    error: ClientError,
+    (kind, name): (&str, &str),
+    listed: Result<Listed, ClientError>,
+    member: &str,
+) -> NotPrinted {
+    // The codes for invalid parameters and for an unknown resource.
+    let ClientError::Rpc { method, code: code @ (-32602 | -32002), message, .. } = &error else { return error.into() };
+    let listed = listed.map(|listed| listed.items).unwrap_or_default();
+    let names = || listed.iter().filter_map(|item| item.get(member)?.as_str());
+    let Some(similar) = suggestion(name, names()).filter(|similar| *similar != name) else { return error.into() };
+    let (name, similar, message) = (snippet(name, NAME), snippet(similar, NAME), snippet(message, MESSAGE));
+    exit::tell_redacted(&format!(
+        "error: the server has no {kind} `{name}` in its list, and returned error {code}: {message}\n  at {method}"
+    ));
+    exit::tell(format_args!("  try: `{similar}`"));
+    NotPrinted::Reported(Exit::Finding)
+}
