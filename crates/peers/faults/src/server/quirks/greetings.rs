@@ -5,6 +5,7 @@ use std::time::Duration;
 use net::server::http::{HeaderValue, Method};
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::error_code::UNSUPPORTED_VERSION;
 use wire::revision::R2026_07_28;
 
 use super::calls::{answer, settled};
@@ -88,7 +89,7 @@ fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     if asked.before > 0 {
         return reply;
     }
-    let mut refusal = error(asked, -32022, "Unsupported protocol version");
+    let mut refusal = error(asked, UNSUPPORTED_VERSION, "Unsupported protocol version");
     refusal["error"]["data"] =
         json!({ "supported": [R2026_07_28.as_str()], "requested": asked.meta("protocolVersion") });
     answer(&refusal).into()
