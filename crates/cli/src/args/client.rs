@@ -305,10 +305,10 @@ impl ClientArgs {
     pub(crate) fn settle_target(&mut self) -> Result<(), Exit> {
         let named = self.url_option.is_some() || self.has_command();
         if named {
-            return match self.verb.as_ref().is_some_and(ClientVerb::has_url) {
-                true => Err(usage("several servers are named", "use one URL, or one command after `--`")),
-                false => Ok(()),
-            };
+            if self.verb.as_ref().is_some_and(ClientVerb::has_url) {
+                return Err(usage("several servers are named", "use one URL, or one command after `--`"));
+            }
+            return Ok(());
         }
         self.url = match &mut self.verb {
             Some(verb) => verb.take_url(),
