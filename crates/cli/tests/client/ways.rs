@@ -69,3 +69,22 @@ fn a_revision_that_is_named_must_be_the_one_that_is_spoken() {
     let ran = on(&["tools", "--revision", "2025-11-25"], &legacy("")).ends_with(2);
     ran.says(&["does not support 2025-11-25", "--revision 2025-06-18"]);
 }
+
+#[test]
+fn the_url_is_the_last_argument() {
+    let serving = Serving::start();
+    let url = serving.mcp();
+    for words in [
+        &["tools"][..],
+        &["call", "echo", "message=hi"],
+        &["read", "proof://docs/welcome"],
+        &["get", "code_review", "code=x"],
+        &["complete", "code_review", "language="],
+        &["resources", "--templates"],
+        &["raw", "tools/list"],
+        &["raw", "tools/list", "{}"],
+        &["watch", "proof://counter", "--for", "0.3"],
+    ] {
+        client(&[words, &[&url]].concat()).ends_with(0);
+    }
+}

@@ -227,7 +227,7 @@ fn the_book() {
     for (arguments, part) in [
         (&["rules", "--only", "tools.name-unique"][..], "unknown rule"),
         (&["rules", "--revision", "2025-11-26"], "2025-11-26"),
-        (&["rules", "--only", "http.sse-*", "--role", "client"], "no rule"),
+        (&["rules", "--only", "http.get-405", "--role", "client"], "no rule matches"),
     ] {
         let ran = proof(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
