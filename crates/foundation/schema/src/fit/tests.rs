@@ -1,3 +1,5 @@
+//! Reading a schema: keywords, budgets, strict and lenient answers.
+
 use serde_json::json;
 
 use super::*;
