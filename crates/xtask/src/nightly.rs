@@ -58,6 +58,7 @@ const PARTS: &[Part] = &[
     Part { name: "fuzz", title: "everything that reads a peer's bytes, guided by coverage", run: guided },
     Part { name: "flicker", title: "the same check of the reference server, again and again", run: flicker },
     Part { name: "peers", title: "the same check of every installed peer, again", run: peers_flicker },
+    Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
@@ -195,6 +196,11 @@ fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {
         figures.push(format!("{name}: {}", seen.figure()));
     }
     Ok(Outcome { well, figure: format!("{times} checks each\n  {}", figures.join("\n  ")) })
+}
+
+fn fixtures(_: &Options) -> anyhow::Result<Outcome> {
+    let passed = crate::fixtures::run(&["--check".to_owned()])?;
+    Ok(Outcome { well: passed, figure: "compared".to_owned() })
 }
 
 fn checks(options: &Options) -> anyhow::Result<Outcome> {

@@ -67,7 +67,7 @@ fn trusting(url: &str, pem: &str) -> Address {
 async fn only_trusted_certificates_will_do() {
     let (port, pem) = server("localhost").await;
     let url = format!("https://localhost:{port}/");
-    assert!(why(http(&url)).await.contains("nobody we trust"));
+    assert!(why(http(&url)).await.contains("issuer that is not trusted"));
     let connection = open(trusting(&url, &pem)).await.unwrap();
     connection.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.unwrap();
     assert!(connection.response(&RequestId::from(1), SOON).await.is_some());
