@@ -1,7 +1,6 @@
 //! The command line. [`check::CheckArgs::options`] and its like turn it into the options of the libraries.
 
 mod address;
-pub(crate) mod auth;
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
@@ -16,6 +15,7 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod serve_tokens;
 pub(crate) mod snapshot;
 pub(crate) mod test;
 
@@ -147,7 +147,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) bearer_env: Option<String>,
     #[command(flatten)]
-    pub(crate) auth: auth::AuthArgs,
+    pub(crate) auth: serve_tokens::AuthArgs,
     /// End a session after this time without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]

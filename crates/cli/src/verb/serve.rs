@@ -12,7 +12,7 @@ use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
-use crate::args::auth::Auth;
+use crate::args::serve_tokens::Auth;
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;

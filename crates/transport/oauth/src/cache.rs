@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::error::OAuthError;
 use super::options::Client;
 use super::secret::random;
-use super::token::Token;
+use super::token_endpoint::Token;
 
 /// The longest file that is read.
 const LONGEST: u64 = 4 << 20;

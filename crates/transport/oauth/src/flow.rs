@@ -18,7 +18,7 @@ use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known, register};
 use super::secret::Secret;
-use super::token::{Method, Token, TokenRequest};
+use super::token_endpoint::{Method, Token, TokenRequest};
 use super::web::Web;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";

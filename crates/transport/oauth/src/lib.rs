@@ -17,7 +17,7 @@ mod options;
 mod registration;
 mod secret;
 mod sign_in;
-mod token;
+mod token_endpoint;
 mod verifier;
 mod web;
 
@@ -40,7 +40,7 @@ pub use web::{fetch, is_loopback};
 
 use dpop::Prover;
 use flow::State;
-use token::Token;
+use token_endpoint::Token;
 use web::Web;
 
 /// How many times one operation may be authorized.

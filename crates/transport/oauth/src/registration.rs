@@ -9,7 +9,7 @@ use super::error::{Advice, OAuthError, said};
 use super::metadata::Issuer;
 use super::options::{Client, Grant, Options, Proof};
 use super::secret::Secret;
-use super::token::Method;
+use super::token_endpoint::Method;
 use super::verifier::Verifier;
 use super::web::{Web, is_loopback};
 

@@ -105,7 +105,7 @@ pub const PROBES: &[&Probe] = &[
     &http::sessions::UNIQUE,
     &http::sessions::VERSION,
     &http::streams::CUT,
-    &http::arguments::ARGUMENTS,
+    &http::mirrored_arguments::ARGUMENTS,
     &http::credentials::LOGGED,
     &http::older::OLDER_CLIENTS,
     &sse::ORIGINS,

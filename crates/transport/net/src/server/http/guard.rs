@@ -15,10 +15,10 @@ use ring::digest::{SHA256, digest};
 use wire::Message;
 use wire::message::{Malformed, Packet, parse};
 
-use super::body::Body;
 use super::layer::Request;
 use super::request_body::read;
 use super::response::{Response, status};
+use super::response_body::Body;
 use super::{Options, Shared};
 
 /// Where clients look for the metadata of an authorization server.

@@ -12,9 +12,9 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::accept::accepts;
-use super::body::{Body, Events};
 use super::events::{EventId, EventStream};
 use super::response::{Response, events, json, refuse, status};
+use super::response_body::{Body, Events};
 use super::sessions::HttpSession;
 use super::{SUBJECT, Shared};
 use crate::server::batch::Batch;

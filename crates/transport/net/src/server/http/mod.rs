@@ -3,7 +3,6 @@
 
 mod accept;
 mod bearer;
-mod body;
 mod buffered_body;
 mod entry;
 mod events;
@@ -17,6 +16,7 @@ mod outbox;
 mod proxy;
 mod request_body;
 mod response;
+mod response_body;
 mod sessions;
 mod upgrade;
 
@@ -40,7 +40,6 @@ pub use hyper::http::request::Parts;
 pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 pub use self::bearer::Bearer;
-pub use self::body::Body;
 pub use self::buffered_body::BufferedBody;
 pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 pub use self::layer::{Layer, Next, Request};
@@ -48,6 +47,7 @@ use self::old_sse::SseSessions;
 pub use self::options::{Beside, Limits, MESSAGES_PATH, Options, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{ProxyError, proxy};
 pub use self::response::Response;
+pub use self::response_body::Body;
 use self::sessions::Sessions;
 use super::link::Closing;
 use crate::service::Service;

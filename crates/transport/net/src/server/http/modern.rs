@@ -8,9 +8,9 @@ use hyper::{HeaderMap, StatusCode};
 use wire::{Message, Revision, Transport};
 
 use super::Shared;
-use super::body::{Body, Silence, Stream};
 use super::outbox::Outbox;
 use super::response::{Response, events, json, status};
+use super::response_body::{Body, Silence, Stream};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 

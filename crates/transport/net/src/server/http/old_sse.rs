@@ -14,10 +14,10 @@ use wire::framing::sse::Block;
 use wire::http::EVENT_STREAM;
 
 use super::accept::accepts;
-use super::body::{Body, Relay, Silence};
 use super::buffered_body::BufferedBody;
 use super::request_body::{not_json, read};
 use super::response::{Response, events, refuse, status};
+use super::response_body::{Body, Relay, Silence};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};

@@ -6,7 +6,7 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use wire::RequestId;
 use wire::http::{EVENT_STREAM, JSON};
 
-use super::body::Body;
+use super::response_body::Body;
 use crate::service::{Answer, RpcError};
 
 /// A response of these endpoints.

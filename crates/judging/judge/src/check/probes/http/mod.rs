@@ -1,11 +1,11 @@
 //! Streamable HTTP: what the envelope says and what it should not.
 
-pub(super) mod arguments;
 pub(super) mod authorization;
 pub(super) mod credentials;
 pub(super) mod envelope;
 pub(super) mod exposure;
 pub(super) mod headers;
+pub(super) mod mirrored_arguments;
 pub(super) mod older;
 pub(super) mod sessions;
 pub(super) mod streams;
