@@ -15,15 +15,12 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod serve;
 pub(crate) mod serve_tokens;
 pub(crate) mod snapshot;
 pub(crate) mod test;
 
-use std::convert::Infallible;
 use std::error::Error as _;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
@@ -73,7 +70,7 @@ pub(crate) enum Verb {
     /// Make an SVG badge from a JSON report
     Badge(reports::BadgeArgs),
     /// Run the reference server
-    Serve(Box<ServeArgs>),
+    Serve(Box<serve::ServeArgs>),
     /// Record the traffic between a client and a server
     Record(record::RecordArgs),
     /// Serve a recording
@@ -105,95 +102,6 @@ pub(crate) struct CompletionArgs {
     /// Shell to complete for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// Run the reference server
-#[derive(Args)]
-#[group(skip)]
-#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list"])))]
-#[command(after_help = "\
-Examples:
-  proof serve --stdio
-  proof serve --http 127.0.0.1:3000             Serve http://127.0.0.1:3000/mcp
-  proof serve --http 127.0.0.1:3000 --sse --ws  Add HTTP+SSE and WebSocket
-  proof serve --http 127.0.0.1:0 --stdio        Serve both transports
-  proof serve --stdio --resources docs          Add the files in docs
-  proof serve --stdio --catalog weather.yaml    Serve your own catalogue
-
-All transports share one server: every client sees each change.
-The server stops on Ctrl-C or SIGTERM, with --stdio also at the end of stdin.
-The exit code is then 0.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag that may be given or not")]
-pub(crate) struct ServeArgs {
-    /// Serve over stdin and stdout
-    #[arg(long)]
-    pub(crate) stdio: bool,
-    /// Serve Streamable HTTP at http://ADDR/mcp; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", value_parser = address::socket)]
-    pub(crate) http: Option<SocketAddr>,
-    /// Serve Streamable HTTP at this path instead of /mcp
-    #[arg(long, default_value = "/mcp", requires = "http", value_parser = endpoint)]
-    pub(crate) path: String,
-    /// Also serve HTTP+SSE (2024-11-05) at http://ADDR/sse
-    #[arg(long, requires = "http")]
-    pub(crate) sse: bool,
-    /// Also serve WebSocket at ws://ADDR/ws, in every revision
-    #[arg(long, requires = "http")]
-    pub(crate) ws: bool,
-    /// Refuse requests without MCP-Protocol-Version, from 2025-06-18 on
-    #[arg(long, requires = "http")]
-    pub(crate) strict: bool,
-    /// Require the bearer token in this environment variable
-    #[arg(long, value_name = "VAR", requires = "http")]
-    pub(crate) bearer_env: Option<String>,
-    #[command(flatten)]
-    pub(crate) auth: serve_tokens::AuthArgs,
-    /// End a session after this time without a request or an open stream
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) idle: u32,
-    /// Catalogue to serve: `standard` (every feature of the protocol), `official`
-    /// (what the official conformance suite expects), or a YAML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
-    pub(crate) catalog: Catalog,
-    /// Serve the files in DIR and below as read-only resources
-    #[arg(long, value_name = "DIR")]
-    pub(crate) resources: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) faults: faults::FaultArgs,
-}
-
-/// A path without escapes that no other endpoint uses.
-fn endpoint(path: &str) -> Result<String, &'static str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@/".contains(c);
-    if !path.starts_with('/') || !path.chars().all(plain) {
-        return Err("a path starts with / and has no query, space or percent sign, such as /some/deep/mcp");
-    }
-    let taken = ["/sse", "/messages", "/ws"].contains(&path) || path.starts_with("/.well-known/");
-    if taken { Err("reserved for another endpoint; use a path such as /some/deep/mcp") } else { Ok(path.to_owned()) }
-}
-
-/// A built-in catalogue, or a file.
-#[derive(Clone)]
-pub(crate) enum Catalog {
-    /// Every feature of the protocol.
-    Standard,
-    /// What the official conformance suite expects.
-    Official,
-    /// A YAML file; `./official` names a file, too.
-    File(PathBuf),
-}
-
-impl FromStr for Catalog {
-    type Err = Infallible;
-
-    fn from_str(name: &str) -> Result<Self, Infallible> {
-        Ok(match name {
-            "standard" => Self::Standard,
-            "official" => Self::Official,
-            path => Self::File(path.into()),
-        })
-    }
 }
 
 /// Reads the command line; `Err` is the exit code after `--help`, `--version` or an error.

@@ -43,7 +43,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Serving")]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
-    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "Serving")]
+    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::serve::endpoint, help_heading = "Serving")]
     pub(crate) path: String,
     /// Also serve HTTP+SSE (2024-11-05) at http://ADDR/sse
     #[arg(long, requires = "http", help_heading = "Serving")]

@@ -12,8 +12,8 @@ use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
+use crate::args::serve::{Catalog, ServeArgs};
 use crate::args::serve_tokens::Auth;
-use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
 use crate::verb::output;
