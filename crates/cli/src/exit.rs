@@ -56,7 +56,7 @@ fn concealed() -> Option<Arc<Redactor>> {
     CONCEALED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// From now on nothing that is told has the secrets in it that `redactor` knows.
+/// From now on, every message conceals the secrets that `redactor` knows.
 pub(crate) fn conceal(redactor: Redactor) {
     *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }

@@ -54,7 +54,7 @@ impl<T> Located for (usize, T) {
 }
 
 impl Verdict {
-    /// Holds for every item: broken at the first that is not kept, not seen where there is none.
+    /// Holds for every item: broken at the first that is not kept, not seen if there are no items.
     pub fn every<T: Located>(
         items: impl IntoIterator<Item = T>,
         unseen: impl Into<String>,
@@ -70,7 +70,7 @@ impl Verdict {
         Self::witnessed(witnesses, unseen)
     }
 
-    /// Of items judged one by one, each with its event: broken at the first broken one; not seen where there is none.
+    /// Of items judged one by one, each with its event: broken at the first broken one; not seen if there are no items.
     pub fn of(judged: impl IntoIterator<Item = (usize, Kept)>, unseen: impl Into<String>) -> Self {
         Self::every(judged, unseen, |(_, kept)| kept.clone())
     }
@@ -88,7 +88,7 @@ impl Verdict {
         }
     }
 
-    /// Holds on `witnesses`; not seen where there is none.
+    /// Holds on `witnesses`; not seen if there are no items.
     pub fn witnessed(witnesses: Vec<usize>, unseen: impl Into<String>) -> Self {
         if witnesses.is_empty() { Self::NotSeen(unseen.into()) } else { Self::Holds(witnesses) }
     }

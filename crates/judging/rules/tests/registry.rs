@@ -38,7 +38,7 @@ fn ids_are_unique_and_plain() {
 fn judged_rules_explain_themselves() {
     for rule in judged() {
         assert!(!rule.how.is_empty(), "{} does not say how it is judged", rule.id);
-        assert!(!rule.fix.is_empty(), "{} does not say how to mend it", rule.id);
+        assert!(!rule.fix.is_empty(), "{} does not say how to fix it", rule.id);
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// What a request came to; why there was no answer is told in these words.
+    /// What a request came to; the text says why there was no answer.
     pub(crate) fn of(reply: Result<Value, ClientError>, words: Words) -> Self {
         match reply {
             Ok(result) => Self::Result(result),

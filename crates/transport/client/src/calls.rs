@@ -27,7 +27,7 @@ impl Client {
         }
     }
 
-    /// The tools that may be called. The observer is told why others may not.
+    /// The tools that may be called. The observer receives the reason for each other tool.
     pub async fn tools(&self) -> Result<(Vec<Tool>, Listed), ClientError> {
         self.needs("tools")?;
         let mut listed = self.list("tools/list", "tools").await?;

@@ -17,7 +17,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal; `Err` returns the scripted answers where there is none.
+    /// The terminal; `Err` returns the scripted answers if there is no terminal.
     pub(super) fn find(scripted: Scripted) -> Result<Self, Scripted> {
         if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
             Ok(Self { scripted, lock: Arc::default() })

@@ -20,7 +20,7 @@ pub struct Scenario {
     pub faults: &'static [&'static Fault],
     /// What the server offers, given the origin of another server that the client must not contact.
     pub offers: fn(&str) -> Catalogue,
-    /// What the client is told in addition to the name.
+    /// What the client receives in addition to the name.
     pub context: Option<fn() -> Value>,
     /// The setup of the authorization server, if the server requires tokens.
     pub demands: Option<fn() -> Development>,

@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "any-audience",
         "authorization.foreign-token-refused",
-        "a JSON Web Token is accepted, whoever it is for and whoever signed it",
+        "a JSON Web Token is accepted, for any audience and from any signer",
         Http { authorizes: |_, headers| token(headers).is_some_and(|token| token.split('.').count() == 3), ..HTTP },
     )
     .breaks_too(&["authorization.invalid-token-401"])
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "metadata-missing",
         "authorization.metadata-located",
-        "a 401 does not say where the metadata is, and there is none",
+        "a 401 does not say where the metadata is, and no metadata is served",
         Http {
             response: |asked, response| {
                 rename(response);

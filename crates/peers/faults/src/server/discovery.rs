@@ -187,7 +187,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             if asked.is(DISCOVER) {
                 discovered.0.store(true, Ordering::Relaxed);
             } else if !discovered.0.load(Ordering::Relaxed) {
-                *answer = error(asked, INVALID_REQUEST, "Invalid request: nobody has asked for `server/discover` yet");
+                *answer = error(asked, INVALID_REQUEST, "Invalid request: `server/discover` was not requested yet");
             }
         }),
     )

@@ -259,7 +259,7 @@ impl Connection {
         self.http().ok()?.session_id()
     }
 
-    /// How the child process ended, now or within `patience`; `None` if it still runs, or there is none.
+    /// How the child process ended, now or within `patience`; `None` if it still runs or there is no child.
     pub async fn exited(&self, patience: Duration) -> Option<ExitStatus> {
         self.child().ok()?.exited(patience).await
     }

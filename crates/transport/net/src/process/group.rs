@@ -61,7 +61,7 @@ impl Group {
         let end = Instant::now() + patience;
         let mut pause = Duration::from_millis(1);
         while !self.is_empty() {
-            // Only zombies are left, perhaps adopted ones that nobody has waited for (see `orphans`).
+            // Only zombies are left, perhaps adopted ones without a waiting parent (see `orphans`).
             if self.members() == Some(0) {
                 self.forget();
                 return true;

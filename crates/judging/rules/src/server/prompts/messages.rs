@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The messages of a prompt MAY have links to resources: the client takes them and continues.",
         )
         .how("Needs a prompt whose messages hold a `resource_link`, and checks whether the client continues.")
-        .fix("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
+        .fix("Show the link, or pass it to the model; at least skip content of kinds that you do not handle.")
         .judge(links_taken),
     server("prompts.embedded-uri")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have a valid URI.")

@@ -32,7 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
             "URIs of a scheme of the server's own MUST follow RFC 3986.",
         )
         .about(&["resources"])
-        .how("Reads the URI of every listed resource whose scheme is none of http, https, file and git. Characters outside \
+        .how("Reads the URI of every listed resource whose scheme is not http, https, file or git. Characters outside \
               ASCII are accepted.")
         .fix("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what is not allowed in a URI.")
         .judge(custom_schemes),

@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool MAY return links to resources: the client takes them and continues.",
         )
         .how("Needs a tool that returns a `resource_link`, and checks whether the client continues.")
-        .fix("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
+        .fix("Show the link, or pass it to the model; at least skip content of kinds that you do not handle.")
         .judge(|view| taken(view, "resource_link", "links to resources")),
     client("tools.embedded-taken")
         .says(
@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool MAY return embedded resources: the client takes them and continues.",
         )
         .how("Needs a tool that returns an embedded resource, and checks whether the client continues.")
-        .fix("Show the resource, or hand it on; at least pass over content of kinds you do not handle.")
+        .fix("Show the resource, or pass it to the model; at least skip content of kinds that you do not handle.")
         .judge(|view| taken(view, "resource", "embedded resources")),
     client("tools.header-integers-sent-safe")
         .says(

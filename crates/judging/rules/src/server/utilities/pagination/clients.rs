@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("pagination.pages-followed")
         .says(R2024_11_05, GUIDELINES, "A client SHOULD read every page of a list that has several, and one where it has one.")
         .how("Needs a server with a list of several pages, and checks whether the client asks for the second one. It is broken by a client that leaves normally and has followed no cursor at all.")
-        .fix("Repeat the request with `nextCursor` as `cursor` until there is none.")
+        .fix("Repeat the request with `nextCursor` as `cursor` until a result has no `nextCursor`.")
         .judge(followed),
     client("pagination.cursors-opaque")
         .says(R2024_11_05, GUIDELINES, "A client MUST send a cursor back as it came, whatever its form.")
