@@ -32,8 +32,10 @@ pub(crate) const RULES: &[Rule] = &[
             "URIs of a scheme of the server's own MUST follow RFC 3986.",
         )
         .about(&["resources"])
-        .how("Reads the URI of every listed resource whose scheme is not http, https, file or git. Characters outside \
-              ASCII are accepted.")
+        .how(
+            "Reads the URI of every listed resource whose scheme is not http, https, file or git. Characters outside \
+              ASCII are accepted.",
+        )
         .fix("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what is not allowed in a URI.")
         .judge(custom_schemes),
     server("resources.uris-validated")
@@ -43,7 +45,11 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Parse the URI before use, and answer with an error where it is invalid.")
         .judge(validated),
     server("resources.access-controlled")
-        .says(R2024_11_05, SECURITY, "A server SHOULD control access to what is sensitive, and check permissions first.")
+        .says(
+            R2024_11_05,
+            SECURITY,
+            "A server SHOULD control access to what is sensitive, and check permissions first.",
+        )
         .unobservable("what is sensitive, and to whom, is the server's own policy"),
     server("resources.binary-encoded")
         .says(R2024_11_05, SECURITY, "Binary contents MUST be properly encoded.")
@@ -58,7 +64,9 @@ pub(crate) const RULES: &[Rule] = &[
             "A server of `file://` resources MUST keep paths from leading out of what it serves.",
         )
         .needs("resources")
-        .how("Looks at reads of `file://` URIs with `..` in their path: they must not yield the system's password file.")
+        .how(
+            "Looks at reads of `file://` URIs with `..` in their path: they must not yield the system's password file.",
+        )
         .fix("Resolve the path, and refuse what is not below the served directory.")
         .judge(traversal),
 ];
