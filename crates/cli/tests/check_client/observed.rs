@@ -27,7 +27,7 @@ fn whatever_comes_is_judged_at_the_end() {
         assert!(status.success(), "{arguments:?}");
     }
     crate::signal::send("INT", &child);
-    // Beside stdout: a report is longer than a pipe is deep.
+    // On a thread: a report is longer than a pipe is deep.
     let shown = std::thread::spawn(move || {
         let mut shown = String::new();
         stderr.read_to_string(&mut shown).unwrap();

@@ -10,18 +10,18 @@ use super::{Imported, Source, import};
 use crate::Advice;
 
 fn source(name: &str, text: &str) -> Source {
-    parse(text, Path::new(name)).unwrap_or_else(|faults| panic!("{faults:?}")).expect("a known format")
+    parse(text, Path::new(name)).unwrap_or_else(|errors| panic!("{errors:?}")).expect("a known format")
 }
 
 /// The one file that comes of it, which `proof test` reads.
 #[track_caller]
 fn imported(sources: &[Source], fixture: Option<&str>) -> (String, Imported) {
-    let mut all = import(sources, fixture, Advice::to_string).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let mut all = import(sources, fixture, Advice::to_string).unwrap_or_else(|errors| panic!("{}", errors[0]));
     assert_eq!(all.len(), 1, "files");
     let one = all.remove(0);
     let text = one.text(None);
-    if let Err(faults) = crate::test::parse(&text, Path::new("t.mcp.yaml")) {
-        panic!("{faults}\n{text}");
+    if let Err(errors) = crate::test::parse(&text, Path::new("t.mcp.yaml")) {
+        panic!("{errors}\n{text}");
     }
     (text, one)
 }
@@ -365,8 +365,8 @@ cases:
         assert!(two.contains(part), "{part}\n{two}");
     }
     assert!(!two.contains("\nsetup:"), "{two}");
-    let faults = import(&both, None, Advice::to_string).expect_err("a fixture is needed");
-    assert!(faults[0].to_string().contains("a.yaml:5:14"), "{}", faults[0]);
+    let errors = import(&both, None, Advice::to_string).expect_err("a fixture is needed");
+    assert!(errors[0].to_string().contains("a.yaml:5:14"), "{}", errors[0]);
 }
 
 #[test]
@@ -391,15 +391,15 @@ fn addresses_and_headers() {
     let (text, _) = imported(&[source("a.yaml", text)], None);
     assert!(text.contains("server:\n  url: \"http://h/mcp\"\n  bearerEnv: T\n  headers: { X: \"y\" }\n"), "{text}");
     let other = json!({ "server": { "url": "ftp://h", "transport": "sse" }, "tests": {} }).to_string();
-    let faults = import(&[source("a.json", &other)], None, Advice::to_string).expect_err("no address");
-    assert!(faults[0].to_string().contains("invalid URL – a.json:1:"), "{}", faults[0]);
+    let errors = import(&[source("a.json", &other)], None, Advice::to_string).expect_err("no address");
+    assert!(errors[0].to_string().contains("invalid URL – a.json:1:"), "{}", errors[0]);
 }
 
 #[test]
 fn a_trace_needs_another_file_with_a_server() {
     let trace = || source("t.yaml", "name: t\ntrajectory: [{ type: order, tools: [a, b] }]\n");
-    let faults = import(&[trace()], None, Advice::to_string).expect_err("no server");
-    assert!(faults[0].to_string().contains("no server"), "{}", faults[0]);
+    let errors = import(&[trace()], None, Advice::to_string).expect_err("no server");
+    assert!(errors[0].to_string().contains("no server"), "{}", errors[0]);
     let other = source("a.yaml", "server: { command: srv }\nassert: { tool: t }\n");
     let (text, one) = imported(&[trace(), other], None);
     assert!(text.contains("skip: \"not imported: trajectory\""), "{text}");
@@ -410,7 +410,7 @@ fn a_trace_needs_another_file_with_a_server() {
 fn errors_in_files_have_their_place() {
     let outcome = |text: &str| match parse(text, Path::new("x")) {
         Ok(found) => format!("{}", found.is_some()),
-        Err(faults) => format!("{:?} {}", faults[0].at.map(|at| (at.line, at.column)), faults[0].what),
+        Err(errors) => format!("{:?} {}", errors[0].at.map(|at| (at.line, at.column)), errors[0].what),
     };
     assert_eq!(outcome("{\n  \"server\": {},\n  \"tests\": {\"a\" 1}\n}"), "Some((3, 17)) invalid JSON: expected `:`");
     assert!(outcome("a: [1").starts_with("Some((2, 1)) this is no YAML"), "{}", outcome("a: [1"));
@@ -521,7 +521,7 @@ proptest! {
             for one in import(&[source], Some("dir"), Advice::to_string).unwrap_or_default() {
                 let text = one.text(Some(Path::new("..")));
                 let read = crate::test::parse(&text, Path::new("t.mcp.yaml"));
-                prop_assert!(read.is_ok(), "{}\n{text}", read.err().map(|faults| faults.to_string()).unwrap_or_default());
+                prop_assert!(read.is_ok(), "{}\n{text}", read.err().map(|errors| errors.to_string()).unwrap_or_default());
             }
         }
     }

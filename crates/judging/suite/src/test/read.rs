@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use client::Given;
-use document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
+use document::{self, FileError, FileErrors, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use net::client::Command;
 use net::started::PORT;
 use serde_json::{Map, Value, json};
@@ -33,9 +33,9 @@ static SHAPE: Shape =
     Shape::new(include_str!("../../../../../docs/test.schema.json"), "docs/test.md", &["setup", "cases"]);
 
 /// Reads a test file.
-pub fn load(path: &Path) -> Result<Suite, Faults> {
+pub fn load(path: &Path) -> Result<Suite, FileErrors> {
     let name = path.display().to_string();
-    let refuse = |what: String, remedy: &str| Faults::new(&name, vec![Fault::new(None, what, remedy)]);
+    let refuse = |what: String, remedy: &str| FileErrors::new(&name, vec![FileError::new(None, what, remedy)]);
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
@@ -49,34 +49,34 @@ pub fn load(path: &Path) -> Result<Suite, Faults> {
 }
 
 /// Reads a test file from its text; `path` is for messages and relative paths.
-pub fn parse(text: &str, path: &Path) -> Result<Suite, Faults> {
-    read(text, path).map_err(|faults| Faults::new(&path.display().to_string(), faults))
+pub fn parse(text: &str, path: &Path) -> Result<Suite, FileErrors> {
+    read(text, path).map_err(|errors| FileErrors::new(&path.display().to_string(), errors))
 }
 
 /// Reads a file from its text. The errors are unordered.
-pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<Fault>> {
-    let (tree, mut faults) = document::read(text).map_err(|fault| vec![fault])?;
+pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<FileError>> {
+    let (tree, mut errors) = document::read(text).map_err(|error| vec![error])?;
     let mut value = tree.to_value();
     let misfits = SHAPE.check(&tree, &mut value);
-    faults.extend(misfits.faults);
+    errors.extend(misfits.errors);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
             let mut reader =
-                Reader { tree: &tree, faults, known: HashMap::new(), titles: HashMap::new(), uses: BTreeSet::new() };
+                Reader { tree: &tree, errors, known: HashMap::new(), titles: HashMap::new(), uses: BTreeSet::new() };
             let suite = reader.suite(file, path);
-            if reader.faults.is_empty() { Ok(suite) } else { Err(reader.faults) }
+            if reader.errors.is_empty() { Ok(suite) } else { Err(reader.errors) }
         }
-        Err(_) if !faults.is_empty() => Err(faults),
+        Err(_) if !errors.is_empty() => Err(errors),
         Err(error) => {
             let what = format!("bug in proof: the schema of test files and their reader disagree: {error}");
-            Err(vec![Fault::new(None, what, "report it, with the file")])
+            Err(vec![FileError::new(None, what, "report it, with the file")])
         }
     }
 }
 
 struct Reader<'t> {
     tree: &'t Node,
-    faults: Vec<Fault>,
+    errors: Vec<FileError>,
     /// The variables, and where each is set.
     known: HashMap<String, Step>,
     /// How often each generated name was used.
@@ -95,8 +95,8 @@ enum Step {
 }
 
 impl Reader<'_> {
-    fn fault(&mut self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) {
-        self.faults.push(Fault::new(self.tree.place(pointer), what, remedy));
+    fn error(&mut self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) {
+        self.errors.push(FileError::new(self.tree.place(pointer), what, remedy));
     }
 
     fn suite(&mut self, file: model::File, path: &Path) -> Suite {
@@ -112,7 +112,7 @@ impl Reader<'_> {
             && servers.iter().any(|server| !revisions.iter().any(|revision| server.supports(*revision)))
         {
             let what = "a server uses HTTP+SSE, which supports only 2024-11-05";
-            self.fault("/matrix/revisions", what, "add 2024-11-05");
+            self.error("/matrix/revisions", what, "add 2024-11-05");
         }
         self.known.extend(file.vars.keys().enumerate().map(|(at, name)| (name.clone(), Step::Var(at))));
         self.add_captures(&file.setup, "/setup", 0);
@@ -146,7 +146,7 @@ impl Reader<'_> {
             });
             match value {
                 Some(value) => filled[name] = value,
-                None => self.fault(&pointer, "the variables are too long when filled in", "use shorter values"),
+                None => self.error(&pointer, "the variables are too long when filled in", "use shorter values"),
             }
         }
         filled
@@ -159,7 +159,7 @@ impl Reader<'_> {
                 if self.known.insert(name.clone(), Step::Case(before + at)).is_some() {
                     let pointer = format!("{list}/{at}/capture/{name}");
                     let what = format!("the variable {} is already set", quoted(name));
-                    self.fault(&pointer, what, "another name");
+                    self.error(&pointer, what, "another name");
                 }
             }
         }
@@ -170,7 +170,7 @@ impl Reader<'_> {
         for case in cases {
             if let Some(first) = seen.insert(case.name.as_str(), case.at.line) {
                 let what = format!("duplicate case name {}", quoted(&case.name));
-                self.faults.push(Fault::new(
+                self.errors.push(FileError::new(
                     case.at,
                     what,
                     format!("another `name`; the first use is in line {first}"),
@@ -193,7 +193,7 @@ impl Reader<'_> {
             env.extend(platform.env);
         }
         if url.is_none() && (!headers.is_empty() || bearer_env.is_some()) {
-            self.fault(pointer, "headers need a `url`", "remove them, or add the `url`");
+            self.error(pointer, "headers need a `url`", "remove them, or add the `url`");
         }
         // The schema has checked the names.
         let transport: Option<Transport> = transport.as_deref().and_then(|name| name.parse().ok());
@@ -204,7 +204,7 @@ impl Reader<'_> {
                 Some(_) => format!("this URL is not reached over {transport}"),
                 None => "a transport needs a `url`".to_owned(),
             };
-            self.fault(&format!("{pointer}/transport"), what, "remove it: proof detects the transport");
+            self.error(&format!("{pointer}/transport"), what, "remove it: proof detects the transport");
         }
         let command = command.as_ref().and_then(|command| command.split_first()).map(|(program, args)| Command {
             program: program.clone(),
@@ -218,18 +218,18 @@ impl Reader<'_> {
                 // Any port number makes the URL valid.
                 let found = Url::parse(&url.replace(PORT, "1"));
                 if !found.is_ok_and(|url| url.has_host()) {
-                    self.fault(&format!("{pointer}/url"), "invalid URL", "http://127.0.0.1:3000/mcp");
+                    self.error(&format!("{pointer}/url"), "invalid URL", "http://127.0.0.1:3000/mcp");
                     return None;
                 }
                 if command.is_none() && url.contains(PORT) {
                     let what = format!("{PORT} needs a `command` that starts the server");
-                    self.fault(&format!("{pointer}/url"), what, "add a `command`, or write the port");
+                    self.error(&format!("{pointer}/url"), what, "add a `command`, or write the port");
                     return None;
                 }
                 Location::Url { url, transport, headers: headers.into_iter().collect(), bearer_env, command }
             }
             (None, None) => {
-                self.fault(pointer, "this server has neither a `command` nor a `url`", "add one of them, or both");
+                self.error(pointer, "this server has neither a `command` nor a `url`", "add one of them, or both");
                 return None;
             }
         };
@@ -269,14 +269,14 @@ impl Reader<'_> {
         }
         let answers = case.answers.map(|answers| self.answers(answers, &at("answers")));
         if case.independent && (!capture.is_empty() || answers.is_some()) {
-            self.fault(
+            self.error(
                 &at("independent"),
                 "a case with `capture` or `answers` is not independent",
                 "remove `independent`",
             );
         }
         if case.skip.is_some() && !capture.is_empty() {
-            self.fault(&at("skip"), "a skipped case captures a variable", "skip the cases that use it instead");
+            self.error(&at("skip"), "a skipped case captures a variable", "skip the cases that use it instead");
         }
         Some(Case {
             name,
@@ -315,14 +315,14 @@ impl Reader<'_> {
                 [] => "this case has no request".to_owned(),
                 several => format!("this case has several requests: {}", several.join(", ")),
             };
-            self.fault(pointer, what, format!("one of {all}"));
+            self.error(pointer, what, format!("one of {all}"));
             return None;
         };
         if case.arguments.is_some() && !matches!(*named, "call" | "get") {
-            self.fault(&format!("{pointer}/arguments"), format!("`{named}` has no `arguments`"), "`params` with `raw`");
+            self.error(&format!("{pointer}/arguments"), format!("`{named}` has no `arguments`"), "`params` with `raw`");
         }
         if case.params.is_some() && *named != "raw" {
-            self.fault(&format!("{pointer}/params"), format!("`{named}` has no `params`"), "`arguments`");
+            self.error(&format!("{pointer}/params"), format!("`{named}` has no `params`"), "`arguments`");
         }
         let at = format!("{pointer}/{named}");
         let arguments = case.arguments.clone().unwrap_or_else(|| json!({}));
@@ -338,7 +338,7 @@ impl Reader<'_> {
             _ => {
                 let method = case.raw.clone().unwrap_or_default();
                 if method.starts_with("notifications/") || method == "initialize" {
-                    self.fault(&at, format!("{} cannot be sent by a case", quoted(&method)), "the method of a request");
+                    self.error(&at, format!("{} cannot be sent by a case", quoted(&method)), "the method of a request");
                 }
                 let params = case.params.clone().unwrap_or_else(|| json!({}));
                 RequestTemplate::Raw { method, params: self.filled(&params, &format!("{pointer}/params"), here) }
@@ -351,7 +351,7 @@ impl Reader<'_> {
             (Some(prompt), None) => json!({ "type": "ref/prompt", "name": prompt }),
             (None, Some(template)) => json!({ "type": "ref/resource", "uri": template }),
             _ => {
-                self.fault(pointer, "`complete` needs either a `prompt` or a `template`", "one of them");
+                self.error(pointer, "`complete` needs either a `prompt` or a `template`", "one of them");
                 return None;
             }
         };
@@ -375,13 +375,13 @@ impl Reader<'_> {
             Some(outcome) => {
                 if fails && outcome != Outcome::Error {
                     let what = "only a JSON-RPC error has a `code` and a `message`";
-                    self.fault(&at("outcome"), what, "`outcome: error`, or a path into the result");
+                    self.error(&at("outcome"), what, "`outcome: error`, or a path into the result");
                 }
                 Some(outcome)
             }
         };
         if outcome == Some(Outcome::ToolError) && !calls {
-            self.fault(&at("outcome"), "only a `call` has a tool error", "`error`");
+            self.error(&at("outcome"), "only a `call` has a tool error", "`error`");
         }
         let places: Vec<PathExpectation> = paths
             .into_iter()
@@ -397,7 +397,7 @@ impl Reader<'_> {
             .collect();
         if matches!(outcome, Some(Outcome::Error | Outcome::Refused)) && (!places.is_empty() || snapshot) {
             let what = "an error has no result";
-            self.fault(pointer, what, "`code` and `message`, or another `outcome`");
+            self.error(pointer, what, "`code` and `message`, or another `outcome`");
         }
         let message = message.map(|value| {
             let mut wrongs = Vec::new();
@@ -428,13 +428,13 @@ impl Reader<'_> {
             Some(Value::String(answer)) if answer == "cancel" => (Consent::Cancel, Map::new()),
             Some(Value::Object(fields)) => (Consent::Accept, fields),
             Some(_) => {
-                self.fault(&format!("{pointer}/form"), "invalid `form`", "decline, cancel, or a mapping of fields");
+                self.error(&format!("{pointer}/form"), "invalid `form`", "decline, cancel, or a mapping of fields");
                 return scripted;
             }
         };
         if scripted.consent.is_some_and(|consent| consent != form) {
             let what = "a case cannot accept forms and decline URLs, or the other way round";
-            self.fault(pointer, what, "use two cases");
+            self.error(pointer, what, "use two cases");
         }
         scripted.consent = Some(form);
         scripted.fields = fields.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
@@ -453,7 +453,7 @@ impl Reader<'_> {
         JsonPath::parse(text)
             .map_err(|error| {
                 let what = format!("{} is not a JSONPath: {}", quoted(text), error.message());
-                self.fault(pointer, what, "$.content[0].text, $.structuredContent['a b']");
+                self.error(pointer, what, "$.content[0].text, $.structuredContent['a b']");
             })
             .ok()
     }
@@ -465,7 +465,7 @@ impl Reader<'_> {
                 Some(pattern)
             }
             Err(Wrong { what, remedy }) => {
-                self.fault(pointer, what, remedy);
+                self.error(pointer, what, remedy);
                 None
             }
         }
@@ -482,7 +482,7 @@ impl Reader<'_> {
 
     fn wrongs(&mut self, pointer: &str, wrongs: Vec<(String, Wrong)>) {
         for (below, Wrong { what, remedy }) in wrongs {
-            self.fault(&format!("{pointer}{below}"), what, remedy);
+            self.error(&format!("{pointer}{below}"), what, remedy);
         }
     }
 
@@ -502,7 +502,7 @@ impl Reader<'_> {
                         }
                         (Step::Case(_), _) => ("is captured by a later case", "an earlier case, or `vars`"),
                     };
-                    self.fault(pointer, format!("{} {what}", quoted(&name)), remedy);
+                    self.error(pointer, format!("{} {what}", quoted(&name)), remedy);
                 }
                 None => {
                     let mut known: Vec<&str> = self.known.keys().map(String::as_str).collect();
@@ -513,7 +513,7 @@ impl Reader<'_> {
                     } else {
                         nearest(&name, known.into_iter())
                     };
-                    self.fault(pointer, what, remedy);
+                    self.error(pointer, what, remedy);
                 }
             }
         }
@@ -525,7 +525,7 @@ impl Reader<'_> {
         match Duration::try_from_secs_f64(seconds) {
             Ok(time) if !time.is_zero() && time <= MAX_TIME => time,
             _ => {
-                self.fault(pointer, format!("invalid time {}", quoted(text)), "between 1ms and 3600s");
+                self.error(pointer, format!("invalid time {}", quoted(text)), "between 1ms and 3600s");
                 MAX_TIME
             }
         }
