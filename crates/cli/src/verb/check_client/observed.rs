@@ -84,8 +84,9 @@ pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) 
 
 /// The scenario of `--scenario`, or the standard one.
 fn scenario(args: &CheckClientArgs) -> Result<&'static Scenario, Exit> {
-    let Some(name) = args.scenario.first() else { return Ok(&FIRST) };
-    let found = all().find(|scenario| scenario.name == *name).filter(|_| args.scenario.len() == 1);
+    let names = args.scenarios()?;
+    let Some(name) = names.first() else { return Ok(&FIRST) };
+    let found = all().find(|scenario| scenario.name == *name).filter(|_| names.len() == 1);
     found.ok_or_else(|| usage("--listen serves one scenario at a time", "use one name from --list-scenarios"))
 }
 

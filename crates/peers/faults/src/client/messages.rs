@@ -186,7 +186,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy()
-    .seen_in("question-taken-back"),
+    .seen_in("request-cancelled"),
     fault(
         "asks-for-prompts",
         "prompts.only-where-declared",

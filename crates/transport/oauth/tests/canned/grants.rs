@@ -28,13 +28,13 @@ async fn client_credentials_are_signed_with_the_key() {
     options.grant = Grant::ClientCredentials;
     options.client = Some(known(key));
     server.refused(options, "Bearer scope=\"a\"").await.unwrap();
-    let asked = &server.requests_to("/token")[0];
-    let assertion = asked.parameter("client_assertion").unwrap();
+    let request = &server.requests_to("/token")[0];
+    let assertion = request.parameter("client_assertion").unwrap();
     let claims: Value = serde_json::from_slice(&jose::decode(assertion.split('.').nth(1).unwrap()).unwrap()).unwrap();
     assert_eq!((&claims["iss"], &claims["sub"], &claims["aud"]), (&json!("me"), &json!("me"), &json!(server.base)));
     assert!(claims["exp"].as_u64().unwrap() > claims["iat"].as_u64().unwrap());
-    assert_eq!(asked.parameter("grant_type").as_deref(), Some("client_credentials"));
-    assert_eq!(asked.parameter("scope").as_deref(), Some("a"));
+    assert_eq!(request.parameter("grant_type").as_deref(), Some("client_credentials"));
+    assert_eq!(request.parameter("scope").as_deref(), Some("a"));
     assert!(server.requests_to("/register").is_empty() && server.requests_to("/authorize").is_empty());
 }
 
@@ -48,17 +48,17 @@ async fn a_refused_assertion_is_not_sent_again() {
     options.client = Some(known(Credential::None));
     let error = server.refused(options, "Bearer").await.unwrap_err().to_string();
     assert!(error.contains("invalid_grant") && !error.contains("w0rkload"), "{error}");
-    let asked = server.requests_to("/token");
+    let request = server.requests_to("/token");
     assert_eq!(request.len(), 1);
-    assert_eq!(asked[0].parameter("grant_type").as_deref(), Some(JWT_BEARER));
-    assert_eq!(asked[0].parameter("assertion").as_deref(), Some("w0rkload"));
+    assert_eq!(request[0].parameter("grant_type").as_deref(), Some(JWT_BEARER));
+    assert_eq!(request[0].parameter("assertion").as_deref(), Some("w0rkload"));
 }
 
 #[tokio::test]
 async fn an_enterprise_id_token_is_exchanged_at_its_provider_only() {
     let mut fake = FakeServer::correct();
-    fake.page("/idp", |asked, _| {
-        assert_eq!(asked.parameter("subject_token").as_deref(), Some("idt0ken"));
+    fake.page("/idp", |request, _| {
+        assert_eq!(request.parameter("subject_token").as_deref(), Some("idt0ken"));
         let kind = "urn:ietf:params:oauth:token-type:id-jag";
         json_response(json!({ "access_token": "w0rd", "issued_token_type": kind, "token_type": "N_A" }))
     });
@@ -81,7 +81,7 @@ async fn an_enterprise_id_token_is_exchanged_at_its_provider_only() {
 }
 
 fn proof(request: &ReceivedRequest) -> Value {
-    let read = asked.header("dpop").map(|proof| Jws::read(proof).unwrap()).unwrap();
+    let read = request.header("dpop").map(|proof| Jws::read(proof).unwrap()).unwrap();
     let key = Jwk::read(&read.header["jwk"]).unwrap();
     read.verified_by(&key).unwrap().clone()
 }
@@ -97,8 +97,8 @@ async fn a_bound_token_is_sent_with_proofs() {
     let server = fake.start().await;
     let mut operation = server.authorizer(RunningServer::options()).operation("POST");
     assert!(operation.refused(401, &challenged("DPoP algs=\"ES256\"")).await.unwrap());
-    let asked = server.requests_to("/token");
-    assert_eq!((proof(&asked[0]).get("nonce"), proof(&asked[1])["nonce"].as_str()), (None, Some("n1")));
+    let request = server.requests_to("/token");
+    assert_eq!((proof(&request[0]).get("nonce"), proof(&request[1])["nonce"].as_str()), (None, Some("n1")));
     let headers = operation.headers().await.unwrap();
     assert_eq!(headers[0].1, "DPoP b0und");
     let mut nonce = challenged("DPoP error=\"use_dpop_nonce\"");

@@ -62,8 +62,8 @@ impl FakeServer {
         });
         fake.page("/.well-known/oauth-authorization-server", |_, base| json_response(metadata(base)));
         fake.page("/register", |_, _| json_response(json!({ "client_id": "registered" })));
-        fake.page("/authorize", |asked, base| {
-            let (back, state) = (asked.parameter("redirect_uri").unwrap(), asked.parameter("state").unwrap());
+        fake.page("/authorize", |request, base| {
+            let (back, state) = (request.parameter("redirect_uri").unwrap(), request.parameter("state").unwrap());
             (302, format!("Location: {back}?code=c0de&state={state}&iss={base}\r\n"), String::new())
         });
         fake.page("/token", |_, _| json_response(json!({ "access_token": "t0ken", "token_type": "Bearer" })));

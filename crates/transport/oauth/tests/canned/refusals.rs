@@ -21,14 +21,14 @@ async fn a_correct_server_issues_a_token() {
     let server = FakeServer::correct().start().await;
     let headers = server.refused(RunningServer::options(), "Bearer scope=\"a b\"").await.unwrap();
     assert_eq!(headers, [("authorization".to_owned(), "Bearer t0ken".to_owned())]);
-    let (asked, token) = (&server.requests_to("/authorize")[0], &server.requests_to("/token")[0]);
+    let (request, token) = (&server.requests_to("/authorize")[0], &server.requests_to("/token")[0]);
     for request in [request, token] {
         assert_eq!(request.parameter("resource").unwrap(), format!("{}/mcp", server.base));
     }
-    assert_eq!(asked.parameter("scope").as_deref(), Some("a b"));
-    assert_eq!(asked.parameter("redirect_uri"), token.parameter("redirect_uri"));
+    assert_eq!(request.parameter("scope").as_deref(), Some("a b"));
+    assert_eq!(request.parameter("redirect_uri"), token.parameter("redirect_uri"));
     assert_eq!(
-        asked.parameter("code_challenge").unwrap(),
+        request.parameter("code_challenge").unwrap(),
         oauth::jose::sha256(&token.parameter("code_verifier").unwrap())
     );
     assert!(server.requests_to("/register")[0].body.contains("\"application_type\":\"native\""));
@@ -109,7 +109,7 @@ async fn a_response_from_another_issuer_is_not_redeemed() {
         ("not protected by https", "http://evil.example/"),
     ] {
         let (error, paths) = failure_with(|fake| {
-            fake.page("/authorize", move |asked, base| {
+            fake.page("/authorize", move |request, base| {
                 let given = |name| request.parameter(name).unwrap_or_default();
                 let to = location.replace("REDIRECT", &given("redirect_uri")).replace("STATE", &given("state"));
                 (302, format!("Location: {}\r\n", to.replace("BASE", base)), String::new())
@@ -138,8 +138,8 @@ async fn repeated_refusals_end_the_authorization() {
     operation.headers().await.unwrap();
     let more = "Bearer error=\"insufficient_scope\", scope=\"b\"";
     assert!(operation.refused(403, &challenged(more)).await.unwrap());
-    let asked = server.requests_to("/authorize").last().unwrap().parameter("scope");
-    assert_eq!(asked.as_deref(), Some("a b"), "what was granted is asked for again");
+    let request = server.requests_to("/authorize").last().unwrap().parameter("scope");
+    assert_eq!(request.as_deref(), Some("a b"), "granted scopes are requested again");
     // It has what is asked for now; more of the same would change nothing.
     assert!(operation.refused(403, &challenged(more)).await.is_err());
     assert!(!operation.refused(403, &challenged("Bearer")).await.unwrap());
@@ -151,8 +151,8 @@ async fn without_metadata_early_revisions_use_fixed_paths() {
     let mut fake = FakeServer::correct();
     fake.without("/.well-known/oauth-protected-resource/mcp");
     fake.without("/.well-known/oauth-authorization-server");
-    fake.page("/authorize", |asked, _| {
-        let (back, state) = (asked.parameter("redirect_uri").unwrap(), asked.parameter("state").unwrap());
+    fake.page("/authorize", |request, _| {
+        let (back, state) = (request.parameter("redirect_uri").unwrap(), request.parameter("state").unwrap());
         (302, format!("Location: {back}?code=c0de&state={state}\r\n"), String::new())
     });
     let server = fake.start().await;
@@ -181,8 +181,8 @@ async fn metadata_addresses_are_tried_in_order() {
         found["authorization_response_iss_parameter_supported"] = json!(false);
         json_response(found)
     });
-    fake.page("/authorize", |asked, _| {
-        let (back, state) = (asked.parameter("redirect_uri").unwrap(), asked.parameter("state").unwrap());
+    fake.page("/authorize", |request, _| {
+        let (back, state) = (request.parameter("redirect_uri").unwrap(), request.parameter("state").unwrap());
         (302, format!("Location: {back}?code=c0de&state={state}\r\n"), String::new())
     });
     let server = fake.start().await;

@@ -111,7 +111,7 @@ async fn what_one_subject_has_another_does_not_see() {
     }
     let forged = [("Authorization", two.as_str()), ("Mcp-Session-Id", session), ("Proof-Subject", "one")];
     assert_eq!(server.post(&forged, PING).await.status, 404);
-    let arguments = json!({ "name": "errand", "arguments": {} });
+    let arguments = json!({ "name": "buy", "arguments": {} });
     let made = about_tasks(&server, &one, "tools/call", arguments).await;
     let id = made["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
     let wanted = json!({ "taskId": id });
