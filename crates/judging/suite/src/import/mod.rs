@@ -143,5 +143,4 @@ impl Imported {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;
