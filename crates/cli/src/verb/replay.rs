@@ -40,7 +40,7 @@ async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit>
     let Some(address) = args.live_address()? else { return Ok(None) };
     let (mut options, mut secrets) = (client_options::options(run, &args.reach, address, None)?, args.secrets());
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_))
-        && let Some(token) = sign_in::at(&args.reach, &mut options.address, None).await?
+        && let Some(token) = sign_in::sign_in_at(&args.reach, &mut options.address, None).await?
     {
         secrets.add(token.reveal());
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::harness::{PROOF, command, outcomes, places};
 
 #[test]
-fn whatever_comes_is_judged_at_the_end() {
+fn an_observed_client_is_judged_at_the_end() {
     let mut child = command(&["check-client", "--listen", "127.0.0.1:0", "--format", "json"]).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();

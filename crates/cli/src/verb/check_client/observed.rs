@@ -55,7 +55,7 @@ pub(super) async fn listen(
 }
 
 /// Passes messages between a client and its server, and judges the client when the server ends.
-pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+pub(super) async fn wrap_stdio(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
