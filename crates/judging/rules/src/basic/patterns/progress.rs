@@ -7,7 +7,7 @@ use wire::Party;
 use wire::json::same;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};

@@ -10,8 +10,8 @@ use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Exchange, View};
 

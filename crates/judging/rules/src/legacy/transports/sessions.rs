@@ -5,7 +5,7 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Revision, Transport};
 
 use crate::basic::transports::streamable_http::{foreign_origin, metadata::impossible};
-use crate::entropy::guessable;
+use crate::reading::entropy::guessable;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, View};

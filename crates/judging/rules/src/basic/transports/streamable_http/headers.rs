@@ -11,7 +11,7 @@ use wire::{Era, Party, Revision, Transport};
 
 use super::foreign_origin;
 use super::metadata::impossible;
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, MessageAt, View};
