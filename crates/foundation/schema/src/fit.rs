@@ -5,7 +5,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use serde_json::{Map, Value};
-use wire::json::same;
+use wire::json::{order, same};
 use wire::pointer;
 
 /// How deep references and schemas are followed.
@@ -301,6 +301,8 @@ impl<'s> Reader<'s> {
             "uniqueItems" => {
                 let spent = array.len() > COMPARED || array.iter().any(|_| !(self.spend)());
                 let repeated = || array.iter().enumerate().any(|(i, a)| array[..i].iter().any(|b| same(a, b)));
+                // Of two numbers whose digits were lost it is not known whether they are the same.
+                let spent = spent || array.iter().any(|item| matches!(item, Value::Number(n) if order(n, n).is_none()));
                 if spent { Fit::Unsure } else { Fit::of(!repeated(), at, || "an item is repeated".to_owned()) }
             }
             _ => self.counted(name, rule, array.len(), at),
@@ -340,18 +342,25 @@ impl<'s> Reader<'s> {
             ("exclusiveMaximum", Value::Bool(true)) if self.reading == Reading::Lenient => siblings.get("maximum"),
             _ => Some(rule),
         };
-        let (Some(limit), Some(number)) = (limit.and_then(Value::as_f64), value.as_f64()) else { return self.unread() };
+        let (Some(limit), Some(number)) = (limit.and_then(Value::as_number), value.as_number()) else {
+            return self.unread();
+        };
+        let Some(order) = order(number, limit) else { return Fit::Unsure };
         let fits = match name {
-            "minimum" => number >= limit,
-            "maximum" => number <= limit,
-            "exclusiveMinimum" => number > limit,
-            _ => number < limit,
+            "minimum" => order.is_ge(),
+            "maximum" => order.is_le(),
+            "exclusiveMinimum" => order.is_gt(),
+            _ => order.is_lt(),
         };
         Fit::of(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
     }
 
     /// Fractions and large integers lose digits: that one is not a multiple is never sure.
     fn multiple(&self, rule: &Value, value: &Value, at: &str) -> Fit {
+        if let (Some(step), Some(number)) = (rule.as_i64().filter(|step| *step > 0), value.as_i64()) {
+            let why = || format!("`multipleOf` is {rule}, the value is {value}");
+            return Fit::of(number % step == 0, at, why);
+        }
         let (Some(step), Some(number)) = (rule.as_f64().filter(|step| *step > 0.0), value.as_f64()) else {
             return self.unread();
         };
