@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::harness::{RECORDINGS, check, proof, report, results};
 
 /// Rules that the hostile recording breaks, keeps, does not exercise, and that do not apply to it.
-const FEW: &str = "tools.names-unique,tools.names-characters,shape.results,jsonrpc.result-id,transport.utf-8,\
+const FEW: &str = "tools.names-unique,tools.names-characters,shape.results,jsonrpc.result-id,jsonrpc.utf8,\
     stdio.only-messages-on-stdout,tools.list-answered,ping.answered,http.accepted-202";
 
 #[test]
@@ -74,7 +74,7 @@ fn the_carets_stand_under_the_offending_part() {
     assert_eq!(under("shape.results"), Some("7"));
     assert_eq!(under("tools.names-unique"), Some("\"a\""));
     assert_eq!(under("tools.names-characters"), Some(r#""bad name \u001b[31m\u{202e}""#));
-    assert_eq!(under("transport.utf-8"), None, "the whole line is at fault");
+    assert_eq!(under("stdio.only-messages-on-stdout"), None, "the whole line is at fault");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Keywords for types, lengths and numbers.
 
 use serde_json::{Map, Value};
+use wire::json::order;
 
 use super::{Fit, Reader, Reading};
 
@@ -48,18 +49,25 @@ impl Reader<'_> {
             ("exclusiveMaximum", Value::Bool(true)) if self.reading == Reading::Lenient => siblings.get("maximum"),
             _ => Some(rule),
         };
-        let (Some(limit), Some(number)) = (limit.and_then(Value::as_f64), value.as_f64()) else { return self.unread() };
+        let (Some(limit), Some(number)) = (limit.and_then(Value::as_number), value.as_number()) else {
+            return self.unread();
+        };
+        let Some(order) = order(number, limit) else { return Fit::Unsure };
         let fits = match name {
-            "minimum" => number >= limit,
-            "maximum" => number <= limit,
-            "exclusiveMinimum" => number > limit,
-            _ => number < limit,
+            "minimum" => order.is_ge(),
+            "maximum" => order.is_le(),
+            "exclusiveMinimum" => order.is_gt(),
+            _ => order.is_lt(),
         };
         Fit::of(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
     }
 
     /// Fractions and large integers lose digits: that one is not a multiple is never sure.
     pub(super) fn multiple(&self, rule: &Value, value: &Value, at: &str) -> Fit {
+        if let (Some(step), Some(number)) = (rule.as_i64().filter(|step| *step > 0), value.as_i64()) {
+            let why = || format!("`multipleOf` is {rule}, the value is {value}");
+            return Fit::of(number % step == 0, at, why);
+        }
         let (Some(step), Some(number)) = (rule.as_f64().filter(|step| *step > 0.0), value.as_f64()) else {
             return self.unread();
         };
