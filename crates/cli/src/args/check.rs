@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use judge::Reproduce;
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, TraceSink};
+use judge::check::{CallPolicy, Options, RevisionChoice, TraceSink};
 use net::client::{Address, Limits};
 use wire::Revision;
 
@@ -47,7 +47,7 @@ Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
 #[command(mut_arg("timeout", |arg| arg.help("Timeout of an answer in seconds [default: 10; first answer: 30]")))]
 #[command(mut_arg("bearer_env", |arg| arg.help("Environment variable with the bearer token")))]
 pub(crate) struct CheckArgs {
-    /// Check these revisions [default: all that the server supports]
+    /// Check these revisions [default: the newest of each era that it supports]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
     #[command(flatten)]
@@ -152,7 +152,7 @@ impl CheckArgs {
             target: self.target(run),
             reproduce: self.reproduce(run),
             words: judging,
-            revisions: self.revisions()?,
+            revisions: self.revision_choice()?,
             selection,
             calls: self.calls(),
             hints: self.hints()?,
@@ -173,8 +173,19 @@ impl CheckArgs {
         Limits { request, connect: request, start: self.server.reach.timeout.unwrap_or(START), ..Limits::default() }
     }
 
+    /// The revisions that are named; empty for all.
     pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
         revisions(&self.revision)
+    }
+
+    /// Our own server is for seeing everything, where nothing is named.
+    fn revision_choice(&self) -> Result<RevisionChoice, Exit> {
+        let named = self.revisions()?;
+        Ok(match (named.is_empty(), self.revision.is_empty() && !self.server.is_unnamed()) {
+            (false, _) => RevisionChoice::These(named),
+            (true, true) => RevisionChoice::NewestOfEachEra,
+            (true, false) => RevisionChoice::All,
+        })
     }
 
     fn calls(&self) -> CallPolicy {

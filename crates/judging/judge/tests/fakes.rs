@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, Selection, TraceSink, Watch, check};
+use judge::check::{CallPolicy, Options, RevisionChoice, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -134,7 +134,7 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
         target: String::new(),
         reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
         words: Advice::to_string,
-        revisions: vec![Revision::NEWEST_LEGACY],
+        revisions: RevisionChoice::These(vec![Revision::NEWEST_LEGACY]),
         selection: Selection { only: rules.iter().map(|&r| r.to_owned()).collect(), ..Selection::default() },
         calls: CallPolicy::default(),
         hints: Hints::default(),

@@ -41,6 +41,7 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
         finding(&mut out, &group, &style.paint.red("FAIL"), style.paint);
     }
     table(&mut out, view.report, style.paint);
+    also_served(&mut out, view);
     scenarios(&mut out, view);
     stale(&mut out, view);
     conclusion(&mut out, view, style.paint);
@@ -136,6 +137,13 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
     }
     let note = "  not ex. = not exercised: the rule applies, but was not tested";
     let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
+}
+
+/// The revisions that were left out.
+fn also_served(out: &mut String, view: &ReportView<'_>) {
+    if let Some(served) = view.also_served() {
+        wrap(out, 0, &format!("Also supports, not checked: {served} (--revision all)."));
+    }
 }
 
 /// Scenarios that a client did not end well in: shown, not scored.

@@ -77,6 +77,9 @@ fn head(view: &ReportView<'_>) -> String {
         let _ = writeln!(out, "| {} {} | {} | {time:.1} s |", run.transport, run.revision, cells.join(" | "));
     }
     out.push('\n');
+    if let Some(served) = view.also_served() {
+        let _ = writeln!(out, "Also supports, not checked: {served}\n");
+    }
     for (run, why) in view.cut_short() {
         let _ = writeln!(out, "**Cut short** at {} {}: {}\n", run.transport, run.revision, code(&cut(why, 500)));
     }

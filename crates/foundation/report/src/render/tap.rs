@@ -39,6 +39,9 @@ pub fn render(view: &ReportView<'_>) -> String {
     if !subject.target.is_empty() {
         let _ = writeln!(out, "# {}", plain(&subject.target));
     }
+    if let Some(served) = view.also_served() {
+        let _ = writeln!(out, "# also supports, not checked: {served}");
+    }
     let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(&view.report.summary), conclusion.summary);
     out
 }

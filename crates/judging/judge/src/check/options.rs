@@ -2,7 +2,7 @@
 
 use net::Children;
 use net::client::{Address, Limits};
-use wire::Revision;
+use wire::{Era, Revision};
 use wire::redact::{Redactor, Secrets};
 
 use super::hints::Hints;
@@ -10,6 +10,34 @@ use crate::Words;
 pub use crate::judging::matches;
 use crate::judging::{Reproduce, Selection, TraceSink};
 pub use client::CallPolicy;
+
+/// Which revisions of those that a peer serves are judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RevisionChoice {
+    /// The newest of each era: what today's clients use.
+    NewestOfEachEra,
+    /// Every one.
+    All,
+    /// These, whatever else it serves.
+    These(Vec<Revision>),
+}
+
+impl RevisionChoice {
+    /// Those that the user named.
+    pub fn named(&self) -> &[Revision] {
+        if let Self::These(named) = self { named } else { &[] }
+    }
+
+    /// Those of `served`, oldest first, that are judged.
+    pub fn of(&self, served: &[Revision]) -> Vec<Revision> {
+        let newest = |era: Era| served.iter().copied().filter(|revision| revision.era() == era).max();
+        match self {
+            Self::NewestOfEachEra => [Era::Legacy, Era::Modern].into_iter().filter_map(newest).collect(),
+            Self::All => served.to_vec(),
+            Self::These(named) => served.iter().copied().filter(|revision| named.contains(revision)).collect(),
+        }
+    }
+}
 
 /// What a check is asked to do.
 #[derive(Clone, Debug)]
@@ -22,8 +50,8 @@ pub struct Options {
     pub reproduce: Reproduce,
     /// Advice in the words of the program.
     pub words: Words,
-    /// The revisions to judge at; every one that the peer serves where empty.
-    pub revisions: Vec<Revision>,
+    /// The revisions to judge at.
+    pub revisions: RevisionChoice,
     /// Which rules to judge by.
     pub selection: Selection,
     /// Which tools may be called.
@@ -46,4 +74,21 @@ pub struct Options {
     pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: TraceSink,
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Revision;
+
+    use super::RevisionChoice::{All, NewestOfEachEra, These};
+
+    #[test]
+    fn the_newest_of_each_era_is_what_the_server_has() {
+        let [first, second, third, fourth, modern] = Revision::ALL;
+        assert_eq!(NewestOfEachEra.of(&Revision::ALL), [fourth, modern]);
+        assert_eq!(NewestOfEachEra.of(&[first, second]), [second]);
+        assert_eq!(NewestOfEachEra.of(&[modern]), [modern]);
+        assert_eq!(All.of(&[first, modern]), [first, modern]);
+        assert_eq!(These(vec![third, second]).of(&[first, second, modern]), [second]);
+    }
 }

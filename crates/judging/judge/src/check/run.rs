@@ -42,20 +42,28 @@ pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Wa
     let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), permits, jobs, watch, judge };
     let opened = match stage.open().await {
         // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
-        Err(_) if !stage.setting.silence.is_total() => {
+        Err((_, ref abort)) if !stage.setting.silence.is_total() && !matches!(abort, Abort::Unwelcome) => {
             let _alone = stage.permits.acquire_many(stage.jobs).await;
             stage.open_with(None).await
         }
         opened => opened,
     };
     let (survey, cases, lost) = match opened {
-        Err((case, abort)) => (None, vec![case], Some(abort)),
+        Err((case, abort)) => {
+            // What a server says to other greetings is judged all the same.
+            let apart = match abort {
+                Abort::Unwelcome => stage.apart(&[Access::Bare]).await,
+                _ => Vec::new(),
+            };
+            (None, std::iter::once(case).chain(apart).collect(), Some(abort))
+        }
         Ok((stage, guide, permit)) => {
             let ((mut cases, lost), disruptive, apart) =
-                tokio::join!(stage.shared_session(guide, permit), stage.disruptive_session(), stage.apart());
+                tokio::join!(stage.shared_session(guide, permit), stage.disruptive_session(), stage.apart(&[Access::Fresh, Access::Bare]));
             cases.extend(disruptive);
             cases.extend(apart);
             stage.retry_doubtful(&mut cases).await;
+            let lost = lost.or(stage.survey.unwelcome.then_some(Abort::Unwelcome));
             (Some(stage.survey), cases, lost)
         }
     };
@@ -207,8 +215,8 @@ impl Stage {
     }
 
     /// All probes that want a connection of their own, side by side.
-    async fn apart(&self) -> Vec<Judged> {
-        let probes = self.due(&[Access::Fresh, Access::Bare]);
+    async fn apart(&self, access: &[Access]) -> Vec<Judged> {
+        let probes = self.due(access);
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
         let mut playing = JoinSet::new();
@@ -236,6 +244,7 @@ impl Stage {
             ProbeContext::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
         match case.handshake().await {
             Ok(_) => Ok(case),
+            Err(Abort::Unwelcome) if self.survey.unwelcome => Ok(case),
             Err(_) => Err(case.finish().await),
         }
     }

@@ -70,6 +70,9 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
             None => reasons.push((why, vec![at])),
         }
     }
+    if let Some(served) = grid.view.also_served() {
+        let _ = writeln!(out, "<p class=\"notice\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
+    }
     for (why, runs) in reasons {
         let _ = writeln!(
             out,

@@ -11,6 +11,8 @@ pub enum Abort {
     Gone(String),
     /// The peer lacks something the script needs.
     Lacks(&'static str),
+    /// The peer answers the greeting with an error.
+    Unwelcome,
     /// The peer has stopped answering: see [`Silence`].
     Silent,
     /// It answers, but with ids that no request had.
@@ -31,6 +33,7 @@ impl std::fmt::Display for Abort {
         match self {
             Self::Gone(why) => write!(f, "the connection is gone: {why}"),
             Self::Lacks(what) => write!(f, "the peer lacks {what}"),
+            Self::Unwelcome => f.write_str("the peer answers the greeting with an error; what needs one was not tried"),
             Self::Silent => f.write_str("the peer has stopped answering"),
             Self::Unfit => f.write_str("the peer answers under other ids than it is asked with"),
             Self::Flooded => f.write_str("the peer sends without end"),

@@ -54,7 +54,7 @@ impl ProbeContext {
         ids: Arc<AtomicI64>,
     ) -> Result<Self, OpenError> {
         let start = setting.spawns.acquire(setting.transport).await;
-        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children);
+        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children).lenient();
         let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
         Ok(Self { setting, survey, tap, ids, connection, answering, start })
