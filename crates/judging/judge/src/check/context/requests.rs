@@ -11,6 +11,9 @@ use super::super::resume::Rest;
 use super::identity::{client_capabilities, client_info};
 use super::{Abort, ProbeContext};
 
+/// The requests that begin a conversation.
+const GREETINGS: [&str; 2] = ["initialize", "server/discover"];
+
 /// How long a command may take to end after it has stopped answering, if it does.
 const FAREWELL: Duration = Duration::from_millis(200);
 
@@ -76,7 +79,9 @@ impl ProbeContext {
         let (reply, status) = self.put(id.clone(), outgoing, patience).await?;
         // Over HTTP, a refusal without a message is no silence.
         let refused = status.is_some() && begun.elapsed() < patience / 2;
-        if reply.0.is_some() || (self.has_started() && !refused) {
+        // Who answers nothing but greetings is silent, too: every new child greets.
+        let greeted = reply.0.is_some() && method.as_deref().is_some_and(|m| GREETINGS.contains(&m));
+        if !greeted && (reply.0.is_some() || (self.has_started() && !refused)) {
             self.setting.silence.heard(reply.0.is_some());
             if let Some(method) = method {
                 self.setting.silence.heard_of(&method, reply.0.is_some());
