@@ -25,6 +25,9 @@ const JOBS: usize = 72;
 /// The default timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// The default time limit of a check, in seconds.
+const MAX_TIME: u32 = 60;
+
 /// The default timeout of a command's first answer: some commands install themselves first.
 const START: Duration = Duration::from_secs(30);
 
@@ -74,6 +77,9 @@ pub(crate) struct CheckArgs {
     /// Number of parallel cases per server [default: 72]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Execution")]
     pub(crate) jobs: Option<u16>,
+    /// Time limit of the whole check in seconds; 0 for none [default: 60]
+    #[arg(long, value_name = "S", help_heading = "Execution")]
+    pub(crate) max_time: Option<u32>,
     /// Seed for random arguments and case order; 0 disables randomness
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Execution")]
     pub(crate) seed: u64,
@@ -126,6 +132,7 @@ impl CheckArgs {
             ("--ca-file", path(&self.server.reach.ca_file)),
             ("--hints", path(&self.hints)),
             ("--timeout", self.server.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
+            ("--max-time", self.max_time.iter().map(u32::to_string).collect()),
             ("--call", call),
             ("--allow-tool", tools),
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
@@ -159,12 +166,22 @@ impl CheckArgs {
             intrusive: self.intrusive,
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
+            max_time: self.max_time(),
             limits: self.limits(),
             children: run.children.clone(),
             secrets: self.server.secrets(),
             redactor: run.redactor(),
             keep,
         })
+    }
+
+    /// Our own server is as quick as this machine: without a target there is no limit by default.
+    fn max_time(&self) -> Option<Duration> {
+        let usual = if self.server.is_unnamed() { 0 } else { MAX_TIME };
+        match self.max_time.unwrap_or(usual) {
+            0 => None,
+            seconds => Some(Duration::from_secs(seconds.into())),
+        }
     }
 
     /// `--timeout` applies to every answer; by default a command has longer for its first.

@@ -46,7 +46,8 @@ fn greets_with_an_error() {
 
 #[test]
 fn lists_no_version_when_discovered() {
-    let discovered = r#"{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#;
+    let discovered =
+        r#"{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#;
     let ran = judged(&[], &server(&format!("server/discover) result '{discovered}' ;;")));
     ran.ends_with(1).within(30);
     assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("stdio 2026-07-28"), "{}", ran.told());

@@ -142,6 +142,7 @@ fn options(target: Address, revisions: RevisionChoice, seen: &Seen) -> Options {
         intrusive: false,
         jobs: 8,
         seed: 7,
+        max_time: None,
         limits: Limits::default(),
         children: Children::new(),
         secrets: Secrets::default(),

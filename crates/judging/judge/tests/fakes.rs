@@ -141,6 +141,7 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
         intrusive: false,
         jobs: 4,
         seed: 0,
+        max_time: None,
         limits: Limits {
             request: Duration::from_millis(if habits.sends_away.is_some() { 500 } else { 8000 }),
             ..Limits::default()

@@ -158,6 +158,7 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         intrusive: false,
         jobs: 8,
         seed: 0,
+        max_time: None,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
         children: Children::new(),

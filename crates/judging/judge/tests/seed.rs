@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, RevisionChoice, Progress, Selection, TraceSink, Watch, check};
+use judge::check::{CallPolicy, Options, Progress, RevisionChoice, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -46,6 +46,7 @@ fn options(url: &str, seed: u64, keep: TraceSink) -> Options {
         intrusive: false,
         jobs: 16,
         seed,
+        max_time: None,
         limits: Limits::default(),
         keep,
         children: Children::new(),

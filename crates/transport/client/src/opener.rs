@@ -61,7 +61,9 @@ impl Opener<'_> {
         let options = ConnectOptions {
             limits: self.options.limits.clone(),
             children: self.options.children.clone(),
-            authorizer: self.options.authorizer.clone(), lenient: false };
+            authorizer: self.options.authorizer.clone(),
+            lenient: false,
+        };
         let opening = Opening { address: self.address, revision, tap: &tap, options: &options };
         let carrier = self.connector.open(opening).await?;
         let link = Link::new(carrier, self.address.clone(), self.options);

@@ -4,11 +4,13 @@
 //! side, tries a timing-dependent finding once more, and folds verdicts into a report.
 
 mod answers;
+mod confirm;
 mod context;
 mod greeting;
 pub mod hints;
 mod lock;
 pub mod options;
+mod play;
 mod probe;
 mod probes;
 mod recorded;
@@ -17,6 +19,7 @@ mod run;
 mod silence;
 mod spawn_limit;
 mod survey;
+mod time_limit;
 mod unauthenticated;
 
 use std::pin::Pin;
@@ -39,6 +42,7 @@ pub use recorded::{RecordingError, recorded};
 use report::{Report, Served, Subject, Summary};
 use run::Ran;
 use spawn_limit::SpawnLimit;
+use time_limit::TimeLimit;
 
 impl From<&Setting> for RunId {
     fn from(setting: &Setting) -> Self {
@@ -88,6 +92,7 @@ pub fn check(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+    let time = TimeLimit::begin(options.max_time);
     let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
     // So many per target: each is a server of its own, and only the built-in one comes as several.
@@ -110,10 +115,11 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
         tokio::spawn(async move { detect_any(&address, &connect, Tap::new).await })
     });
     for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
-        let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
+        let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        {
             Ok(found) => found,
             Err(error) => {
-                let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;
+                let shut_out = shut_out(&options, address, error, (&redactor, time), &watch).await?;
                 order.extend(shut_out.iter().map(|run: &Ran| RunId::from(run.setting.as_ref())));
                 ran.extend(shut_out);
                 continue;
@@ -133,7 +139,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let lock = ChangeLock::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone()));
+            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone(), time));
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
             let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
@@ -169,7 +175,7 @@ async fn shut_out(
     options: &Options,
     address: &Address,
     error: OpenError,
-    redactor: &Redactor,
+    (redactor, time): (&Redactor, TimeLimit),
     watch: &Watch,
 ) -> Result<Vec<Ran>, CheckError> {
     let OpenError::Unauthorized { revisions: refused, .. } = &error else { return Err(CheckError::Unreachable(error)) };
@@ -182,7 +188,7 @@ async fn shut_out(
     for revision in judged_at {
         let by =
             if named.is_empty() { unauthenticated::By::Any(refused.clone()) } else { unauthenticated::By::Revision };
-        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default()));
+        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default(), time));
         ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf, options.words).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
@@ -192,7 +198,7 @@ fn setting(
     options: &Options,
     address: &Address,
     revision: Revision,
-    (lock, spawns): (ChangeLock, SpawnLimit),
+    (lock, spawns, time): (ChangeLock, SpawnLimit, TimeLimit),
 ) -> Setting {
     let may_strain = options.intrusive || is_near(address);
     Setting {
@@ -207,6 +213,7 @@ fn setting(
         spawns,
         limits: options.limits.clone(),
         children: options.children.clone(),
+        time,
         silence: Arc::default(),
     }
 }
@@ -228,11 +235,12 @@ fn conclude(
     redactor: &Redactor,
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let of_run = |run: &Ran| {
-        let place = RunId::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &options.reproduce, redactor).findings()
-    };
-    let results: Vec<_> = ran.iter().flat_map(of_run).collect();
+    let (mut results, mut unconfirmed) = (Vec::new(), Vec::new());
+    for run in &ran {
+        let sources = Sources::new(&run.cases, run.setting.as_ref().into(), &options.reproduce, redactor);
+        results.extend(sources.findings());
+        unconfirmed.extend(sources.unconfirmed());
+    }
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
     let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());
     let (name, version) = (redacted(name), redacted(version));
@@ -252,7 +260,7 @@ fn conclude(
         summary: Summary::of(&results),
         results,
         also_served: Vec::new(),
-        unconfirmed: Vec::new(),
+        unconfirmed,
     };
     Checked { report }
 }

@@ -1,9 +1,11 @@
 //! What a check is asked to do: the meaning of the command line's options, free of how they were typed.
 
+use std::time::Duration;
+
 use net::Children;
 use net::client::{Address, Limits};
-use wire::{Era, Revision};
 use wire::redact::{Redactor, Secrets};
+use wire::{Era, Revision};
 
 use super::hints::Hints;
 use crate::Words;
@@ -64,6 +66,8 @@ pub struct Options {
     pub jobs: usize,
     /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
+    /// How long the check may take in all; as long as it wants where there is none.
+    pub max_time: Option<Duration>,
     /// Time and size limits.
     pub limits: Limits,
     /// Owns the servers that are started.

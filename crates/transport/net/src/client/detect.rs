@@ -180,7 +180,10 @@ fn other_greeting(attempt: &Attempt) -> Option<(Revision, OtherGreeting)> {
 /// Whether a client can use a version that a greeting of `era` names: one of the era, or one that a newer client may know.
 fn is_usable(version: &str, era: Era) -> bool {
     let is_date = version.len() == 10
-        && version.bytes().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+        && version
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
     version.parse::<Revision>().map_or(is_date, |revision| revision.era() == era)
 }
 

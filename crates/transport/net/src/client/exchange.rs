@@ -165,7 +165,10 @@ impl Exchange {
                 let events = state.events[seen.min(state.events.len())..].iter().filter(|block| block.is_message());
                 let texts: Vec<Vec<u8>> = events.filter_map(|block| Some(block.data.clone()?.into_bytes())).collect();
                 seen = state.events.len();
-                (state.closed.is_some(), if texts.is_empty() { state.body.clone().into_iter().collect() } else { texts })
+                (
+                    state.closed.is_some(),
+                    if texts.is_empty() { state.body.clone().into_iter().collect() } else { texts },
+                )
             };
             let loose: Vec<_> = texts.iter().flat_map(|text| LooseResponse::read(text)).collect();
             let is_plain = |text: &Vec<u8>| message::parse(text).is_ok();

@@ -17,6 +17,8 @@ pub enum Abort {
     Silent,
     /// It answers, but with ids that no request had.
     Unfit,
+    /// The check has no more time.
+    OutOfTime,
     /// More came than the limits allow.
     Flooded,
 }
@@ -28,6 +30,13 @@ impl Abort {
     }
 }
 
+impl Abort {
+    /// Whether another attempt may go better.
+    pub const fn may_be_chance(&self) -> bool {
+        !matches!(self, Self::Unwelcome | Self::OutOfTime)
+    }
+}
+
 impl std::fmt::Display for Abort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -36,6 +45,7 @@ impl std::fmt::Display for Abort {
             Self::Unwelcome => f.write_str("the peer answers the greeting with an error; what needs one was not tried"),
             Self::Silent => f.write_str("the peer has stopped answering"),
             Self::Unfit => f.write_str("the peer answers under other ids than it is asked with"),
+            Self::OutOfTime => f.write_str("the time limit of the check was reached"),
             Self::Flooded => f.write_str("the peer sends without end"),
         }
     }

@@ -112,12 +112,7 @@ impl ProbeContext {
     }
 
     /// Puts a request and waits for its answer; also the HTTP status, where there is one.
-    async fn put(
-        &self,
-        id: RequestId,
-        outgoing: Outgoing,
-        patience: Duration,
-    ) -> Result<(Reply, Option<u16>), Abort> {
+    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<(Reply, Option<u16>), Abort> {
         let exchange = self.connection.send_with(outgoing).await?;
         let patience = patience + self.still_starting();
         let mut rest = Rest::default();
