@@ -67,7 +67,7 @@ fn file(text: &str) -> (TempDir, String) {
 fn the_example_is_clean() {
     let serve = ["serve", "--stdio", "--catalog"];
     let mut command = Command::new(PROOF);
-    command.args(["check", "--", PROOF]).args(serve).arg(example());
+    command.args(["check", "--revision", "all", "--", PROOF]).args(serve).arg(example());
     let ran = ended(&mut command, 300, "");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{said}");

@@ -11,6 +11,7 @@ use wire::Transport;
 use crate::advice::judging;
 use crate::args::check::CheckArgs;
 use crate::args::line::{quoted, reproduce};
+use crate::args::output::Format;
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::run::Run;
@@ -68,7 +69,7 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
 }
 
 async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
-    let ticker = Ticker::start("connecting");
+    let ticker = Ticker::start("connecting").printing(args.output.format == Format::Human);
     let checked = match address {
         Some(address) => {
             let mut options = args.options(run, vec![address], keep)?;

@@ -14,8 +14,8 @@ use crate::run::Run;
 
 /// Signs in at every target that requires it.
 pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
-    let revision = match options.revisions[..] {
-        [only] => Some(only),
+    let revision = match options.revisions.named() {
+        [only] => Some(*only),
         _ => None,
     };
     for target in &mut options.targets {

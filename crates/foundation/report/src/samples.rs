@@ -63,5 +63,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         runs: vec![run],
         summary: Summary::of(&results),
         results,
+        also_served: Vec::new(),
+        unconfirmed: Vec::new(),
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use faults::server::{self, Fault, FaultyServer};
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, RevisionChoice, Selection, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
@@ -150,7 +150,7 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         target: String::new(),
         reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
         words: Advice::to_string,
-        revisions: vec![revision],
+        revisions: RevisionChoice::These(vec![revision]),
         selection: Selection { safety, ..Selection::default() },
         // At the oldest revision no tool can say that it only reads.
         calls: if revision == Revision::R2024_11_05 { CallPolicy::All } else { CallPolicy::default() },
@@ -158,6 +158,7 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         intrusive: false,
         jobs: 8,
         seed: 0,
+        max_time: None,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
         children: Children::new(),

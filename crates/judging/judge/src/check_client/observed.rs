@@ -130,6 +130,8 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let (name, version) = who;
     let subject = Subject { kind: "client", target: target.clone(), name, version };
     let summary = Summary::of(&results);
-    let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
+    let (also_served, unconfirmed) = (Vec::new(), Vec::new());
+    let proof = env!("CARGO_PKG_VERSION");
+    let report = Report { schema: report::FORMAT, proof, subject, runs, summary, results, also_served, unconfirmed };
     Checked { report }
 }

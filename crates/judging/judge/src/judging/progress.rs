@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Revision, Transport};
+use wire::{Level, Revision, Transport};
 
 use super::RunId;
 
@@ -22,6 +22,17 @@ pub enum Progress {
         run: RunId,
         /// Its name.
         probe: &'static str,
+    },
+    /// A rule was found broken twice.
+    Confirmed {
+        /// Where.
+        run: RunId,
+        /// The rule.
+        rule: &'static str,
+        /// Its level.
+        level: Level,
+        /// Why it is broken, secrets redacted.
+        message: String,
     },
     /// A run is over.
     Done(RunId),
