@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::check::{Progress, Watch};
+use report::render::text::count;
+
+use crate::exit::tell;
 
 /// A line on stderr that comes and goes; silent where stderr is no terminal.
 pub(crate) struct Ticker(Option<ProgressBar>);
@@ -24,11 +27,18 @@ impl Ticker {
         Self(Some(bar))
     }
 
-    /// An observer that keeps the line up to date.
+    /// An observer that keeps the line up to date. An estimate is printed with or without a terminal.
     pub(crate) fn watch(&self) -> Watch {
-        let Some(bar) = self.0.clone() else { return Watch::nobody() };
+        let bar = self.0.clone();
         Watch::new(move |progress| {
+            if let Progress::Estimate { runs, quick_runs, run, jobs } = progress {
+                let line =
+                    estimated(runs, quick_runs, |runs| run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX));
+                return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
+            }
+            let Some(bar) = &bar else { return };
             bar.set_message(match progress {
+                Progress::Estimate { .. } => return,
                 Progress::Found { transport, revisions } => {
                     let list: Vec<_> = revisions.iter().map(|r| r.as_str()).collect();
                     format!("{transport}: speaks {}", list.join(", "))
@@ -44,5 +54,18 @@ impl Ticker {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// How often a client will run, and how long that takes.
+fn estimated(runs: usize, quick_runs: usize, lasts: impl Fn(usize) -> Duration) -> String {
+    let runs_in = |number: usize| format!("{}, about {}", count(number, "run"), span(lasts(number)));
+    format!("the client: {} (--quick: {})", runs_in(runs), runs_in(quick_runs))
+}
+
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{} s", seconds.max(1)),
+        seconds => format!("{} min", seconds.div_ceil(60)),
     }
 }

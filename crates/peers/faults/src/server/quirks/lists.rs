@@ -2,7 +2,7 @@
 
 use net::service::Reply;
 use serde_json::{Value, json};
-use wire::revision::R2025_11_25;
+use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::calls::answer;
 use super::quirk;
@@ -11,8 +11,16 @@ use crate::server::{Fault, Kind, ServiceRequest, drop_member};
 /// The tool on the page that does not say of which type it is.
 const UNTYPED: &str = "untyped_100003";
 
-pub(super) const LISTS: &[&Fault] =
-    &[UNTYPED_LISTS, ICONS_OF_ALL_KINDS, EMPTY_PAGE, EMPTY_CURSOR, UNTYPED_PAGE, UNKNOWN_LIST_TYPE];
+pub(super) const LISTS: &[&Fault] = &[
+    UNTYPED_LISTS,
+    ICONS_OF_ALL_KINDS,
+    EMPTY_PAGE,
+    EMPTY_CURSOR,
+    UNTYPED_PAGE,
+    UNKNOWN_LIST_TYPE,
+    ODD_CURSORS,
+    RICH_RESULTS,
+];
 
 /// The quirk `untyped-lists`.
 pub const UNTYPED_LISTS: &Fault = &quirk(
@@ -115,4 +123,60 @@ fn listed(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Value {
 
 pub(super) fn page(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Reply {
     answer(&listed(asked, names, next)).into()
+}
+
+/// The quirk `odd-cursors`.
+pub const ODD_CURSORS: &Fault = &quirk(
+    "odd-cursors",
+    Kind::Several(&[
+        Kind::Receives(|heard| {
+            let cursor = heard.message["params"]["cursor"].as_str();
+            let own = cursor.and_then(|cursor| cursor.strip_prefix(BEFORE)?.strip_suffix(AFTER)).map(str::to_owned);
+            if let Some(own) = own {
+                heard.message["params"]["cursor"] = json!(own);
+            }
+        }),
+        Kind::Answers(|_, answer| {
+            let next = answer.pointer("/result/nextCursor").and_then(Value::as_str).map(str::to_owned);
+            if let Some(next) = next {
+                answer["result"]["nextCursor"] = json!(format!("{BEFORE}{next}{AFTER}"));
+            }
+        }),
+    ]),
+);
+
+/// What a careless client trims, decodes or normalizes.
+const BEFORE: &str = " {\"after\": \"%41+";
+const AFTER: &str = "\"}e\u{301}世界== ";
+
+/// The quirk `rich-results`.
+pub const RICH_RESULTS: &Fault = &quirk("rich-results", Kind::Answers(enrich));
+
+/// How many levels of a schema are deep.
+const DEEP: usize = 120;
+
+/// More than most servers give: two contents of a resource, a link in a prompt, an optional argument with a deep schema.
+fn enrich(asked: &ServiceRequest, answer: &mut Value) {
+    let links = asked.context.revision.at_least(R2025_06_18);
+    match asked.message["method"].as_str() {
+        Some("resources/read") => {
+            if let Some(contents) = answer.pointer_mut("/result/contents").and_then(Value::as_array_mut) {
+                contents.push(json!({ "uri": "scenario://second", "mimeType": "text/plain", "text": "The second" }));
+            }
+        }
+        Some("prompts/get") if links => {
+            let link = json!({ "type": "resource_link", "uri": "scenario://linked", "name": "linked" });
+            if let Some(messages) = answer.pointer_mut("/result/messages").and_then(Value::as_array_mut) {
+                messages.push(json!({ "role": "user", "content": link }));
+            }
+        }
+        Some("tools/list") => {
+            let leaf = json!({ "type": "string" });
+            let deep = (0..DEEP).fold(leaf, |inner, _| json!({ "type": "array", "items": inner }));
+            if let Some(properties) = answer.pointer_mut("/result/tools/0/inputSchema/properties") {
+                properties["deep"] = deep;
+            }
+        }
+        _ => {}
+    }
 }

@@ -1,0 +1,74 @@
+//! The scenarios at the edges of what is allowed: a correct client notices nothing, a careless one trips.
+
+use faults::server::quirks;
+use reference::catalogue::Catalogue;
+use wire::Era::{Legacy, Modern};
+use wire::Transport;
+use wire::revision::{R2025_03_26, R2025_06_18};
+
+use super::evidence::{client, server};
+use super::scenario::{Scenario, scenario};
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp];
+
+/// How many items a page has where a list is to have several.
+const SHORT: usize = 2;
+
+/// Names, ids, cursors, states and streams that invite mistakes.
+pub(super) const EDGES: &[&Scenario] = &[
+    &scenario(
+        "odd-names",
+        "List everything, call every tool, read every resource and get every prompt. Their names, URIs and arguments are unusual.",
+    )
+    .offers(|_| Catalogue::client_scenarios_with_odd_names())
+    .optional()
+    .shows(&[server(&["名前 with spaces"]), client(&["prompts/get", "größe"])]),
+    &scenario("strict-forms", "Declare elicitation and call every tool. Each asks with a form that leaves little room.")
+        .offers(|_| Catalogue::client_scenarios_with_strict_forms())
+        .since(R2025_06_18)
+        .shows(&[server(&["Do you agree?"]).without(&["\"mode\""])]),
+    &scenario("odd-cursors", "List the tools, the resources and the prompts to the last page. The cursors have unusual characters.")
+        .pages(SHORT)
+        .tries(&[quirks::ODD_CURSORS])
+        .shows(&[client(&["tools/list", "cursor", "世界"]), client(&["prompts/list", "cursor", "世界"])]),
+    &scenario("rich-results", "List the tools, read a resource and get a prompt. The results hold more than usual.")
+        .tries(&[quirks::RICH_RESULTS])
+        .shows(&[server(&["scenario://second"])]),
+    &scenario("odd-ids", "Call `echo`. The server pings you under ids of every form: answer.")
+        .tries(&[quirks::ODD_IDS])
+        .era(Legacy)
+        .shows(&[server(&["scenario-long-"]), server(&[r#""id":0"#, "ping"])]),
+    &scenario("listening-asked", "Open a stream by GET, and call `echo` twice. The server pings you on that stream, and later ends it.")
+        .tries(&[quirks::ASKS_LISTENERS])
+        .on(HTTP)
+        .since(R2025_03_26)
+        .era(Legacy)
+        .shows(&[server(&["scenario-on-get"])]),
+    &scenario("stream-resumed", "Call `echo`. Its stream ends after several events: resume it after the last of them.")
+        .tries(&[quirks::STREAM_BREAKS])
+        .on(HTTP)
+        .since(R2025_03_26)
+        .era(Legacy)
+        .shows(&[client(&["GET", "last-event-id: "])]),
+    &scenario("odd-events", "Call `echo`. The events of its stream are written in every form that the standard allows.")
+        .tries(&[quirks::ODD_EVENTS])
+        .on(HTTP)
+        .since(R2025_03_26)
+        .shows(&[server(&["\r\n"]), server(&[": a comment"])]),
+    &scenario(
+        "odd-rounds",
+        "Declare all that you can, call `echo`, get a prompt and read a resource. Each asks several times, with unusual states.",
+    )
+    .tries(&[quirks::ODD_STATES])
+    .era(Modern)
+    .shows(&[server(&["requestState", "%7B+"]), client(&["prompts/get", "requestState"]), client(&["resources/read", "requestState"])]),
+    &scenario("hostile.undeclared-inputs", "Declare no capability and call `echo`. Its result asks for input all the same: refuse.")
+        .wrong(&[quirks::ASKS_THE_UNDECLARED])
+        .era(Modern)
+        .shows(&[server(&["scenario-undeclared"])]),
+    &scenario("headers-refused", "List the tools and call `echo`. The call is refused for its headers: list the tools again, and repeat it.")
+        .tries(&[quirks::HEADERS_REFUSED_ONCE])
+        .on(HTTP)
+        .era(Modern)
+        .shows(&[server(&["-32020"])]),
+];

@@ -1,0 +1,72 @@
+//! The selection of scenarios for a quick check: those that find most, so few at each revision that they take a minute.
+
+use super::scenario::Scenario;
+
+/// By name, the most valuable first.
+const NAMES: &[&str] = &[
+    "lists",
+    "odd-names",
+    "strict-forms",
+    "odd-rounds",
+    "odd-ids",
+    "stream-resumed",
+    "odd-cursors",
+    "elicitation",
+    "sampling",
+    "progress",
+    "cancellation",
+    "hostile.silence",
+    "session-ended",
+    "listening-asked",
+    "odd-events",
+    "tools-alone",
+    "slow-greeting",
+    "hostile.unknown-request",
+    "hostile.unsupported-version",
+    "hostile.undeclared-mode",
+    "hostile.undeclared-requests",
+    "hostile.undeclared-inputs",
+    "headers-refused",
+    "http-custom-headers",
+    "http-invalid-tool-headers",
+    "empty-cursor",
+    "untyped-page",
+    "hostile.unknown-list-type",
+    "hostile.unknown-result-type",
+    "hostile.requests",
+    "sep-2322-client-request-state",
+    "hostile.sampling-nonsense",
+    "sse-retry",
+    "hostile.endless-list",
+    "auth/metadata-default",
+    "batches",
+];
+
+/// Whether a scenario is part of a quick check.
+pub(super) fn is_quick(scenario: &Scenario) -> bool {
+    NAMES.contains(&scenario.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{Revision, Transport};
+
+    use super::{NAMES, is_quick};
+    use crate::check_client::all;
+
+    /// At two seconds a client and two at a time, two revisions take less than a minute.
+    const MOST: usize = 26;
+
+    #[test]
+    fn a_quick_check_is_short_and_names_scenarios_that_exist() {
+        for name in NAMES {
+            assert!(all().any(|scenario| scenario.name == *name), "{name}");
+        }
+        for revision in Revision::ALL {
+            for transport in [Transport::StreamableHttp, Transport::Stdio] {
+                let played = all().filter(|scenario| scenario.fits(revision, transport) && is_quick(scenario)).count();
+                assert!(played <= MOST, "{played} at {revision} over {transport}");
+            }
+        }
+    }
+}
