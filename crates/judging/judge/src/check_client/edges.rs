@@ -4,10 +4,11 @@ use faults::server::quirks;
 use reference::catalogue::Catalogue;
 use wire::Era::{Legacy, Modern};
 use wire::Transport;
-use wire::revision::{R2025_03_26, R2025_06_18};
+use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::evidence::{client, server};
 use super::scenario::{Scenario, scenario};
+use super::scenarios::hostile;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -62,7 +63,7 @@ pub(super) const EDGES: &[&Scenario] = &[
     .tries(&[quirks::ODD_STATES])
     .era(Modern)
     .shows(&[server(&["requestState", "%7B+"]), client(&["prompts/get", "requestState"]), client(&["resources/read", "requestState"])]),
-    &scenario("hostile.undeclared-inputs", "Declare no capability and call `echo`. Its result asks for input all the same: refuse.")
+    &hostile("hostile.undeclared-inputs", "Declare no capability and call `echo`. Its result asks for input all the same: refuse.")
         .wrong(&[quirks::ASKS_THE_UNDECLARED])
         .era(Modern)
         .shows(&[server(&["scenario-undeclared"])]),
@@ -71,4 +72,37 @@ pub(super) const EDGES: &[&Scenario] = &[
         .on(HTTP)
         .era(Modern)
         .shows(&[server(&["-32020"])]),
+    &scenario("streams-everywhere", "List the tools, the resources and the prompts to the last page. The server answers everything by event streams with comments.")
+        .pages(SHORT)
+        .tries(&[quirks::STREAMS_ALL])
+        .on(HTTP)
+        .since(R2025_03_26)
+        .shows(&[server(&[": a comment", "nextCursor"])]),
+    &scenario("session-in-capitals", "List the tools and call `echo`. The id of the session has capitals and punctuation: send it back unchanged.")
+        .tries(&[quirks::SESSION_IN_CAPITALS])
+        .on(HTTP)
+        .since(R2025_03_26)
+        .era(Legacy)
+        .shows(&[client(&["tools/call"])]),
+    &scenario("little-declared", "Use the server as it declares itself: it has tools, resources and prompts, and nothing that is optional.")
+        .tries(&[quirks::DECLARES_LITTLE])
+        .era(Legacy)
+        .shows(&[server(&[r#""resources":{}"#])]),
+    &hostile("hostile.greeting-unanswered", "Connect. The server does not answer `initialize`: give up, without a cancellation.")
+        .wrong(&[quirks::GREETING_UNANSWERED])
+        .era(Legacy)
+        .shows(&[client(&[r#""initialize""#])]),
+    &hostile("hostile.undeclared-tools", "Declare sampling without tools and call `echo`. The server offers tools to your model: refuse.")
+        .wrong(&[quirks::SAMPLES_WITH_TOOLS])
+        .since(R2025_11_25)
+        .shows(&[server(&["scenario_tool"])]),
+    &hostile("hostile.stream-lost", "Call `echo`. Its stream ends without a response: call again, or report it.")
+        .wrong(&[quirks::STREAM_CUT])
+        .on(HTTP)
+        .era(Modern)
+        .shows(&[server(&[": cut"])]),
+    &hostile("hostile.versions-elsewhere", "Connect. The server says that it supports only a version that you do not know: disconnect.")
+        .wrong(&[quirks::VERSIONS_ELSEWHERE])
+        .era(Modern)
+        .shows(&[server(&["2031-01-01"])]),
 ];

@@ -356,7 +356,7 @@ const fn official(name: &'static str, asks: &'static str) -> Scenario {
 }
 
 /// A server that does wrong, or what looks wrong.
-const fn hostile(name: &'static str, asks: &'static str) -> Scenario {
+pub(super) const fn hostile(name: &'static str, asks: &'static str) -> Scenario {
     scenario(name, asks)
 }
 

@@ -1,5 +1,7 @@
 //! Quirks of lists: uneven pages, and results of odd types.
 
+use std::sync::{Mutex, PoisonError};
+
 use net::service::Reply;
 use serde_json::{Value, json};
 use wire::revision::{R2025_06_18, R2025_11_25};
@@ -131,23 +133,44 @@ pub const ODD_CURSORS: &Fault = &quirk(
     Kind::Several(&[
         Kind::Receives(|heard| {
             let cursor = heard.message["params"]["cursor"].as_str();
-            let own = cursor.and_then(|cursor| cursor.strip_prefix(BEFORE)?.strip_suffix(AFTER)).map(str::to_owned);
+            let own = cursor.and_then(|cursor| heard.state.of::<Cursors>().own(cursor));
             if let Some(own) = own {
                 heard.message["params"]["cursor"] = json!(own);
             }
         }),
-        Kind::Answers(|_, answer| {
+        Kind::Answers(|asked, answer| {
             let next = answer.pointer("/result/nextCursor").and_then(Value::as_str).map(str::to_owned);
             if let Some(next) = next {
-                answer["result"]["nextCursor"] = json!(format!("{BEFORE}{next}{AFTER}"));
+                let method = asked.message["method"].as_str().unwrap_or_default();
+                answer["result"]["nextCursor"] = json!(asked.state.of::<Cursors>().odd(method, next));
             }
         }),
     ]),
 );
 
-/// What a careless client trims, decodes or normalizes.
-const BEFORE: &str = " {\"after\": \"%41+";
-const AFTER: &str = "\"}e\u{301}世界== ";
+/// The cursors that were given, and what they stand for.
+#[derive(Default)]
+struct Cursors(Mutex<Vec<(String, String)>>);
+
+impl Cursors {
+    fn own(&self, odd: &str) -> Option<String> {
+        let given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        given.iter().find(|(cursor, _)| cursor == odd).map(|(_, own)| own.clone())
+    }
+
+    /// What a careless client trims, decodes, normalizes, or takes for a number.
+    fn odd(&self, method: &str, own: String) -> String {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = given.len();
+        let odd = match method {
+            "prompts/list" => format!("00{number}"),
+            "resources/list" => format!("b2Zmc2V0+/{number}=="),
+            _ => format!(" {{\"after\": \"%41+{number}\"}}e\u{301}世界== "),
+        };
+        given.push((odd.clone(), own));
+        odd
+    }
+}
 
 /// The quirk `rich-results`.
 pub const RICH_RESULTS: &Fault = &quirk("rich-results", Kind::Answers(enrich));

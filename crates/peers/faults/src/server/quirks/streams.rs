@@ -20,7 +20,7 @@ const DELIVERY: Duration = Duration::from_millis(60);
 /// How long a client may take to resume a stream.
 const ABSENCE: Duration = Duration::from_millis(700);
 
-pub(super) const STREAMS: &[&Fault] = &[STREAM_BREAKS, ODD_EVENTS];
+pub(super) const STREAMS: &[&Fault] = &[STREAM_BREAKS, ODD_EVENTS, STREAMS_ALL, STREAM_CUT];
 
 /// The quirk `stream-breaks`.
 pub const STREAM_BREAKS: &Fault =
@@ -41,6 +41,54 @@ pub const ODD_EVENTS: &Fault = &quirk(
 )
 .since(R2025_03_26)
 .on(Transport::StreamableHttp);
+
+/// The quirk `streams-all`.
+pub const STREAMS_ALL: &Fault = &quirk(
+    "streams-all",
+    Kind::Several(&[
+        Kind::Http(Http {
+            event: Some(
+                |_, event, _| if event.starts_with(b":") { event } else { [b": a comment\n", &*event].concat().into() },
+            ),
+            ..HTTP
+        }),
+        Kind::Handles(|asked, link, reply| {
+            if !["initialize", "server/discover", "subscriptions/listen"].into_iter().any(|method| asked.is(method)) {
+                let _ = link.notify("notifications/message", json!({ "level": "error", "data": "As a stream" }));
+            }
+            reply
+        }),
+    ]),
+)
+.since(R2025_03_26)
+.on(Transport::StreamableHttp);
+
+/// The quirk `stream-cut`.
+pub const STREAM_CUT: &Fault = &quirk(
+    "stream-cut",
+    Kind::Several(&[
+        Kind::Http(Http {
+            event: Some(|_, event, state| {
+                let is_result = event.windows(9).any(|part| part == b"\"result\":");
+                let cut = is_result && state.of::<Cut>().0.fetch_add(1, Ordering::Relaxed) == 0;
+                if cut { Bytes::from_static(b": cut\n\n") } else { event }
+            }),
+            ..HTTP
+        }),
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.calls == 0 {
+                let _ = link.notify("notifications/message", json!({ "level": "error", "data": "As a stream" }));
+            }
+            reply
+        }),
+    ]),
+)
+.modern()
+.http();
+
+/// How many results were lost or let through.
+#[derive(Default)]
+struct Cut(AtomicUsize);
 
 /// The streams of the first two calls end after several events and before the result.
 fn break_stream(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {

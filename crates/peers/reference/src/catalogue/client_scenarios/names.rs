@@ -43,6 +43,7 @@ fn mirrored() -> Tool {
         "number": { "type": "integer", "minimum": 42, "maximum": 42, "x-mcp-header": "Number" },
         "yes": { "type": "boolean", "enum": [true], "x-mcp-header": "Yes" },
         "optional": { "type": "string", "x-mcp-header": "Optional" },
+        "nothing": { "type": "string", "default": null, "x-mcp-header": "Nothing" },
     });
     let required: Vec<&str> =
         ["plain", "non_ascii", "padded", "inner", "lines", "tab", "empty", "lookalike", "number", "yes"].into();
