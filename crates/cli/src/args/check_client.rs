@@ -28,8 +28,13 @@ const SCENARIO: Duration = Duration::from_secs(30);
 /// The maximum size of a scenario's trace in bytes: several are judged at once.
 const TRACE: usize = 24 << 20;
 
-/// The default number of parallel clients: each is a process.
+/// The largest default number of parallel clients: each is a process.
 const JOBS: usize = 8;
+
+/// The default number of parallel clients: as many as the machine has cores, so that none seems slow.
+fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
+}
 
 /// Check a client against the specification
 #[derive(Args)]
@@ -73,6 +78,9 @@ pub(crate) struct CheckClientArgs {
     /// Run only these scenarios: names or globs
     #[arg(long, value_name = "NAME|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) scenario: Vec<String>,
+    /// Run a selection of about 25 scenarios, at the newest revision of each era
+    #[arg(long, conflicts_with_all = ["scenario", "listen", "stdio_wrap"], help_heading = "Selection")]
+    pub(crate) quick: bool,
     /// Check these revisions [default: all that the client supports]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
@@ -91,7 +99,7 @@ pub(crate) struct CheckClientArgs {
     /// Timeout of a scenario in seconds [default: 30]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "Client process")]
     pub(crate) timeout: Option<Duration>,
-    /// Number of clients in parallel [default: 8]
+    /// Number of clients in parallel [default: the number of cores, at most 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Client process")]
     pub(crate) jobs: Option<u16>,
 
@@ -140,9 +148,10 @@ impl CheckClientArgs {
             revisions: revisions(&self.revision)?,
             transports: self.transports()?,
             scenarios: self.scenarios()?,
+            quick: self.quick,
             selection: self.select.selection()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
-            jobs: self.jobs.map_or(JOBS, usize::from),
+            jobs: self.jobs.map_or_else(jobs, usize::from),
             trace_bytes: TRACE,
             children: run.children.clone(),
             secrets: self.secrets(),

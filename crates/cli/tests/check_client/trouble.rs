@@ -52,6 +52,7 @@ async fn with_little_room(keep: TraceSink) {
         revisions: vec![Revision::R2025_11_25],
         transports: vec![Transport::StreamableHttp],
         scenarios: vec!["initialize".to_owned()],
+        quick: false,
         selection: Selection::default(),
         timeout: Duration::from_secs(20),
         jobs: 1,

@@ -6,6 +6,7 @@ use wire::Era::{Legacy, Modern};
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
+use super::edges::EDGES;
 use super::evidence::{client, ended_by_signal, foreign_session, is_empty_array, names_twice, server};
 use super::scenario::{Scenario, scenario};
 use super::tokens::AUTHORIZED;
@@ -343,7 +344,7 @@ const HOSTILE: &[&Scenario] = &[
 ];
 
 /// All of them, in the order of the table.
-pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, AUTHORIZED, HOSTILE];
+pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, EDGES, AUTHORIZED, HOSTILE];
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
@@ -355,7 +356,7 @@ const fn official(name: &'static str, asks: &'static str) -> Scenario {
 }
 
 /// A server that does wrong, or what looks wrong.
-const fn hostile(name: &'static str, asks: &'static str) -> Scenario {
+pub(super) const fn hostile(name: &'static str, asks: &'static str) -> Scenario {
     scenario(name, asks)
 }
 

@@ -135,11 +135,14 @@ fn server(
     let gate = scenario.demands.map(|set_up| Arc::new(gate(set_up())));
     let guard = gate.clone().map(|gate| gate as Arc<dyn Guard>);
     let http = http::Options { guard, ..http };
+    let usual = reference::Options::default();
     let server = Server::new(reference::Options {
         catalogue,
         http,
         revisions: vec![place.revision],
-        ..reference::Options::default()
+        resources_per_page: scenario.page.unwrap_or(usual.resources_per_page),
+        items_per_page: scenario.page.unwrap_or(usual.items_per_page),
+        ..usual
     });
     // No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and
     // what it does next, too.

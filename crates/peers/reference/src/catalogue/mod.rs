@@ -102,6 +102,16 @@ impl Catalogue {
         client_scenarios::places(origin)
     }
 
+    /// Names, URIs and arguments at the edges of what is allowed.
+    pub fn client_scenarios_with_odd_names() -> Self {
+        client_scenarios::odd_names()
+    }
+
+    /// Tools that ask with forms which leave little room.
+    pub fn client_scenarios_with_strict_forms() -> Self {
+        client_scenarios::strict_forms()
+    }
+
     /// One tool, and nothing else.
     pub fn client_scenarios_with_one_tool() -> Self {
         client_scenarios::one_tool()
