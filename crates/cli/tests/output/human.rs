@@ -104,7 +104,7 @@ fn the_carets_stand_under_wide_characters() {
 }
 
 #[test]
-fn the_way_to_see_it_again_shows_it_again() {
+fn the_reproducing_command_reproduces_the_finding() {
     let found = report("broken.jsonl", &["--only", FEW]);
     for finding in results(&found).iter().filter(|f| f["outcome"] == "fail") {
         let again = finding["repro"].as_str().expect("a way to see it again");
@@ -116,7 +116,7 @@ fn the_way_to_see_it_again_shows_it_again() {
 }
 
 #[test]
-fn the_way_to_see_it_again_leads_to_the_same_server() {
+fn the_reproducing_command_checks_the_same_server() {
     let given = ["--env", "A=b c", "--call", "none", "--seed", "3", "--timeout", "20"];
     let server = [env!("CARGO_BIN_EXE_proof"), "serve", "--stdio", "--fault", "tool-name-with-space"];
     let asked = ["check", "--format", "json", "--revision", "2025-11-25", "--only", "tools.names-characters"];

@@ -1,8 +1,9 @@
 //! Progress of a check, for an observer. Must not know whether anything shows it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use wire::{Revision, Transport};
+use wire::{Level, Revision, Transport};
 
 use super::RunId;
 
@@ -23,8 +24,30 @@ pub enum Progress {
         /// Its name.
         probe: &'static str,
     },
+    /// A rule was found broken twice.
+    Confirmed {
+        /// Where.
+        run: RunId,
+        /// The rule.
+        rule: &'static str,
+        /// Its level.
+        level: Level,
+        /// Why it is broken, secrets redacted.
+        message: String,
+    },
     /// A run is over.
     Done(RunId),
+    /// How often a client will be run, one way or another.
+    Estimate {
+        /// By all scenarios.
+        runs: usize,
+        /// By a quick check.
+        quick_runs: usize,
+        /// How long one run takes.
+        run: Duration,
+        /// How many run at a time.
+        jobs: usize,
+    },
 }
 
 /// The observer of a check.
