@@ -119,6 +119,15 @@ fn asks_for(call: &Call<'_>, filter: &str) -> bool {
     expected.is_some_and(|expected| expected == true || expected.as_array().is_some_and(|uris| !uris.is_empty()))
 }
 
+/// Whether a subscription names the resource of an update, or one of which it may be a part; true of other notifications.
+fn covers(call: &Call<'_>, sent: &MessageAt<'_>) -> bool {
+    let updated = sent.message.params().and_then(|p| p.get("uri")?.as_str());
+    let Some(updated) = updated.filter(|_| sent.is("notifications/resources/updated")) else { return true };
+    let filters = call.request.message.params().and_then(|p| p.get("notifications")?.get("resourceSubscriptions"));
+    let uris = filters.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    uris.into_iter().any(|uri| updated.starts_with(uri))
+}
+
 /// The filter that a notification needs, where it is one that only a subscription brings.
 fn filter_of(sent: &MessageAt<'_>) -> Option<&'static str> {
     FILTERS.into_iter().find(|(method, _)| sent.is(method)).map(|(_, filter)| filter)
@@ -139,7 +148,7 @@ fn nothing_unrequested(view: &View<'_>) -> Verdict {
             None if sent.exchange != 0 => call.request.exchange == sent.exchange,
             None => call.request.connection == sent.connection,
         };
-        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter));
+        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter) && covers(call, &sent));
         let why = format!("no subscription asked for it with `{filter}`");
         Some((sent.event, if requested { Ok(()) } else { Err(sent.breach("/method", why)) }))
     });
@@ -200,7 +209,10 @@ fn id_carried(view: &View<'_>) -> Verdict {
         let carried = subscription(&sent);
         let right = match stream {
             Some(call) => carried == id(&call.request),
-            None => listens.iter().any(|call| carried.is_some() && carried == id(&call.request)),
+            None => {
+                let here = |call: &&Call<'_>| call.request.connection == sent.connection;
+                listens.iter().filter(here).any(|call| carried.is_some() && carried == id(&call.request))
+            }
         };
         let pointer = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
         let why = match carried {
