@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::check::{Progress, Watch};
+use report::render::text::count;
 
 use crate::exit::tell;
 
@@ -35,7 +36,7 @@ impl Ticker {
         Self { prints, ..self }
     }
 
-    /// An observer that keeps the line up to date.
+    /// An observer that keeps the line up to date. An estimate is printed with or without a terminal.
     pub(crate) fn watch(&self) -> Watch {
         let (bar, prints) = (self.bar.clone(), self.prints);
         Watch::new(move |progress| {
@@ -50,6 +51,11 @@ impl Ticker {
                         None => tell(line),
                     }
                     return;
+                }
+                Progress::Estimate { runs, quick_runs, run, jobs } => {
+                    let line =
+                        estimated(runs, quick_runs, |runs| run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX));
+                    return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
                 }
                 Progress::Found { transport, revisions } => {
                     let list: Vec<_> = revisions.iter().map(|r| r.as_str()).collect();
@@ -69,5 +75,18 @@ impl Ticker {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// How often a client will run, and how long that takes.
+fn estimated(runs: usize, quick_runs: usize, lasts: impl Fn(usize) -> Duration) -> String {
+    let runs_in = |number: usize| format!("{}, about {}", count(number, "run"), span(lasts(number)));
+    format!("the client: {} (--quick: {})", runs_in(runs), runs_in(quick_runs))
+}
+
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{} s", seconds.max(1)),
+        seconds => format!("{} min", seconds.div_ceil(60)),
     }
 }

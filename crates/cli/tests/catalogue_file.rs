@@ -87,7 +87,7 @@ fn a_file_is_served() {
 }
 
 #[test]
-fn what_is_no_catalogue_says_so() {
+fn invalid_catalogues_are_reported() {
     let said = refused("offical");
     assert!(said.contains("`offical` is neither a built-in catalogue nor a file"), "{said}");
     assert!(said.contains("\n  try: use `standard`, `official`, or the path"), "{said}");
@@ -98,7 +98,7 @@ fn what_is_no_catalogue_says_so() {
 }
 
 #[test]
-fn every_fault_is_told() {
+fn every_error_is_reported() {
     let (_folder, path) = file("name: x\nversion: 1\ntools:\n  - nmae: t\n    description: d\n    answers: []\n");
     let said = refused(&path);
     let expected = format!(

@@ -28,8 +28,13 @@ const SCENARIO: Duration = Duration::from_secs(30);
 /// The maximum size of a scenario's trace in bytes: several are judged at once.
 const TRACE: usize = 24 << 20;
 
-/// The default number of parallel clients: each is a process.
+/// The largest default number of parallel clients: each is a process.
 const JOBS: usize = 8;
+
+/// The default number of parallel clients: as many as the machine has cores, so that none seems slow.
+fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
+}
 
 /// Check a client against the specification
 #[derive(Args)]
@@ -73,6 +78,9 @@ pub(crate) struct CheckClientArgs {
     /// Run only these scenarios: names or globs
     #[arg(long, value_name = "NAME|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) scenario: Vec<String>,
+    /// Run a selection of about 25 scenarios, at the newest revision of each era
+    #[arg(long, conflicts_with_all = ["scenario", "listen", "stdio_wrap"], help_heading = "Selection")]
+    pub(crate) quick: bool,
     /// Check these revisions [default: all that the client supports]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
@@ -91,7 +99,7 @@ pub(crate) struct CheckClientArgs {
     /// Timeout of a scenario in seconds [default: 30]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "Client process")]
     pub(crate) timeout: Option<Duration>,
-    /// Number of clients in parallel [default: 8]
+    /// Number of clients in parallel [default: the number of cores, at most 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Client process")]
     pub(crate) jobs: Option<u16>,
 
@@ -140,9 +148,10 @@ impl CheckClientArgs {
             revisions: revisions(&self.revision)?,
             transports: self.transports()?,
             scenarios: self.scenarios()?,
+            quick: self.quick,
             selection: self.select.selection()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
-            jobs: self.jobs.map_or(JOBS, usize::from),
+            jobs: self.jobs.map_or_else(jobs, usize::from),
             trace_bytes: TRACE,
             children: run.children.clone(),
             secrets: self.secrets(),
@@ -162,14 +171,25 @@ impl CheckClientArgs {
         Ok(transports)
     }
 
-    fn scenarios(&self) -> Result<Vec<String>, Exit> {
-        for pattern in &self.scenario {
-            if !all().any(|scenario| matches(pattern, scenario.name)) {
-                return Err(unknown(pattern));
-            }
-        }
-        Ok(self.scenario.clone())
+    /// The patterns of `--scenario`, with the present names of renamed scenarios.
+    pub(crate) fn scenarios(&self) -> Result<Vec<String>, Exit> {
+        let named = self.scenario.iter().map(|pattern| present_name(pattern));
+        named
+            .map(|name| if all().any(|one| matches(name, one.name)) { Ok(name.to_owned()) } else { Err(unknown(name)) })
+            .collect()
     }
+}
+
+/// Scenarios that once had another name.
+const RENAMED: [(&str, &str); 4] = [
+    ("question-taken-back", "request-cancelled"),
+    ("older-era", "legacy-fallback"),
+    ("tasks-by-looking", "tasks-by-polling"),
+    ("not-found-as-before", "old-not-found-code"),
+];
+
+fn present_name(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
 /// Reports an unknown scenario, with a suggestion.
@@ -178,5 +198,19 @@ fn unknown(name: &str) -> Exit {
     match suggestion(name, all().map(|scenario| scenario.name)) {
         Some(similar) => usage(&what, &format!("`{similar}`; --list-scenarios lists all scenarios")),
         None => usage(&what, "--list-scenarios lists all scenarios; a glob such as `hostile.*` selects several"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RENAMED, all, present_name};
+
+    #[test]
+    fn old_names_select_existing_scenarios() {
+        for (old, new) in RENAMED {
+            assert_eq!(present_name(old), new);
+            assert!(all().any(|scenario| scenario.name == new), "{new}");
+            assert!(all().all(|scenario| scenario.name != old), "{old}");
+        }
     }
 }

@@ -18,7 +18,7 @@ fn hanging(server: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_client_that_we_kill_is_blamed_for_nothing_that_ends_it() {
+fn a_killed_client_is_not_blamed_for_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().to_string_lossy().into_owned();
     let client = hanging("{server}");
@@ -52,6 +52,7 @@ async fn with_little_room(keep: TraceSink) {
         revisions: vec![Revision::R2025_11_25],
         transports: vec![Transport::StreamableHttp],
         scenarios: vec!["initialize".to_owned()],
+        quick: false,
         selection: Selection::default(),
         timeout: Duration::from_secs(20),
         jobs: 1,

@@ -13,7 +13,7 @@ use judge::check::options::matches;
 use judge::check::{CallPolicy, Options, RevisionChoice, Selection, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
-use net::server::http::{self, Bearer, Beside};
+use net::server::http::{self, Bearer, OtherTransports};
 use net::{Children, new_redactor};
 use reference::Folder;
 use report::{Finding, Outcome};
@@ -164,8 +164,8 @@ fn everything(folder: &Path) -> reference::Options {
 
 /// A server for each run: what changes lists for one must not disturb the others.
 async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir>, seen: Seen) -> Vec<Finding> {
-    let beside = Beside { sse: true, websocket: true };
-    let http = http::Options { beside, bearer: Bearer::new(TOKEN), ..http::Options::default() };
+    let other_transports = OtherTransports { sse: true, websocket: true };
+    let http = http::Options { other_transports, bearer: Bearer::new(TOKEN), ..http::Options::default() };
     let options = reference::Options { http, ..everything(folder.path()) };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {

@@ -186,9 +186,10 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
         return findings(options(Address::Stdio(command), revision, safety, seen)).await;
     }
-    let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
+    let other_transports =
+        http::OtherTransports { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = if demands { Bearer::new(TOKEN) } else { None };
-    let http = http::Options { beside, bearer, ..http::Options::default() };
+    let http = http::Options { other_transports, bearer, ..http::Options::default() };
     let server = Server::new(reference::Options { http, ..reference::Options::default() });
     let server = FaultyServer::new(server, faults).with_token(demands.then(|| TOKEN.to_owned()));
     let server = server.http(([127, 0, 0, 1], 0).into()).await.expect("a port is free");

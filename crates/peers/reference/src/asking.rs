@@ -31,7 +31,7 @@ pub struct Question {
 
 #[derive(Clone, Debug)]
 enum Matter {
-    Form { message: Text, schema: Value },
+    Form { message: Text, schema: Value, named: bool },
     Url { message: Text, url: Text, id: Text },
     Sampling { prompt: Text },
     Tools { messages: Value, tools: Value, barred: bool },
@@ -41,7 +41,12 @@ enum Matter {
 impl Question {
     /// Asks the user to fill in a form; `schema` is its `requestedSchema`.
     pub fn form(key: impl Into<Text>, message: impl Into<Text>, schema: Value) -> Self {
-        Self { key: key.into(), matter: Matter::Form { message: message.into(), schema } }
+        Self { key: key.into(), matter: Matter::Form { message: message.into(), schema, named: true } }
+    }
+
+    /// The same without `mode`, which then means a form.
+    pub fn form_without_mode(key: impl Into<Text>, message: impl Into<Text>, schema: Value) -> Self {
+        Self { key: key.into(), matter: Matter::Form { message: message.into(), schema, named: false } }
     }
 
     /// Asks the user to visit a page; `id` names the visit to legacy clients.
@@ -74,10 +79,10 @@ impl Question {
 
     pub(crate) fn params(&self, revision: Revision) -> Option<Value> {
         match &self.matter {
-            Matter::Form { message, schema } if revision.at_least(R2025_11_25) => {
+            Matter::Form { message, schema, named: true } if revision.at_least(R2025_11_25) => {
                 Some(json!({ "mode": "form", "message": message, "requestedSchema": schema }))
             }
-            Matter::Form { message, schema } => Some(json!({ "message": message, "requestedSchema": schema })),
+            Matter::Form { message, schema, .. } => Some(json!({ "message": message, "requestedSchema": schema })),
             Matter::Url { message, url, id } if revision.era() == Era::Legacy => {
                 Some(json!({ "mode": "url", "message": message, "url": url, "elicitationId": id }))
             }

@@ -4,10 +4,12 @@
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
 mod describe;
+mod edges;
 mod evidence;
 pub mod observed;
 pub mod options;
 mod patience;
+mod quick;
 mod run;
 mod scenario;
 mod scenarios;
@@ -26,7 +28,7 @@ pub use self::describe::describe;
 pub use self::evidence::Evidence;
 pub use self::options::Options;
 use self::options::{SERVER, URL};
-use self::run::{Ran, Stage};
+use self::run::{Look, Ran, Stage};
 pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
@@ -91,19 +93,27 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
     let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge };
-    let places = spoken(&stage).await?;
+    let looks = looks(&stage).await?;
+    let places = spoken(&stage, &looks);
+    estimate(&stage, &looks, &places);
+    let mut ran = broken_greetings(&stage, looks).await;
+    if places.is_empty() && ran.is_empty() {
+        let named = &stage.options.revisions;
+        let asked = if named.is_empty() { Revision::ALL.to_vec() } else { named.clone() };
+        return Err(ClientError::NoSuchRevision(asked));
+    }
     let mut runs = tokio::task::JoinSet::new();
-    for place in places.clone() {
+    for place in places {
         let stage = stage.clone();
         runs.spawn(async move { stage.run(place).await });
     }
-    let mut ran = runs.join_all().await;
-    ran.sort_by_key(|ran| places.iter().position(|place| *place == ran.place));
+    ran.extend(runs.join_all().await);
+    ran.sort_by_key(|ran| (ran.place.transport as u8, ran.place.revision));
     Ok(conclude(&ran, &stage.options, &redactor))
 }
 
-/// The places at which the client speaks, or those that the user names: found out by the shortest of scenarios.
-async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
+/// A first look at every place, by the shortest of scenarios.
+async fn looks(stage: &Stage) -> Result<Vec<Look>, ClientError> {
     let named = &stage.options.revisions;
     let wanted = |revision: &Revision| named.is_empty() || named.contains(revision);
     let mut looking = tokio::task::JoinSet::new();
@@ -124,7 +134,12 @@ async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
         let words = end.as_ref().and_then(End::last_words).map(str::to_owned);
         return Err(ClientError::Silent(end.map(|end| end.to_string()).unwrap_or_default(), words));
     }
-    let spoken: Vec<_> = looks.iter().filter(|look| look.spoke).map(|look| look.place).collect();
+    Ok(looks)
+}
+
+/// The places at which the client speaks, or those that the user names. In a quick check: the newest of each era.
+fn spoken(stage: &Stage, looks: &[Look]) -> Vec<RunId> {
+    let mut spoken: Vec<_> = looks.iter().filter(|look| look.spoke).map(|look| look.place).collect();
     let mut transports: Vec<Transport> = spoken.iter().map(|place| place.transport).collect();
     transports.dedup();
     for transport in transports {
@@ -132,11 +147,47 @@ async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
             spoken.iter().filter(|place| place.transport == transport).map(|place| place.revision).collect();
         stage.watch.tell(Progress::Found { transport, revisions });
     }
-    if spoken.is_empty() {
-        let asked = if named.is_empty() { Revision::ALL.to_vec() } else { named.clone() };
-        return Err(ClientError::NoSuchRevision(asked));
+    if stage.options.quick {
+        let all = spoken.clone();
+        spoken.retain(|place| {
+            let newer = |other: &RunId| is_same_era(*place, *other) && other.revision > place.revision;
+            !all.iter().any(newer)
+        });
     }
-    Ok(spoken)
+    spoken
+}
+
+fn is_same_era(one: RunId, other: RunId) -> bool {
+    one.transport == other.transport && one.revision.era() == other.revision.era()
+}
+
+/// Tells how long it will take, unless the user chose scenarios.
+fn estimate(stage: &Stage, looks: &[Look], places: &[RunId]) {
+    let options = &stage.options;
+    let took: Vec<_> = looks.iter().filter(|look| look.spoke).map(|look| look.elapsed).collect();
+    if options.quick || !options.scenarios.is_empty() || took.is_empty() {
+        return;
+    }
+    let counts: Vec<_> = places.iter().map(|place| (*place, stage.count(*place))).collect();
+    let runs = counts.iter().map(|(_, (all, _))| all).sum();
+    let newest = |place: RunId| !places.iter().any(|o| is_same_era(place, *o) && o.revision > place.revision);
+    let quick_runs = counts.iter().filter(|(place, _)| newest(*place)).map(|(_, (_, quick))| quick).sum();
+    let mean = took.iter().sum::<Duration>() / u32::try_from(took.len()).unwrap_or(u32::MAX);
+    stage.watch.tell(Progress::Estimate { runs, quick_runs, run: mean, jobs: stage.jobs });
+}
+
+/// Judges the greetings of a client that goes on at no revision of an era which it tried to speak.
+async fn broken_greetings(stage: &Stage, looks: Vec<Look>) -> Vec<Ran> {
+    let spoken: Vec<_> = looks.iter().filter(|look| look.spoke).map(|look| look.place).collect();
+    let failed = |look: &Look| look.tried && !spoken.iter().any(|place| is_same_era(*place, look.place));
+    let mut failed: Vec<_> = looks.into_iter().filter(failed).collect();
+    let places: Vec<_> = failed.iter().map(|look| look.place).collect();
+    failed.retain(|look| !places.iter().any(|o| is_same_era(look.place, *o) && o.revision > look.place.revision));
+    let mut ran = Vec::new();
+    for look in failed {
+        ran.extend(stage.broken_greeting(look).await);
+    }
+    ran
 }
 
 fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {

@@ -36,6 +36,8 @@ pub struct Options {
     pub transports: Vec<Transport>,
     /// The scenarios to play, by name or glob; all where empty.
     pub scenarios: Vec<String>,
+    /// Whether a short selection is enough: fewer scenarios, and only the newest revision of each era.
+    pub quick: bool,
     /// Which rules to judge by.
     pub selection: Selection,
     /// How long one scenario may take.

@@ -11,6 +11,7 @@ use wire::trace::Trace;
 use wire::{Era, Kind, Party};
 
 use super::options::Options;
+use super::quick::is_quick;
 use super::scenario::Scenario;
 use super::scenarios::{FIRST, all};
 use super::stage::{End, Played, play};
@@ -44,8 +45,14 @@ pub struct Look {
     pub said: bool,
     /// Whether it went on there.
     pub spoke: bool,
+    /// Whether it greeted as clients of this era do, or tried to.
+    pub tried: bool,
     /// How it ended.
     pub end: End,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What crossed.
+    pub trace: Trace,
 }
 
 /// What scenarios are played with.
@@ -80,7 +87,29 @@ impl Stage {
         let events = played.trace.events();
         let view = View::new(&played.trace, &events, place.revision);
         let said = view.by(Party::Client).next().is_some();
-        Look { place, said, spoke: went_on(&view), end: played.end }
+        let (spoke, tried) = (went_on(&view), greeted(&view));
+        Look { place, said, spoke, tried, end: played.end, elapsed: played.elapsed, trace: played.trace }
+    }
+
+    /// Judges a greeting after which the client did not go on: a run of one scenario, where any rule is broken.
+    pub async fn broken_greeting(&self, look: Look) -> Option<Ran> {
+        let Look { place, end, elapsed, trace, .. } = look;
+        let parts = CaseParts { name: FIRST.name, parts: vec![FIRST.name], completed: 1 };
+        let (mut judged, trace) = self.judge.judge(parts, place, trace).await;
+        // What takes time was played beside others.
+        judged.hold_back();
+        if !judged.verdicts.iter().any(|(_, verdict)| verdict.is_broken()) {
+            return None;
+        }
+        let identity = identity(&trace);
+        judged.number = self.judge.keep(&judged, place, trace).await;
+        Some(Ran { place, cases: vec![judged], ends: vec![(&FIRST, end)], identity, elapsed })
+    }
+
+    /// How many scenarios are played at a place; and how many in a quick check.
+    pub fn count(&self, place: RunId) -> (usize, usize) {
+        let fitting = || all().filter(|scenario| scenario.fits(place.revision, place.transport));
+        (fitting().filter(|scenario| self.is_due(scenario, place)).count(), fitting().filter(|s| is_quick(s)).count())
     }
 
     /// Plays every scenario that fits and judges what crossed.
@@ -108,6 +137,7 @@ impl Stage {
     fn is_due(&self, scenario: &Scenario, place: RunId) -> bool {
         let named = &self.options.scenarios;
         scenario.fits(place.revision, place.transport)
+            && (!self.options.quick || is_quick(scenario))
             && (named.is_empty() || named.iter().any(|pattern| matches(pattern, scenario.name)))
     }
 
@@ -166,4 +196,15 @@ fn went_on(view: &View<'_>) -> bool {
     let after = view.by(Party::Client).any(|said| goes_on(&said) && shaken(&said));
     let calls = || view.calls_by(Party::Client);
     after || calls().any(|call| call.request.is("server/discover") && call.result().is_some())
+}
+
+/// Whether a client opened a conversation of the era that is judged.
+fn greeted(view: &View<'_>) -> bool {
+    let legacy = view.era() == Era::Legacy;
+    let greets = |said: &MessageAt<'_>| match said.message.method() {
+        Some("initialize") => legacy,
+        Some("server/discover") => !legacy,
+        _ => !legacy && view.is_current(*said),
+    };
+    view.by(Party::Client).any(|said| greets(&said))
 }

@@ -20,6 +20,8 @@ pub struct Scenario {
     pub faults: &'static [&'static Fault],
     /// What the server offers, given the origin of another server that the client must not contact.
     pub offers: fn(&str) -> Catalogue,
+    /// How many items a page of each list has; the server's own number where none.
+    pub page: Option<usize>,
     /// What the client receives in addition to the name.
     pub context: Option<fn() -> Value>,
     /// The setup of the authorization server, if the server requires tokens.
@@ -38,6 +40,7 @@ pub const fn scenario(name: &'static str, asks: &'static str) -> Scenario {
         applies: Applies::EVERYWHERE,
         faults: &[],
         offers: |_| Catalogue::standard(),
+        page: None,
         context: None,
         demands: None,
         may_fail: false,
@@ -73,6 +76,12 @@ impl Scenario {
     /// Replaces what the server offers.
     pub const fn offers(mut self, offers: fn(&str) -> Catalogue) -> Self {
         self.offers = offers;
+        self
+    }
+
+    /// Gives every list pages of so many items.
+    pub const fn pages(mut self, items: usize) -> Self {
+        self.page = Some(items);
         self
     }
 

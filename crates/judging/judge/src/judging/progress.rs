@@ -1,6 +1,7 @@
 //! Progress of a check, for an observer. Must not know whether anything shows it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wire::{Level, Revision, Transport};
 
@@ -36,6 +37,17 @@ pub enum Progress {
     },
     /// A run is over.
     Done(RunId),
+    /// How often a client will be run, one way or another.
+    Estimate {
+        /// By all scenarios.
+        runs: usize,
+        /// By a quick check.
+        quick_runs: usize,
+        /// How long one run takes.
+        run: Duration,
+        /// How many run at a time.
+        jobs: usize,
+    },
 }
 
 /// The observer of a check.

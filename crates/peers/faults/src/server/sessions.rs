@@ -166,7 +166,12 @@ pub(super) enum SessionIds {
     TakesAny,
     /// Knows nothing any more of the first session after a few requests.
     Forgets,
+    /// Gives ids of both cases, with every sort of punctuation.
+    Capitals,
 }
+
+/// How such an id begins.
+const CAPITALS: &str = "Session.ID+/=~!|";
 
 /// How long a forgetful server takes to find out that it has forgotten: what its client has sent by then was under way, and
 /// what comes later was not.
@@ -205,6 +210,7 @@ impl KnownIds {
         let known = match ids_are {
             SessionIds::Counts => id.parse().ok().and_then(|number: usize| ids.get(number.checked_sub(1)?)).cloned(),
             SessionIds::Spaces => id.strip_prefix("session ").and_then(|id| HeaderValue::from_str(id).ok()),
+            SessionIds::Capitals => id.strip_prefix(CAPITALS).and_then(|id| HeaderValue::from_str(id).ok()),
             SessionIds::Forgets if ids.first().is_some_and(|first| first == id.as_str()) => {
                 ids.push(HeaderValue::from_static("a request"));
                 (ids.len() > REMEMBERED).then(|| HeaderValue::from_static("forgotten"))
@@ -229,6 +235,9 @@ impl KnownIds {
         let told = match ids_are {
             SessionIds::Counts => HeaderValue::from_str(&ids.len().to_string()).ok(),
             SessionIds::Spaces => id.to_str().ok().and_then(|id| HeaderValue::from_str(&format!("session {id}")).ok()),
+            SessionIds::Capitals => {
+                id.to_str().ok().and_then(|id| HeaderValue::from_str(&format!("{CAPITALS}{id}")).ok())
+            }
             SessionIds::TakesAny | SessionIds::Forgets => None,
         };
         if let Some(told) = told {

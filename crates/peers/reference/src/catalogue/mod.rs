@@ -30,7 +30,7 @@ pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};
 pub use crate::logging::Level;
-use document::Faults;
+use document::FileErrors;
 
 /// A text of a catalogue: known at build time, or read at start.
 pub type Text = Cow<'static, str>;
@@ -102,6 +102,16 @@ impl Catalogue {
         client_scenarios::places(origin)
     }
 
+    /// Names, URIs and arguments at the edges of what is allowed.
+    pub fn client_scenarios_with_odd_names() -> Self {
+        client_scenarios::odd_names()
+    }
+
+    /// Tools that ask with forms which leave little room.
+    pub fn client_scenarios_with_strict_forms() -> Self {
+        client_scenarios::strict_forms()
+    }
+
     /// One tool, and nothing else.
     pub fn client_scenarios_with_one_tool() -> Self {
         client_scenarios::one_tool()
@@ -118,7 +128,7 @@ impl Catalogue {
     }
 
     /// What a file describes in YAML (`docs/serve.md`), or everything that is wrong with it.
-    pub fn load(path: &Path) -> Result<Self, Faults> {
+    pub fn load(path: &Path) -> Result<Self, FileErrors> {
         yaml::load(path)
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 use wire::revision::R2025_11_25;
 use wire::{Message, RequestId, Revision};
@@ -41,13 +42,15 @@ pub trait MessageSink: Send + Sync {
 struct Outgoing<'a, P> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<i64>,
+    id: Option<&'a RawValue>,
     method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     params: Option<P>,
 }
 
-fn render<P: Serialize>(id: Option<i64>, method: &str, params: Option<P>) -> Result<String, Gone> {
+fn render<P: Serialize>(id: Option<&RequestId>, method: &str, params: Option<P>) -> Result<String, Gone> {
+    let id = id.map(|id| RawValue::from_string(id.to_json())).transpose().map_err(|_| Gone)?;
+    let id = id.as_deref();
     serde_json::to_string(&Outgoing { jsonrpc: "2.0", id, method, params }).map_err(|_| Gone)
 }
 
@@ -114,8 +117,20 @@ impl Link {
     pub fn release_stream(&self) {
         let revision = self.session.as_ref().and_then(|session| session.revision());
         if revision.is_some_and(|revision| revision.at_least(R2025_11_25)) {
-            self.sink.release();
+            self.break_stream();
         }
+    }
+
+    /// The same at any legacy revision, as when a connection breaks: a client that has an event's id may resume the stream.
+    pub fn break_stream(&self) {
+        self.sink.release();
+    }
+
+    /// A link whose messages belong to no request: over Streamable HTTP they go to the stream that the client opened by GET.
+    #[must_use]
+    pub fn of_session(&self) -> Self {
+        let sink = self.session.as_ref().map_or_else(|| Arc::clone(&self.sink), |session| Arc::clone(&session.sink));
+        Self { sink, ..self.clone() }
     }
 
     /// Waits until the server is about to end: long-lived requests shall answer then.
@@ -127,9 +142,21 @@ impl Link {
     /// `notifications/initialized`. Dropping the future cancels the request.
     pub async fn request(&self, method: &str, params: impl Serialize) -> Result<Message, NoAnswer> {
         let session = self.session.as_deref().filter(|session| session.is_ready()).ok_or(NoAnswer::NotAllowed)?;
-        let (id, answer) = session.expect_answer();
+        self.request_as(session.next_id(), method, Some(params)).await
+    }
+
+    /// The same under an id of the caller's choice, which no open request may have.
+    pub async fn request_as(
+        &self,
+        id: RequestId,
+        method: &str,
+        params: Option<impl Serialize>,
+    ) -> Result<Message, NoAnswer> {
+        let session = self.session.as_deref().filter(|session| session.is_ready()).ok_or(NoAnswer::NotAllowed)?;
+        let answer = session.expect_answer(&id);
+        let text = render(Some(&id), method, params)?;
         let _pending = PendingRequest { session, id };
-        self.send(render(Some(id), method, Some(params))?)?;
+        self.send(text)?;
         answer.await.map_err(|_| NoAnswer::Gone)
     }
 }
@@ -137,7 +164,7 @@ impl Link {
 /// A request to the client; dropped unanswered, it is cancelled.
 struct PendingRequest<'a> {
     session: &'a Session,
-    id: i64,
+    id: RequestId,
 }
 
 impl Drop for PendingRequest<'_> {
@@ -145,7 +172,7 @@ impl Drop for PendingRequest<'_> {
         if self.session.waiting().remove(&self.id).is_some() {
             // Not through the link: its sink is closed where the client cancelled.
             let reason = "The request that needed this has ended";
-            let params = serde_json::json!({ "requestId": self.id, "reason": reason });
+            let params = serde_json::json!({ "requestId": self.id.to_value(), "reason": reason });
             let _ = self.session.notify("notifications/cancelled", Some(params));
         }
     }
@@ -195,7 +222,7 @@ pub struct Session {
     opening: OnceLock<Opening>,
     ready: AtomicBool,
     next_id: AtomicI64,
-    waiting: Mutex<HashMap<i64, oneshot::Sender<Message>>>,
+    waiting: Mutex<HashMap<RequestId, oneshot::Sender<Message>>>,
     ending: watch::Sender<bool>,
     state: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -270,21 +297,23 @@ impl Session {
         state.downcast_ref().expect("a session keeps the state of one service")
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Message>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<Message>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect_answer(&self) -> (i64, oneshot::Receiver<Message>) {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+    fn next_id(&self) -> RequestId {
+        self.next_id.fetch_add(1, Ordering::Relaxed).into()
+    }
+
+    fn expect_answer(&self, id: &RequestId) -> oneshot::Receiver<Message> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting().insert(id, sender);
-        (id, receiver)
+        self.waiting().insert(id.clone(), sender);
+        receiver
     }
 
     /// Delivers a response of the client to the waiting request; drops an unexpected one.
     pub(crate) fn answer(&self, message: Message) {
-        let Some(RequestId::Number(number)) = message.id() else { return };
-        let asked = number.parse().ok().and_then(|id: i64| self.waiting().remove(&id));
+        let asked = message.id().and_then(|id| self.waiting().remove(id));
         if let Some(asked) = asked {
             let _ = asked.send(message);
         }

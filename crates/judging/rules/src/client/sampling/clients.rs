@@ -7,7 +7,7 @@ use wire::shape;
 
 use super::tools::{blocks, has_role, is, unanswered};
 use super::{SAMPLE, here};
-use crate::questions::{Question, Reply, declared_if_served, replies};
+use crate::reading::questions::{Question, Reply, declared_if_served, replies};
 use crate::rule::{Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose model may use tools MUST declare `sampling.tools`.",
         )
         .needs("sampling")
-        .how("Needs a server that offers tools to the client's model, and looks for `tool_use` in the answer of a client that did not declare `sampling.tools`.")
+        .how("Needs a server that offers tools to the client's model, and checks whether a client that did not declare `sampling.tools` serves the request, or answers with `tool_use`.")
         .fix("Declare `tools` under `sampling`, or leave the tools out before the model sees them.")
         .judge(tools_declared),
     client("sampling.messages-checked")
@@ -99,10 +99,16 @@ fn offers_tools(question: &Question<'_>) -> bool {
 
 fn tools_declared(view: &View<'_>) -> Verdict {
     each(view, |reply| {
-        let used = reply.result.is_some_and(uses_tools);
+        let result = reply.result?;
         let why = "the model uses a tool, though the client did not declare `sampling.tools`";
-        let able = may_use_tools(&reply.question);
-        used.then(|| if able { Ok(()) } else { Err(reply.breach("/content", why)) })
+        match (may_use_tools(&reply.question), uses_tools(result)) {
+            (false, true) => Some(Err(reply.breach("/content", why))),
+            (false, false) if offers_tools(&reply.question) && result.get("model").is_some() => {
+                Some(Err(reply.breach("", "a request with tools is served, though `sampling.tools` was not declared")))
+            }
+            (true, true) => Some(Ok(())),
+            _ => None,
+        }
     })
 }
 

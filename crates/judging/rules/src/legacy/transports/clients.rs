@@ -10,8 +10,8 @@ use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Exchange, View};
 
@@ -83,7 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD resume a stream by GET, with the last event's id in `Last-Event-ID`.",
         )
         .gone(R2026_07_28)
-        .how("Needs a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids issued. A GET without one counts where the client has a stream of its own open.")
+        .how("Needs a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids issued, and with the last of the stream that the server ended. A GET without one counts where the client has a stream of its own open.")
         .fix("Remember the id of the last event of each stream, and send it as it came.")
         .judge(resumes),
     client("http.session-id-sent")
@@ -222,8 +222,7 @@ const THOROUGH: u64 = 250_000;
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let stated = all.iter().filter_map(|x| {
-        let named = |fields: &wire::trace::SseFields| fields.retry.as_deref()?.trim().parse::<u64>().ok();
-        let retry = x.blocks.iter().rev().find_map(|(_, block)| named(block)).filter(|ms| *ms > 0)?;
+        let retry = x.blocks.iter().rev().find_map(|(_, block)| block.retry_ms()).filter(|ms| *ms > 0)?;
         let (closed, ..) = x.closed.filter(|(_, by, _)| *by == Party::Server)?;
         Some((*x, retry, closed))
     });
@@ -269,8 +268,31 @@ fn resumes(view: &View<'_>) -> Verdict {
         let breach = || Err(Breach::at(begun(x), "header:Last-Event-ID", why()));
         (!ids.is_empty()).then(|| (begun(x), if ids.contains(id) { Ok(()) } else { breach() }))
     });
+    let judged = judged.chain(all.iter().filter_map(|x| not_the_last(view, x)));
     let judged = judged.chain(broken_off(view).into_iter().filter_map(|broken| from_nowhere(view, &broken)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids was resumed")
+}
+
+/// How long (microseconds) an event that a server sent before it closed the stream may be unread after that.
+const UNREAD: u64 = 100_000;
+
+/// A GET that resumes a stream after another event than the last. Only streams that the server ended count: what was under
+/// way on one that the client gave up, it need not have read.
+fn not_the_last(view: &View<'_>, x: &Exchange<'_>) -> Option<(usize, Kept)> {
+    let id = x.resumes()?;
+    let before = view.endpoint_exchanges().into_iter().filter(|y| begun(y) < begun(x));
+    let held = |y: &&Exchange<'_>| y.blocks.iter().any(|(_, block)| block.id.as_deref() == Some(id));
+    let stream = before.filter(held).last()?;
+    let (closed, ..) = stream
+        .closed
+        .filter(|(event, by, how)| *by == Party::Server && matches!(how, Closed::End) && *event < begun(x))?;
+    let last = stream.blocks.iter().rev().find_map(|(_, block)| block.id.as_deref().filter(|id| !id.is_empty()))?;
+    let waited = view.frame(begun(x)).at.saturating_sub(view.frame(closed).at);
+    let why = || {
+        format!("the stream is resumed after the event `{}`; its last was `{}`", id.escape_debug(), last.escape_debug())
+    };
+    let late = last != id && waited >= UNREAD;
+    Some((begun(x), if late { Err(Breach::at(begun(x), "header:Last-Event-ID", why())) } else { Ok(()) }))
 }
 
 /// A GET by which the client comes back for the answer of a stream and does not say where that stopped: it has the stream of

@@ -12,7 +12,7 @@ use super::calls::{answer, settled};
 use super::quirk;
 use crate::server::base::error;
 use crate::server::sessions::SessionIds;
-use crate::server::{Fault, HTTP, Http, Kind, ServiceRequest};
+use crate::server::{Fault, HTTP, Http, Kind, ServiceRequest, drop_member};
 
 /// How late a greeting is answered.
 const LATE: Duration = Duration::from_millis(700);
@@ -27,6 +27,10 @@ pub(super) const GREETINGS: &[&Fault] = &[
     UNKNOWN_MEMBERS,
     ACCEPTS_ANYTHING,
     SESSION_FORGOTTEN,
+    SESSION_IN_CAPITALS,
+    GREETING_UNANSWERED,
+    DECLARES_LITTLE,
+    VERSIONS_ELSEWHERE,
 ];
 
 /// The quirk `first-request-refused-for-version`.
@@ -83,6 +87,39 @@ pub const ACCEPTS_ANYTHING: &Fault = &quirk(
 
 /// The quirk `session-forgotten`.
 pub const SESSION_FORGOTTEN: &Fault = &quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
+
+/// The quirk `session-in-capitals`.
+pub const SESSION_IN_CAPITALS: &Fault =
+    &quirk("session-in-capitals", Kind::Sessions(SessionIds::Capitals)).legacy().http();
+
+/// The quirk `greeting-unanswered`.
+pub const GREETING_UNANSWERED: &Fault = &quirk(
+    "greeting-unanswered",
+    Kind::Handles(|asked, _, reply| if asked.is("initialize") { Reply::later(std::future::pending()) } else { reply }),
+)
+.legacy();
+
+/// The quirk `declares-little`.
+pub const DECLARES_LITTLE: &Fault = &quirk(
+    "declares-little",
+    Kind::Results("initialize", |answer| {
+        let capabilities = &mut answer["result"]["capabilities"];
+        for name in ["logging", "completions", "tasks"] {
+            drop_member(capabilities, name);
+        }
+        for name in ["tools", "prompts", "resources"] {
+            capabilities[name] = json!({});
+        }
+    }),
+)
+.legacy();
+
+/// The quirk `versions-elsewhere`.
+pub const VERSIONS_ELSEWHERE: &Fault = &quirk(
+    "versions-elsewhere",
+    Kind::Results("server/discover", |answer| answer["result"]["supportedVersions"] = json!(["2031-01-01"])),
+)
+.modern();
 
 /// The first request of all is refused for its version, which is then said to be the one that is served.
 fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {

@@ -1,8 +1,10 @@
 //! Quirks of lists: uneven pages, and results of odd types.
 
+use std::sync::{Mutex, PoisonError};
+
 use net::service::Reply;
 use serde_json::{Value, json};
-use wire::revision::R2025_11_25;
+use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::calls::answer;
 use super::quirk;
@@ -11,8 +13,16 @@ use crate::server::{Fault, Kind, ServiceRequest, drop_member};
 /// The tool on the page that does not say of which type it is.
 const UNTYPED: &str = "untyped_100003";
 
-pub(super) const LISTS: &[&Fault] =
-    &[UNTYPED_LISTS, ICONS_OF_ALL_KINDS, EMPTY_PAGE, EMPTY_CURSOR, UNTYPED_PAGE, UNKNOWN_LIST_TYPE];
+pub(super) const LISTS: &[&Fault] = &[
+    UNTYPED_LISTS,
+    ICONS_OF_ALL_KINDS,
+    EMPTY_PAGE,
+    EMPTY_CURSOR,
+    UNTYPED_PAGE,
+    UNKNOWN_LIST_TYPE,
+    ODD_CURSORS,
+    RICH_RESULTS,
+];
 
 /// The quirk `untyped-lists`.
 pub const UNTYPED_LISTS: &Fault = &quirk(
@@ -115,4 +125,81 @@ fn listed(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Value {
 
 pub(super) fn page(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Reply {
     answer(&listed(asked, names, next)).into()
+}
+
+/// The quirk `odd-cursors`.
+pub const ODD_CURSORS: &Fault = &quirk(
+    "odd-cursors",
+    Kind::Several(&[
+        Kind::Receives(|heard| {
+            let cursor = heard.message["params"]["cursor"].as_str();
+            let own = cursor.and_then(|cursor| heard.state.of::<Cursors>().own(cursor));
+            if let Some(own) = own {
+                heard.message["params"]["cursor"] = json!(own);
+            }
+        }),
+        Kind::Answers(|asked, answer| {
+            let next = answer.pointer("/result/nextCursor").and_then(Value::as_str).map(str::to_owned);
+            if let Some(next) = next {
+                let method = asked.message["method"].as_str().unwrap_or_default();
+                answer["result"]["nextCursor"] = json!(asked.state.of::<Cursors>().odd(method, next));
+            }
+        }),
+    ]),
+);
+
+/// The cursors that were given, and what they stand for.
+#[derive(Default)]
+struct Cursors(Mutex<Vec<(String, String)>>);
+
+impl Cursors {
+    fn own(&self, odd: &str) -> Option<String> {
+        let given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        given.iter().find(|(cursor, _)| cursor == odd).map(|(_, own)| own.clone())
+    }
+
+    /// What a careless client trims, decodes, normalizes, or takes for a number.
+    fn odd(&self, method: &str, own: String) -> String {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = given.len();
+        let odd = match method {
+            "prompts/list" => format!("00{number}"),
+            "resources/list" => format!("b2Zmc2V0+/{number}=="),
+            _ => format!(" {{\"after\": \"%41+{number}\"}}e\u{301}世界== "),
+        };
+        given.push((odd.clone(), own));
+        odd
+    }
+}
+
+/// The quirk `rich-results`.
+pub const RICH_RESULTS: &Fault = &quirk("rich-results", Kind::Answers(enrich));
+
+/// How many levels of a schema are deep.
+const DEEP: usize = 120;
+
+/// More than most servers give: two contents of a resource, a link in a prompt, an optional argument with a deep schema.
+fn enrich(asked: &ServiceRequest, answer: &mut Value) {
+    let links = asked.context.revision.at_least(R2025_06_18);
+    match asked.message["method"].as_str() {
+        Some("resources/read") => {
+            if let Some(contents) = answer.pointer_mut("/result/contents").and_then(Value::as_array_mut) {
+                contents.push(json!({ "uri": "scenario://second", "mimeType": "text/plain", "text": "The second" }));
+            }
+        }
+        Some("prompts/get") if links => {
+            let link = json!({ "type": "resource_link", "uri": "scenario://linked", "name": "linked" });
+            if let Some(messages) = answer.pointer_mut("/result/messages").and_then(Value::as_array_mut) {
+                messages.push(json!({ "role": "user", "content": link }));
+            }
+        }
+        Some("tools/list") => {
+            let leaf = json!({ "type": "string" });
+            let deep = (0..DEEP).fold(leaf, |inner, _| json!({ "type": "array", "items": inner }));
+            if let Some(properties) = answer.pointer_mut("/result/tools/0/inputSchema/properties") {
+                properties["deep"] = deep;
+            }
+        }
+        _ => {}
+    }
 }

@@ -4,8 +4,11 @@
 mod calls;
 mod client_tasks;
 mod greetings;
+mod ids;
 mod issuers;
 mod lists;
+mod rounds;
+mod streams;
 mod unexpected;
 
 use super::{Fault, Kind, fault};
@@ -13,11 +16,14 @@ use super::{Fault, Kind, fault};
 pub use self::calls::*;
 pub use self::client_tasks::*;
 pub use self::greetings::*;
+pub use self::ids::*;
 pub use self::issuers::*;
 pub use self::lists::*;
+pub use self::rounds::*;
+pub use self::streams::*;
 pub use self::unexpected::*;
 
-const FAMILIES: [&[&Fault]; 6] = [CALLS, LISTS, GREETINGS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
+const FAMILIES: [&[&Fault]; 9] = [CALLS, LISTS, GREETINGS, IDS, STREAMS, ROUNDS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
 
 /// Every quirk, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

@@ -27,13 +27,14 @@ pub(super) const UNEXPECTED: &[&Fault] = &[
     SAMPLES_AS_TASK,
     SAMPLES_UNBALANCED,
     SAMPLES_WITH_PROGRESS,
+    SAMPLES_WITH_TOOLS,
     CANCELS_ITS_QUESTION,
     ASKS_IN_ANOTHER_MODE,
     ASKS_BY_REQUEST,
     DISCOVER_REFUSED,
     TASK_ELSEWHERE,
     PAGES_OF_ONE_SESSION,
-    NOT_FOUND_AS_BEFORE,
+    OLD_NOT_FOUND_CODE,
     CURSOR_REFUSED,
 ];
 
@@ -120,6 +121,31 @@ pub const SAMPLES_WITH_PROGRESS: &Fault = &quirk(
 )
 .legacy();
 
+/// The quirk `samples-with-tools`.
+pub const SAMPLES_WITH_TOOLS: &Fault = &quirk(
+    "samples-with-tools",
+    Kind::Handles(|asked, link, reply| {
+        if !asked.is_modern() {
+            return questions_first(asked, link, reply, &[sampling(&with_tool())]);
+        }
+        if !asked.is("tools/call") || asked.calls > 0 || !asked.meta("clientCapabilities")["sampling"].is_object() {
+            return reply;
+        }
+        let (method, params) = sampling(&with_tool());
+        let result = json!({
+            "resultType": "input_required", "requestState": "scenario-with-tools",
+            "inputRequests": { "model": { "method": method, "params": params } },
+        });
+        answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })).into()
+    }),
+)
+.since(R2025_11_25);
+
+fn with_tool() -> Value {
+    let schema = json!({ "type": "object", "properties": {} });
+    json!({ "tools": [{ "name": "scenario_tool", "inputSchema": schema }], "toolChoice": { "mode": "auto" } })
+}
+
 /// The quirk `cancels-its-question`.
 pub const CANCELS_ITS_QUESTION: &Fault = &quirk("cancels-its-question", Kind::Handles(cancel_question)).legacy();
 
@@ -193,9 +219,9 @@ pub const PAGES_OF_ONE_SESSION: &Fault = &quirk(
 )
 .legacy();
 
-/// The quirk `not-found-as-before`.
-pub const NOT_FOUND_AS_BEFORE: &Fault = &quirk(
-    "not-found-as-before",
+/// The quirk `old-not-found-code`.
+pub const OLD_NOT_FOUND_CODE: &Fault = &quirk(
+    "old-not-found-code",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("resources/read") {
             return reply;

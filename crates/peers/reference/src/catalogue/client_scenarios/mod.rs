@@ -1,7 +1,9 @@
 //! What clients are tried out with: tools and the like under the names that the official suite's client scenarios use, and
 //! tools that a client is to be wary of.
 
+mod forms;
 mod headers;
+mod names;
 mod rounds;
 mod schemas;
 mod wary;
@@ -27,6 +29,16 @@ pub(super) fn catalogue() -> Catalogue {
 /// The same, with tools whose headers are not to be used.
 pub(super) fn invalid_headers() -> Catalogue {
     offer(headers::invalid())
+}
+
+/// Names, URIs and arguments at the edges of what is allowed.
+pub(super) fn odd_names() -> Catalogue {
+    names::catalogue()
+}
+
+/// Forms that leave little room.
+pub(super) fn strict_forms() -> Catalogue {
+    forms::catalogue()
 }
 
 /// A tool, and neither resources nor prompts.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use wire::Era;
 use wire::revision::R2025_11_25;
 
 use crate::catalogue::{Hints, Outcome, Question, Tool, ask};
@@ -16,6 +17,7 @@ pub(super) fn tools(origin: &str) -> Vec<Tool> {
         tool("remote_output", json!({ "type": "object" })).output(remote),
         tool("icon_elsewhere", json!({ "type": "object" })).icon_at(format!("{origin}/icons/one.png")),
         visit(format!("{origin}/pages/visit")),
+        visit_anyway(format!("{origin}/pages/anyway")),
         tool("plain", json!({ "type": "object", "additionalProperties": false })),
     ]
 }
@@ -29,6 +31,29 @@ fn visit(page: String) -> Tool {
                 Ok(answers) => Outcome::text(format!("The client answered: {}", answers[0])),
                 Err(unanswered) => unanswered.into(),
             }
+        }
+    })
+    .since(R2025_11_25)
+    .hints(Hints::ASKS)
+}
+
+/// The same, whatever the client declared.
+fn visit_anyway(page: String) -> Tool {
+    Tool::later("visit_anyway", "Asks every client to visit a page", move |_, invocation| {
+        let mut params = json!({ "mode": "url", "message": "Please visit this page", "url": page });
+        async move {
+            if invocation.call.context.era() == Era::Modern {
+                let request = json!({ "method": "elicitation/create", "params": params });
+                return if invocation.request_state.is_some() {
+                    Outcome::text("You came back")
+                } else {
+                    Outcome::InputRequired(json!({ "inputRequests": { "page": request }, "requestState": "anyway" }))
+                };
+            }
+            params["elicitationId"] = json!("scenario-anyway");
+            // Whatever it answers.
+            let _ = invocation.call.link.request("elicitation/create", params).await;
+            Outcome::text("Whether you went there is your affair")
         }
     })
     .since(R2025_11_25)

@@ -5,7 +5,7 @@ use wire::meta;
 use wire::revision::R2026_07_28;
 
 use super::here;
-use crate::questions::{self, InputResult, METHODS, asks_the_same, param, results};
+use crate::reading::questions::{self, InputResult, METHODS, asks_the_same, param, results};
 use crate::rule::{Anchor, Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
@@ -18,10 +18,10 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             here(""),
-            "A request that comes again MUST carry the required `_meta` fields like any other.",
+            "A request that comes again MUST be as complete as any other: with the required `_meta` fields, and with its arguments.",
         )
-        .how("Looks at `_meta` of every request that brings `inputResponses` or `requestState`. Needs a server that asks for input.")
-        .fix("Build the `_meta` of a request that comes again as that of any other.")
+        .how("Looks at `_meta` of every request that brings `inputResponses` or `requestState`, and for the arguments that the original had. Needs a server that asks for input in answer to a request with arguments.")
+        .fix("Repeat the original request with its arguments, and add the input and the required `_meta` fields.")
         .judge(complete),
     client("mrtr.inputs-brought")
         .says(R2026_07_28, CLIENTS, "A client that comes back MUST bring the input that it was asked for.")
@@ -97,13 +97,36 @@ fn each(view: &View<'_>, judge: impl Fn(&Repeat<'_>) -> Option<Kept>) -> Verdict
 }
 
 fn complete(view: &View<'_>) -> Verdict {
+    let origin = results(view);
     let judged = view.calls_by(Party::Client).filter(brings).map(|call| {
         let why = "the request brings input, but not the `_meta` fields that every request needs";
-        let kept =
-            if call.request.has_required_meta() { Ok(()) } else { Err(call.request.breach("/params/_meta", why)) };
+        let without = "the request brings input, but not the arguments that it had before";
+        let kept = if !call.request.has_required_meta() {
+            Err(call.request.breach("/params/_meta", why))
+        } else if lost_arguments(&origin, &call) {
+            Err(call.request.breach("/params", without))
+        } else {
+            Ok(())
+        };
         (call.request.event, kept)
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request brought input or state")
+}
+
+/// Whether a request comes again without arguments, and every request that it may come from had some.
+fn lost_arguments(origin: &[InputResult<'_>], call: &Call<'_>) -> bool {
+    let arguments = |call: &Call<'_>| {
+        param(call, "arguments").and_then(|value| value.as_object()).is_some_and(|arguments| !arguments.is_empty())
+    };
+    let same = |one: &Call<'_>, name: &str| param(one, name) == param(call, name);
+    let mut before = origin
+        .iter()
+        .filter(|origin| {
+            let (asked, here) = (origin.call.request.message.method(), call.request.message.method());
+            origin.sent.event < call.request.event && asked == here && same(&origin.call, "name")
+        })
+        .peekable();
+    !arguments(call) && before.peek().is_some() && before.all(|origin| arguments(&origin.call))
 }
 
 fn brought(view: &View<'_>) -> Verdict {

@@ -16,12 +16,12 @@ use crate::view::{MessageAt, View};
 pub(crate) const RULES: &[Rule] = &[
     both("shape.requests")
         .says(R2024_11_05, at("basic/index", "schema"), "A request MUST have the shape that the schema gives its method.")
-        .how("Compares every request of a known method with the schema of the revision that is spoken.")
+        .how("Compares every request of a known method with the schema of the revision that is spoken. A client's request of a method that 2026-07-28 removed has no shape there.")
         .fix("Send the members that the schema demands, with the types it gives them.")
         .judge(requests),
     both("shape.notifications")
         .says(R2024_11_05, at("basic/index", "schema"), "A notification MUST have the shape that the schema gives its method.")
-        .how("Compares every notification of a known method with the schema of the revision that is spoken.")
+        .how("Compares every notification of a known method with the schema of the revision that is spoken. A client's notification that 2026-07-28 removed has no shape there.")
         .fix("Send the members that the schema demands, with the types it gives them.")
         .judge(notifications),
     both("shape.results")
@@ -37,13 +37,41 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn requests(view: &View<'_>) -> Verdict {
+    if let Some(sent) = gone(view, Kind::Request) {
+        return Verdict::Broken(sent.breach("/method", not_here(view, sent)));
+    }
     calls_of(view, Kind::Request, "no request of a known method was sent")
+}
+
+/// What a client sends of an older era in the modern one. Before a modern request fails, no client knows the era: the
+/// handshake itself is no breach, nor what follows it.
+fn gone<'v>(view: &View<'v>, kind: Kind) -> Option<MessageAt<'v>> {
+    if view.revision() != R2026_07_28 || view.subject() != Party::Client {
+        return None;
+    }
+    let greeted = |sent: &MessageAt<'v>| {
+        view.by(Party::Client).any(|other| other.connection == sent.connection && other.is("initialize"))
+    };
+    let former = |name: &str| {
+        let here = method::find(name, R2026_07_28);
+        // Tasks are an extension's matter there.
+        here.is_none() && method::known_ever(name) && !name.contains("tasks/") && name != "initialize"
+    };
+    let own = view.by(Party::Client).filter(|sent| sent.message.kind() == kind && view.is_current(*sent));
+    own.filter(|sent| sent.message.method().is_some_and(former)).find(|sent| !greeted(sent))
+}
+
+fn not_here(view: &View<'_>, sent: MessageAt<'_>) -> String {
+    format!("`{}` is no method of {}", sent.message.method().unwrap_or_default().escape_debug(), view.revision())
 }
 
 fn notifications(view: &View<'_>) -> Verdict {
     if let Some(sent) = view.notifications("notifications/cancelled").find(|s| names_nothing(view, *s)) {
         let why = "the cancellation names no request; tasks, which have none, are cancelled by `tasks/cancel`";
         return Verdict::Broken(sent.breach("/params", why));
+    }
+    if let Some(sent) = gone(view, Kind::Notification) {
+        return Verdict::Broken(sent.breach("/method", not_here(view, sent)));
     }
     calls_of(view, Kind::Notification, "no notification of a known method was sent")
 }

@@ -1,0 +1,80 @@
+//! The selection of scenarios for a quick check: those that find most, so few at each revision that they take a minute.
+
+use super::scenario::Scenario;
+
+/// By name, the most valuable first.
+const NAMES: &[&str] = &[
+    "odd-names",
+    "strict-forms",
+    "odd-rounds",
+    "odd-ids",
+    "stream-resumed",
+    "odd-cursors",
+    "sampling",
+    "progress",
+    "hostile.silence",
+    "session-ended",
+    "listening-asked",
+    "odd-events",
+    "streams-everywhere",
+    "model-with-progress",
+    "session-in-capitals",
+    "little-declared",
+    "tools-alone",
+    "slow-greeting",
+    "tasks",
+    "hostile.greeting-unanswered",
+    "hostile.unknown-notification",
+    "hostile.unknown-request",
+    "hostile.unsupported-version",
+    "hostile.undeclared-mode",
+    "hostile.undeclared-requests",
+    "hostile.undeclared-inputs",
+    "hostile.undeclared-tools",
+    "hostile.addresses",
+    "hostile.stream-lost",
+    "hostile.versions-elsewhere",
+    "request-metadata",
+    "headers-refused",
+    "http-invalid-tool-headers",
+    "http-custom-headers",
+    "empty-cursor",
+    "untyped-page",
+    "hostile.unknown-list-type",
+    "hostile.unknown-result-type",
+    "hostile.requests",
+    "sse-retry",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "batches",
+];
+
+/// Whether a scenario is part of a quick check.
+pub(super) fn is_quick(scenario: &Scenario) -> bool {
+    NAMES.contains(&scenario.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{Revision, Transport};
+
+    use super::{NAMES, is_quick};
+    use crate::check_client::all;
+
+    /// At two seconds a client and two at a time, two revisions take less than a minute.
+    const MOST: usize = 26;
+
+    #[test]
+    fn a_quick_check_is_short_and_names_scenarios_that_exist() {
+        for name in NAMES {
+            assert!(all().any(|scenario| scenario.name == *name), "{name}");
+        }
+        for revision in Revision::ALL {
+            for transport in [Transport::StreamableHttp, Transport::Stdio] {
+                let played = all().filter(|scenario| scenario.fits(revision, transport) && is_quick(scenario)).count();
+                assert!(played <= MOST, "{played} at {revision} over {transport}");
+            }
+        }
+    }
+}
