@@ -111,6 +111,7 @@ static PAGES: &[&[Rule]] = &[
     extensions::tasks::inputs::RULES,
     extensions::tasks::errors::RULES,
     extensions::tasks::clients::RULES,
+    safety::lasting::RULES,
     safety::process::RULES,
     safety::stdout::RULES,
     safety::resilience::RULES,
