@@ -118,7 +118,7 @@ fn wanting(scenario: &str, mut options: Options) -> Options {
         "echo" => options.meta = traced(),
         "logging" => options.log_level = Some("debug".to_owned()),
         // Long enough to be seen as patience, and short enough to be waited for.
-        "hostile.silence" => options.limits.request = Duration::from_secs(2),
+        "hostile.silence" | "hostile.greeting-unanswered" => options.limits.request = Duration::from_secs(2),
         _ => {}
     }
     options
@@ -148,13 +148,13 @@ fn context() -> Result<Value, Exit> {
 /// A user who agrees to everything, and a model that says something; nobody where a scenario wants a client that declares
 /// nothing.
 fn willing(scenario: &str) -> Scripted {
-    if ["hostile.undeclared-requests", "tasks-by-looking"].contains(&scenario) {
+    if ["hostile.undeclared-requests", "hostile.undeclared-inputs", "tasks-by-looking"].contains(&scenario) {
         return Scripted::default();
     }
     Scripted {
         consent: Some(Consent::Accept),
         model_text: Some("Something that a model might say.".to_owned()),
-        uses_tools: true,
+        uses_tools: scenario != "hostile.undeclared-tools",
         runs_tasks: scenario != "hostile.sampling-as-task",
         roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),
         makes_up: true,
