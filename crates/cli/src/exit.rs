@@ -1,5 +1,5 @@
-//! How the process ends, and what it says on stderr before. The exit codes are public, documented in `docs/check.md`,
-//! tested. Does not know what leads to which.
+//! Exit codes and messages on stderr. The exit codes are public, documented in `docs/check.md`,
+//! tested.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use net::Children;
 use wire::redact::Redactor;
 
-/// What the process ends with.
+/// The exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The check passed.
@@ -21,9 +21,9 @@ pub(crate) enum Exit {
     Usage,
     /// No MCP answer in any era: not started, not reached, not MCP.
     NoAnswer,
-    /// Our own mistake.
+    /// A bug in proof.
     Bug,
-    /// Whatever somebody else told us to end with.
+    /// The exit code of another process.
     As(u8),
     /// A signal of this number ended it: 128 more, as shells have it.
     Interrupted(u8),
@@ -49,36 +49,36 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What must not be said. Nobody keeps its key.
-static CONCEALED: RwLock<Option<Arc<Redactor>>> = RwLock::new(None);
+/// The redactor of all messages.
+static REDACTOR: RwLock<Option<Arc<Redactor>>> = RwLock::new(None);
 
-fn concealed() -> Option<Arc<Redactor>> {
-    CONCEALED.read().unwrap_or_else(PoisonError::into_inner).clone()
+fn current_redactor() -> Option<Arc<Redactor>> {
+    REDACTOR.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// From now on, every message conceals the secrets that `redactor` knows.
+/// Redacts the secrets that `redactor` knows in all further messages.
 pub(crate) fn conceal(redactor: Redactor) {
-    *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
+    *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }
 
-/// Says a line on stderr. Whether anybody listens there is not our business.
+/// Prints a line to stderr, with known secrets redacted. Ignores a closed stderr.
 pub(crate) fn tell(line: impl fmt::Display) {
     let line = line.to_string();
-    let redactor = concealed();
+    let redactor = current_redactor();
     let line = redactor.as_ref().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Puts a question on stderr; the answer is typed behind it.
+/// Prints a question to stderr, without a line break.
 pub(crate) fn prompt(question: &str) {
     let mut stderr = std::io::stderr();
     let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
 }
 
-/// Says what a peer may have had a hand in: what looks like a secret is none of ours, and is left out too. Advice (`try:`)
-/// is our own.
+/// Prints a message that may quote a peer: redacts everything that looks like a secret. Advice (`try:`)
+/// is our own text.
 pub(crate) fn tell_redacted(text: &str) {
-    let redactor = concealed();
+    let redactor = current_redactor();
     let redact = |line: &str| match &redactor {
         Some(redactor) if !line.starts_with("  try: ") => redactor.redact_text(line).into_owned(),
         _ => line.to_owned(),
@@ -86,7 +86,7 @@ pub(crate) fn tell_redacted(text: &str) {
     tell(text.lines().map(redact).collect::<Vec<_>>().join("\n"));
 }
 
-/// Says on stderr what is wrong with the command line, and gives the exit code.
+/// Prints what is wrong with the command line; returns the exit code.
 pub(crate) fn usage(what: &str, remedy: &str) -> Exit {
     tell(format_args!("error: {what}\n  try: {remedy}"));
     Exit::Usage
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_what_to_do() {
+    fn a_panic_is_reported_with_advice() {
         assert_eq!(
             bug(&"panicked at here:1:2:\nthere"),
             "error: a bug in proof: panicked at here:1:2:\nthere\n  try: report it, with the command line and these lines"

@@ -9,14 +9,18 @@ use report::render::text::count;
 
 use crate::exit::tell;
 
-/// A line on stderr that comes and goes; silent where stderr is no terminal.
-pub(crate) struct Ticker(Option<ProgressBar>);
+/// A line on stderr that comes and goes, and is absent where stderr is no terminal; and a line for each finding.
+pub(crate) struct Ticker {
+    bar: Option<ProgressBar>,
+    /// Whether findings are printed as they are confirmed.
+    prints: bool,
+}
 
 impl Ticker {
     /// Starts the line.
     pub(crate) fn start(doing: &str) -> Self {
         if !std::io::stderr().is_terminal() || std::env::var_os("CI").is_some() {
-            return Self(None);
+            return Self { bar: None, prints: false };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -24,34 +28,51 @@ impl Ticker {
         }
         bar.set_message(doing.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(Some(bar))
+        Self { bar: Some(bar), prints: false }
+    }
+
+    /// Prints each finding as it is confirmed, where `prints`.
+    pub(crate) fn printing(self, prints: bool) -> Self {
+        Self { prints, ..self }
     }
 
     /// An observer that keeps the line up to date. An estimate is printed with or without a terminal.
     pub(crate) fn watch(&self) -> Watch {
-        let bar = self.0.clone();
+        let (bar, prints) = (self.bar.clone(), self.prints);
         Watch::new(move |progress| {
-            if let Progress::Estimate { runs, quick_runs, run, jobs } = progress {
-                let line =
-                    estimated(runs, quick_runs, |runs| run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX));
-                return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
-            }
-            let Some(bar) = &bar else { return };
-            bar.set_message(match progress {
-                Progress::Estimate { .. } => return,
+            let message = match progress {
+                Progress::Confirmed { run, rule, level, message } => {
+                    let line =
+                        format!("FAIL  {rule}  {}  {} {}  {message}", level.as_str(), run.transport, run.revision);
+                    let line = wire::escape::line(&line).into_owned();
+                    match &bar {
+                        _ if !prints => {}
+                        Some(bar) => bar.suspend(|| tell(line)),
+                        None => tell(line),
+                    }
+                    return;
+                }
+                Progress::Estimate { runs, quick_runs, run, jobs } => {
+                    let line =
+                        estimated(runs, quick_runs, |runs| run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX));
+                    return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
+                }
                 Progress::Found { transport, revisions } => {
                     let list: Vec<_> = revisions.iter().map(|r| r.as_str()).collect();
                     format!("{transport}: speaks {}", list.join(", "))
                 }
                 Progress::Probe { run, probe } => format!("{} {}: {probe}", run.transport, run.revision),
                 Progress::Done(run) => format!("{} {}: done", run.transport, run.revision),
-            });
+            };
+            if let Some(bar) = &bar {
+                bar.set_message(message);
+            }
         })
     }
 
     /// Clears the line.
     pub(crate) fn stop(&self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -44,7 +44,7 @@ fn tells(directory: &Path) -> bool {
 }
 
 #[test]
-fn a_check_gets_a_token_and_tells_nobody() {
+fn a_check_gets_a_token_and_prints_it_nowhere() {
     let server = development();
     let (code, _, said) = ran(&["serve", "--http", "127.0.0.1:0", "--stdio", "--auth", "dev"]);
     assert!(code == Some(0) && said.contains("for development only"), "{said}");
@@ -68,7 +68,7 @@ fn a_check_gets_a_token_and_tells_nobody() {
 }
 
 #[test]
-fn a_client_gets_a_token_and_more_where_more_is_needed() {
+fn a_client_gets_a_token_and_more_scopes_when_needed() {
     let server = development();
     let directory = tempfile::tempdir().unwrap();
     let cache = directory.path().join("tokens.json");
@@ -107,7 +107,7 @@ fn greeted(directory: &Path) -> String {
 }
 
 #[test]
-fn a_replay_gets_a_token_for_what_was_not_recorded_and_tells_nobody() {
+fn a_replay_gets_a_token_for_live_requests_and_prints_it_nowhere() {
     let server = development();
     let socket = server.url.replace("http://", "ws://").replace("/mcp", "/ws");
     let events = server.url.replace("/mcp", "/sse");
@@ -130,7 +130,7 @@ fn a_replay_gets_a_token_for_what_was_not_recorded_and_tells_nobody() {
 }
 
 #[test]
-fn a_replay_hands_on_headers_and_the_token_of_a_variable() {
+fn a_replay_passes_on_headers_and_the_token_of_a_variable() {
     let server = serving(&["--bearer-env", "PASSWORD"]);
     let directory = tempfile::tempdir().unwrap();
     let proof = env!("CARGO_BIN_EXE_proof");
@@ -150,7 +150,7 @@ fn a_replay_hands_on_headers_and_the_token_of_a_variable() {
 }
 
 #[test]
-fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
+fn refused_tokens_are_explained_without_secrets() {
     let server = development();
     let (code, out, err) = ran(&[
         "check",
@@ -179,7 +179,7 @@ fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let nothing = directory.path().join("nothing.json");
     std::fs::write(&nothing, "{}").unwrap();

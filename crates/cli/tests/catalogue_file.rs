@@ -67,7 +67,7 @@ fn file(text: &str) -> (TempDir, String) {
 fn the_example_is_clean() {
     let serve = ["serve", "--stdio", "--catalog"];
     let mut command = Command::new(PROOF);
-    command.args(["check", "--", PROOF]).args(serve).arg(example());
+    command.args(["check", "--revision", "all", "--", PROOF]).args(serve).arg(example());
     let ran = ended(&mut command, 300, "");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{said}");
@@ -87,7 +87,7 @@ fn a_file_is_served() {
 }
 
 #[test]
-fn what_is_no_catalogue_says_so() {
+fn invalid_catalogues_are_reported() {
     let said = refused("offical");
     assert!(said.contains("`offical` is neither a built-in catalogue nor a file"), "{said}");
     assert!(said.contains("\n  try: use `standard`, `official`, or the path"), "{said}");
@@ -98,7 +98,7 @@ fn what_is_no_catalogue_says_so() {
 }
 
 #[test]
-fn every_fault_is_told() {
+fn every_error_is_reported() {
     let (_folder, path) = file("name: x\nversion: 1\ntools:\n  - nmae: t\n    description: d\n    answers: []\n");
     let said = refused(&path);
     let expected = format!(

@@ -29,7 +29,7 @@ fn read(folder: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn what_is_written_passes_twice() {
+fn a_generated_file_passes_twice() {
     let folder = made(&["--revision", "2025-11-25"]);
     for _ in 0..2 {
         let said = ends_with(0, &proof(folder.path(), &["test", "t.mcp.yaml"]));
@@ -42,7 +42,7 @@ fn what_is_written_passes_twice() {
 }
 
 #[test]
-fn the_same_seed_writes_the_same() {
+fn the_same_seed_writes_the_same_file() {
     let one = made(&["--seed", "7"]);
     let file = read(&one, "t.mcp.yaml");
     // Nobody edited it: it may be written anew.
@@ -124,7 +124,7 @@ const FAULTS: &[&str] = &[
 ];
 
 #[test]
-fn a_faulty_server_fails_the_file_of_the_faultless_one() {
+fn a_faulty_server_fails_the_file_of_the_correct_one() {
     let folder = made(&[]);
     let file = read(&folder, "t.mcp.yaml");
     ends_with(0, &proof(folder.path(), &["test", "t.mcp.yaml"]));
@@ -142,7 +142,7 @@ fn a_faulty_server_fails_the_file_of_the_faultless_one() {
 
 /// A server of one's own making: what it accepts against its own word is told, and kept as known.
 #[test]
-fn what_is_accepted_against_the_schema_is_told() {
+fn accepted_violations_of_the_schema_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["generate", "-o", "lax.mcp.yaml", "--slowest", "0.3", "--format", "json", "--"];
     let server = [PROOF, "serve", "--stdio", "--fault", "inputs-unchecked"];
@@ -178,7 +178,7 @@ fn tools_that_may_change_something_are_skipped_until_allowed() {
 
 /// The server goes on while it is asked: `fickle` fails the third time, when it is played by the rules of `proof test`.
 #[test]
-fn what_changes_is_matched_by_its_form_or_left_out() {
+fn changing_values_are_matched_by_pattern_or_omitted() {
     let folder = tempfile::tempdir().expect("a folder");
     let tool = |name: &str, answers: &str| {
         format!(

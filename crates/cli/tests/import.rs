@@ -75,7 +75,7 @@ const CONDITIONS: [(&str, &str); 22] = [
 ];
 
 #[test]
-fn conditions_of_mcp_jest_hold_where_they_should_and_nowhere_else() {
+fn conditions_of_mcp_jest_pass_and_fail_as_expected() {
     let tools: Map<String, Value> = CONDITIONS
         .iter()
         .enumerate()
@@ -109,7 +109,7 @@ const EXPECTATIONS: [(&str, &str); 14] = [
 ];
 
 #[test]
-fn expectations_of_mcp_assert_hold_where_they_should_and_nowhere_else() {
+fn expectations_of_mcp_assert_pass_and_fail_as_expected() {
     let files: Vec<(String, String)> = EXPECTATIONS
         .iter()
         .enumerate()
@@ -130,7 +130,7 @@ fn expectations_of_mcp_assert_hold_where_they_should_and_nowhere_else() {
 
 /// In mcp-jest a call that must throw passes whatever comes of it.
 #[test]
-fn what_mcp_jest_has_beside_tools_means_what_it_says() {
+fn resources_and_prompts_of_mcp_jest_are_converted() {
     let tests = json!({
         "tools": {
             "fail:refused": { "shouldThrow": true },
@@ -164,7 +164,7 @@ fn what_mcp_jest_has_beside_tools_means_what_it_says() {
 }
 
 #[test]
-fn the_other_assertions_of_mcp_assert_are_tried() {
+fn other_assertions_of_mcp_assert_run() {
     let so = [
         ("lists", "assert_resources: { list: {}, expect: { min_results: 2, contains: ['docs/welcome'] } }"),
         ("reads", "assert_resources: { read: 'proof://docs/welcome', expect: { not_empty: true } }"),
@@ -213,7 +213,7 @@ fn the_other_assertions_of_mcp_assert_are_tried() {
 }
 
 #[test]
-fn levels_are_set_where_they_can_be() {
+fn log_levels_are_set_in_revisions_that_allow_it() {
     let so = "assert_logging: { set_level: debug, tool: log, expect: { min_messages: 1 } }";
     let not_so = "assert_logging: { set_level: debug, tool: sum, args: { a: 1, b: 2 }, expect: { min_messages: 1 } }";
     for (rest, code) in [(so, 0), (not_so, 1)] {

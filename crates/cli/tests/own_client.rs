@@ -161,7 +161,7 @@ fn unkept(traces: &[Trace]) -> Vec<String> {
 }
 
 #[test]
-fn our_own_client_breaks_nothing_anywhere_and_shows_what_it_keeps() {
+fn our_own_client_breaks_no_rule_and_every_scenario_shows_its_evidence() {
     let directory = tempfile::tempdir().expect("a directory");
     let folders = [directory.path().join("http"), directory.path().join("stdio")];
     let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"], &folders[0]);

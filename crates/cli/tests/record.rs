@@ -75,7 +75,7 @@ fn lines(trace: &Trace, of: Party) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_pass_as_they_are_and_are_written_down() {
+fn bytes_pass_unchanged_and_are_recorded() {
     let recording = Recording::new();
     let input = [
         "{\"jsonrpc\":\"2.0\", \"id\":1,\"method\":\"ping\"}\r\n".as_bytes(),
@@ -98,7 +98,7 @@ fn bytes_pass_as_they_are_and_are_written_down() {
 }
 
 #[test]
-fn secrets_do_not_reach_the_file_and_do_reach_the_server() {
+fn secrets_reach_the_server_but_not_the_file() {
     let recording = Recording::new();
     let said = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"password":"open sesame 1","plain":"kept"}}"#;
     let mut command = recording.of(&["sh", "-c", "cat; echo $WEATHER_API_KEY", "--api-key=given-to-it-9"]);
@@ -116,7 +116,7 @@ fn secrets_do_not_reach_the_file_and_do_reach_the_server() {
 }
 
 #[test]
-fn what_records_nothing_leaves_nothing_and_takes_nothing_away() {
+fn an_empty_recording_leaves_no_file_and_overwrites_none() {
     let recording = Recording::new();
     let folder = recording.folder.path();
     let there = || std::fs::read_dir(folder).expect("a folder").count();
@@ -136,7 +136,7 @@ fn what_records_nothing_leaves_nothing_and_takes_nothing_away() {
 }
 
 #[test]
-fn a_proxy_that_nobody_came_to_leaves_nothing() {
+fn an_unused_proxy_leaves_no_file() {
     let recording = Recording::new();
     let mut recorder = Command::new(PROOF);
     recorder.args(["record", "--http", "127.0.0.1:0", "--to", "http://127.0.0.1:1/mcp", "-o"]).arg(recording.path());
@@ -148,7 +148,7 @@ fn a_proxy_that_nobody_came_to_leaves_nothing() {
 }
 
 #[test]
-fn a_second_recording_leaves_the_first_alone() {
+fn a_second_recording_gets_a_new_file() {
     let recording = Recording::new();
     recording.ran(&["cat"], b"first\n");
     let ran = recording.ran(&["cat"], b"second\n");
@@ -194,7 +194,7 @@ fn echoed(recording: &Recording, count: usize) -> Child {
 }
 
 #[test]
-fn killed_it_has_lost_nothing_that_crossed() {
+fn a_killed_recorder_has_written_every_message() {
     let recording = Recording::new();
     let mut child = echoed(&recording, 50);
     child.kill().expect("it is there");
@@ -207,7 +207,7 @@ fn killed_it_has_lost_nothing_that_crossed() {
 }
 
 #[test]
-fn a_signal_is_passed_on_and_nobody_is_left_behind() {
+fn a_signal_is_passed_on_and_no_child_survives() {
     let recording = Recording::new();
     let mut child = recording
         .of(&["sh", "-c", "trap 'echo told; exit 5' TERM; echo up; while :; do sleep 0.05; done"])
@@ -256,7 +256,7 @@ fn tested(folder: &Path, server: &str, more: &[&str]) {
 }
 
 #[test]
-fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
+fn proxied_traffic_is_recorded_and_can_be_replayed() {
     let recording = Recording::new();
     let folder = recording.folder.path();
     let file = recording.path().to_string_lossy().into_owned();
@@ -310,7 +310,7 @@ fn assert_clean(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_old_transport_and_web_sockets_pass_and_are_written_down_as_what_they_are() {
+fn http_sse_and_websockets_are_proxied_and_recorded() {
     let recording = Recording::new();
     let folder = recording.folder.path();
     let file = recording.path().to_string_lossy().into_owned();
@@ -360,7 +360,7 @@ fn stream_of(address: &str) -> (BufReader<std::net::TcpStream>, String) {
 }
 
 #[test]
-fn clients_of_the_old_transport_are_told_apart() {
+fn clients_of_http_sse_are_recorded_apart() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
     let server = listening(&["serve", "--http", "127.0.0.1:0", "--sse"]);
@@ -423,7 +423,7 @@ fn passed_on(file: &str, server: &str) -> (String, String) {
 }
 
 #[test]
-fn an_endpoint_at_the_servers_address_is_told_as_one_at_the_proxys() {
+fn an_endpoint_at_the_server_is_rewritten_to_the_proxy() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: hello\n\n";
     for (endpoint, leads_back) in
         [("http://HERE/messages/7?a=b", true), ("/messages/7", false), ("http://127.0.0.2/m", false)]
@@ -459,7 +459,7 @@ fn an_endpoint_at_the_servers_address_is_told_as_one_at_the_proxys() {
 }
 
 #[test]
-fn a_first_event_that_is_long_passes_whole() {
+fn a_long_first_event_passes_whole() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
     let event = format!("data: {}\n\ndata: after\n\n", "x".repeat(300_000));
@@ -476,7 +476,7 @@ fn a_first_event_that_is_long_passes_whole() {
 }
 
 #[test]
-fn a_stream_that_says_nothing_and_a_socket_that_is_refused_are_written_down_all_the_same() {
+fn empty_streams_and_refused_websockets_are_recorded() {
     for (answer, status) in [
         ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: half a com", 200),
         ("HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno", 405),
@@ -500,7 +500,7 @@ fn a_stream_that_says_nothing_and_a_socket_that_is_refused_are_written_down_all_
 }
 
 #[test]
-fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
+fn a_proxy_refuses_foreign_hosts_and_reports_a_lost_server() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
     let to = "http://127.0.0.1:1/mcp";

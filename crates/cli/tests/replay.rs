@@ -46,7 +46,7 @@ impl Recorded {
 }
 
 #[test]
-fn every_case_ends_as_it_did_over_any_transport_in_any_revision() {
+fn recorded_cases_have_the_same_results_over_any_transport_and_revision() {
     let recorded = Recorded::new();
     for name in ["case.jsonl", "case-2.jsonl", "case-3.jsonl"] {
         let file = recorded.path(name);
@@ -186,7 +186,7 @@ fn weather(folder: &Path) -> String {
 }
 
 #[test]
-fn answers_come_in_their_order_and_say_where_they_come_from() {
+fn answers_come_in_order_and_name_their_origin() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     let mut peer = Peer::start(&["replay", &file]);
@@ -230,7 +230,7 @@ fn a_modern_client_is_served_from_a_legacy_recording() {
 }
 
 #[test]
-fn a_miss_names_what_is_nearest() {
+fn a_miss_names_the_nearest_request() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     let mut peer = Peer::start(&["replay", &file]);
@@ -250,7 +250,7 @@ fn a_miss_names_what_is_nearest() {
 }
 
 #[test]
-fn a_miss_can_be_simulated_and_depends_on_the_seed_alone() {
+fn simulated_answers_depend_on_the_seed_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     let degrees = |seed: &str| {
@@ -267,7 +267,7 @@ fn a_miss_can_be_simulated_and_depends_on_the_seed_alone() {
 }
 
 #[test]
-fn what_goes_wrong_on_purpose_goes_wrong_again() {
+fn injected_failures_are_repeatable() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     let fates = || {
@@ -370,7 +370,7 @@ fn questions_are_asked_again_in_both_eras() {
 }
 
 #[test]
-fn a_live_server_is_asked_once_for_what_is_missing() {
+fn a_live_server_receives_each_missing_request_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = weather(folder.path());
     // Torn where somebody was killed: that is cut off before anything is added.

@@ -90,7 +90,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 #[test]
-fn what_needs_a_listener_says_so() {
+fn options_that_need_a_listener_are_refused_without_one() {
     for (arguments, named) in [
         (&["--sse", "--stdio"][..], "--http"),
         (&["--ws", "--stdio"], "--http"),
@@ -108,7 +108,7 @@ fn what_needs_a_listener_says_so() {
 }
 
 #[test]
-fn a_token_is_demanded() {
+fn a_token_is_required() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
     command.args(["serve", "--http", "127.0.0.1:0", "--sse", "--ws", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
     let mut serving = Serving::of(command.env("TOKEN_OF_THIS_TEST", "open-sesame-0123"));
@@ -133,7 +133,7 @@ fn a_token_is_demanded() {
 }
 
 #[test]
-fn a_token_that_is_none_is_not_demanded() {
+fn an_invalid_token_is_refused_at_the_start() {
     for (token, why) in
         [(None, "is not set"), (Some("two words"), "is not a valid token"), (Some(""), "is not a valid token")]
     {
@@ -211,7 +211,7 @@ fn one_server_over_every_transport() {
 }
 
 #[test]
-fn strict_wants_the_version_in_every_request() {
+fn strict_requires_the_version_in_every_request() {
     for (strict, expected) in [(true, "HTTP/1.1 400 "), (false, "HTTP/1.1 200 ")] {
         let more: &[&str] = if strict { &["--strict"] } else { &[] };
         let mut serving = Serving::start(&[&["--http", "127.0.0.1:0"], more].concat());

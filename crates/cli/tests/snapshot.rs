@@ -43,7 +43,7 @@ fn ran(folder: &Path, catalogue: &str, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_server_that_changed_is_told_from_one_that_did_not() {
+fn changes_of_a_server_are_detected() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     assert_eq!(ends_with(0, &ran(folder, BEFORE, &["--output", "shop.json"])), "");

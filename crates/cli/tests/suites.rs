@@ -56,7 +56,7 @@ fn settled(said: &str) -> String {
 }
 
 #[test]
-fn what_is_not_as_expected_is_shown_where_it_stands() {
+fn failures_are_shown_with_their_line() {
     let folder = suite(
         "matrix: { revisions: [2025-11-25] }",
         r"
@@ -95,7 +95,7 @@ fn what_is_not_as_expected_is_shown_where_it_stands() {
 }
 
 #[test]
-fn every_format_tells_the_same() {
+fn every_format_has_the_same_results() {
     let folder = suite(
         "",
         "  - { name: good, call: echo, arguments: { message: x } }\n  - { name: '<bad>', call: nope }\n  \
@@ -138,7 +138,7 @@ fn every_format_tells_the_same() {
 }
 
 #[test]
-fn what_is_chosen_brings_along_what_it_needs() {
+fn selected_cases_include_the_cases_that_they_need() {
     let folder = suite(
         "",
         "  - { name: first, list: tools, capture: { tool: '$.tools[0].name' } }\n  - { name: other, call: nope }\n  \
@@ -155,7 +155,7 @@ fn what_is_chosen_brings_along_what_it_needs() {
 }
 
 #[test]
-fn snapshots_are_written_compared_and_tidied() {
+fn snapshots_are_written_compared_and_removed() {
     let folder = suite("", "  - { name: s, call: echo, arguments: { message: one }, expect: { snapshot: true } }");
     assert!(ends_with(1, &tested(folder.path(), &[])).contains("--update"));
     ends_with(0, &tested(folder.path(), &["--update"]));
@@ -174,7 +174,7 @@ fn snapshots_are_written_compared_and_tidied() {
 }
 
 #[test]
-fn answers_that_differ_from_place_to_place_fail() {
+fn answers_that_differ_between_runs_fail() {
     // The version that is spoken is in the answer of neither era's `echo`; the tools that are offered differ.
     let folder = suite(
         "matrix: { revisions: [2024-11-05, 2026-07-28] }",
@@ -204,7 +204,7 @@ fn invalid_files_and_servers_have_their_exit_codes() {
 
 /// A setup that fails hinders the rest; a token in a variable is sent and never shown.
 #[test]
-fn setup_goes_first_and_secrets_stay() {
+fn setup_runs_first_and_secrets_are_redacted() {
     let folder = suite("setup: [{ name: prepare, call: no_such_tool }]", "  - { list: tools }");
     let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(said.contains("the setup `prepare` failed") && said.contains("0 passed, 1 failed"), "{said}");
@@ -219,7 +219,7 @@ fn setup_goes_first_and_secrets_stay() {
 }
 
 #[test]
-fn coverage_names_what_no_case_touches() {
+fn coverage_lists_unused_parts() {
     let folder = suite(
         "",
         "  - { call: sum, arguments: { a: 1, b: 2 } }\n  - { call: get_weather, arguments: { location: Oslo } }\n  \
@@ -263,7 +263,7 @@ fn the_http_status_can_be_expected() {
 }
 
 #[test]
-fn what_is_watched_is_tried_again() {
+fn watched_files_run_again_after_a_change() {
     let folder = suite("", "  - { call: echo, arguments: { message: x } }");
     let mut watching = Command::new(PROOF);
     watching.args(["test", "--watch"]).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use judge::Reproduce;
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, TraceSink};
+use judge::check::{CallPolicy, Options, RevisionChoice, TraceSink};
 use net::client::{Address, Limits};
 use wire::Revision;
 
@@ -24,6 +24,9 @@ const JOBS: usize = 72;
 
 /// The default timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
+
+/// The default time limit of a check, in seconds.
+const MAX_TIME: u32 = 60;
 
 /// The default timeout of a command's first answer: some commands install themselves first.
 const START: Duration = Duration::from_secs(30);
@@ -47,7 +50,7 @@ Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
 #[command(mut_arg("timeout", |arg| arg.help("Timeout of an answer in seconds [default: 10; first answer: 30]")))]
 #[command(mut_arg("bearer_env", |arg| arg.help("Environment variable with the bearer token")))]
 pub(crate) struct CheckArgs {
-    /// Check these revisions [default: all that the server supports]
+    /// Check these revisions [default: the newest of each era that it supports]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
     #[command(flatten)]
@@ -74,6 +77,9 @@ pub(crate) struct CheckArgs {
     /// Number of parallel cases per server [default: 72]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Execution")]
     pub(crate) jobs: Option<u16>,
+    /// Time limit of the whole check in seconds; 0 for none [default: 60]
+    #[arg(long, value_name = "S", help_heading = "Execution")]
+    pub(crate) max_time: Option<u32>,
     /// Seed for random arguments and case order; 0 disables randomness
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Execution")]
     pub(crate) seed: u64,
@@ -126,6 +132,7 @@ impl CheckArgs {
             ("--ca-file", path(&self.server.reach.ca_file)),
             ("--hints", path(&self.hints)),
             ("--timeout", self.server.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
+            ("--max-time", self.max_time.iter().map(u32::to_string).collect()),
             ("--call", call),
             ("--allow-tool", tools),
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
@@ -152,13 +159,14 @@ impl CheckArgs {
             target: self.target(run),
             reproduce: self.reproduce(run),
             words: judging,
-            revisions: self.revisions()?,
+            revisions: self.revision_choice()?,
             selection,
             calls: self.calls(),
             hints: self.hints()?,
             intrusive: self.intrusive,
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
+            max_time: self.max_time(),
             limits: self.limits(),
             children: run.children.clone(),
             secrets: self.server.secrets(),
@@ -167,14 +175,34 @@ impl CheckArgs {
         })
     }
 
+    /// Our own server is as quick as this machine: without a target there is no limit by default.
+    fn max_time(&self) -> Option<Duration> {
+        let usual = if self.server.is_unnamed() { 0 } else { MAX_TIME };
+        match self.max_time.unwrap_or(usual) {
+            0 => None,
+            seconds => Some(Duration::from_secs(seconds.into())),
+        }
+    }
+
     /// `--timeout` applies to every answer; by default a command has longer for its first.
     fn limits(&self) -> Limits {
         let request = self.server.reach.timeout.unwrap_or(ANSWER);
         Limits { request, connect: request, start: self.server.reach.timeout.unwrap_or(START), ..Limits::default() }
     }
 
+    /// The revisions that are named; empty for all.
     pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
         revisions(&self.revision)
+    }
+
+    /// Our own server is for seeing everything, where nothing is named.
+    fn revision_choice(&self) -> Result<RevisionChoice, Exit> {
+        let named = self.revisions()?;
+        Ok(match (named.is_empty(), self.revision.is_empty() && !self.server.is_unnamed()) {
+            (false, _) => RevisionChoice::These(named),
+            (true, true) => RevisionChoice::NewestOfEachEra,
+            (true, false) => RevisionChoice::All,
+        })
     }
 
     fn calls(&self) -> CallPolicy {

@@ -171,14 +171,25 @@ impl CheckClientArgs {
         Ok(transports)
     }
 
-    fn scenarios(&self) -> Result<Vec<String>, Exit> {
-        for pattern in &self.scenario {
-            if !all().any(|scenario| matches(pattern, scenario.name)) {
-                return Err(unknown(pattern));
-            }
-        }
-        Ok(self.scenario.clone())
+    /// The patterns of `--scenario`, with the present names of renamed scenarios.
+    pub(crate) fn scenarios(&self) -> Result<Vec<String>, Exit> {
+        let named = self.scenario.iter().map(|pattern| present_name(pattern));
+        named
+            .map(|name| if all().any(|one| matches(name, one.name)) { Ok(name.to_owned()) } else { Err(unknown(name)) })
+            .collect()
     }
+}
+
+/// Scenarios that once had another name.
+const RENAMED: [(&str, &str); 4] = [
+    ("question-taken-back", "request-cancelled"),
+    ("older-era", "legacy-fallback"),
+    ("tasks-by-looking", "tasks-by-polling"),
+    ("not-found-as-before", "old-not-found-code"),
+];
+
+fn present_name(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
 /// Reports an unknown scenario, with a suggestion.
@@ -187,5 +198,19 @@ fn unknown(name: &str) -> Exit {
     match suggestion(name, all().map(|scenario| scenario.name)) {
         Some(similar) => usage(&what, &format!("`{similar}`; --list-scenarios lists all scenarios")),
         None => usage(&what, "--list-scenarios lists all scenarios; a glob such as `hostile.*` selects several"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RENAMED, all, present_name};
+
+    #[test]
+    fn old_names_select_existing_scenarios() {
+        for (old, new) in RENAMED {
+            assert_eq!(present_name(old), new);
+            assert!(all().any(|scenario| scenario.name == new), "{new}");
+            assert!(all().all(|scenario| scenario.name != old), "{old}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use oauth::{Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scopes, Secret};
+use oauth::{Agent, Authorizer, Browser, Client, Credential, Grant, Options, Scopes, Secret};
 use url::Url;
 use wire::Revision;
 
@@ -14,7 +14,7 @@ use crate::advice::authorizing;
 use crate::exit::{Exit, tell, usage};
 
 /// The timeout of an authorization in a browser.
-const PATIENCE: Duration = Duration::from_mins(5);
+const BROWSER_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// OAuth options of every verb that connects to a server.
 #[derive(Args)]
@@ -97,19 +97,19 @@ impl OAuthArgs {
 
     fn client(&self) -> Result<Option<Client>, Exit> {
         let Some(id) = &self.oauth_client_id else { return Ok(None) };
-        let proof = match (&self.oauth_client_secret_env, self.password()) {
-            (None, _) => Proof::None,
-            (Some(_), Some(password)) => Proof::Secret(Secret::new(password)),
+        let credential = match (&self.oauth_client_secret_env, self.password()) {
+            (None, _) => Credential::None,
+            (Some(_), Some(password)) => Credential::Secret(Secret::new(password)),
             (Some(variable), None) => {
                 let what = format!("environment variable {} is not set", wire::escape::line(variable));
                 return Err(usage(&what, "export it, then run the command again"));
             }
         };
-        Ok(Some(Client::new(id, proof)))
+        Ok(Some(Client::new(id, credential)))
     }
 }
 
 fn browser(port: Option<u16>) -> Browser {
-    let tell = |url: &Url| tell(format_args!("open this URL and authorize access within 5 minutes:\n  {url}"));
-    Browser { tell: Arc::new(tell), patience: PATIENCE, port }
+    let show_url = |url: &Url| tell(format_args!("open this URL and authorize access within 5 minutes:\n  {url}"));
+    Browser { show_url: Arc::new(show_url), timeout: BROWSER_TIMEOUT, port }
 }

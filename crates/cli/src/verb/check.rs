@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use judge::check::{CheckError, Checked, TraceSink, check, recorded};
 use net::client::{Address, Command, HttpAddress, OpenError};
-use net::server::http::{self, Beside, Server};
+use net::server::http::{self, OtherTransports, Server};
 use reference::authorization::{Development, TokenGuard, Tokens};
 use wire::Transport;
 
 use crate::advice::judging;
 use crate::args::check::CheckArgs;
 use crate::args::line::{quoted, reproduce};
+use crate::args::output::Format;
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::run::Run;
@@ -68,7 +69,7 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
 }
 
 async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
-    let ticker = Ticker::start("connecting");
+    let ticker = Ticker::start("connecting").printing(args.output.format == Format::Human);
     let checked = match address {
         Some(address) => {
             let mut options = args.options(run, vec![address], keep)?;
@@ -124,13 +125,15 @@ fn own_stdio() -> Result<Address, Exit> {
 
 /// The reference server over one transport. It requires the token of `--bearer-env`; with `--oauth`, its own tokens.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
-    let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
+    let other_transports =
+        OtherTransports { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = args.server.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
     let usual = reference::Options::default();
     let path = http::Options::default().path;
-    let gate = || TokenGuard::new(Tokens::Ours(Development::default()), &path, beside, Arc::clone(&usual.catalogue));
+    let gate =
+        || TokenGuard::new(Tokens::Ours(Development::default()), &path, other_transports, Arc::clone(&usual.catalogue));
     let guard = args.server.reach.oauth.oauth.map(|_| Arc::new(gate()) as Arc<dyn http::Guard>);
-    let http = http::Options { beside, bearer, guard, ..http::Options::default() };
+    let http = http::Options { other_transports, bearer, guard, ..http::Options::default() };
     let options = reference::Options { http, ..usual };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
         tell(format_args!("error: cannot start the reference server: {error}"));

@@ -50,8 +50,8 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked,
     let checked = runtime.block_on(async {
         match args.listen {
             Some(address) => observed::listen(run, args, address, keep).await,
-            None if args.stdio_wrap => observed::between(run, args, keep).await,
-            None => scripted(run, args, keep).await,
+            None if args.stdio_wrap => observed::wrap_stdio(run, args, keep).await,
+            None => run_scenarios(run, args, keep).await,
         }
     });
     // On every way out, end the children that still run.
@@ -66,7 +66,7 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked,
     checked
 }
 
-async fn scripted(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+async fn run_scenarios(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
@@ -107,7 +107,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> Exit {
     runtime.shutdown_background();
     match crossed {
         Ok(code) => Exit::As(code),
-        // Whoever judged has gone, and needs no server any more.
+        // The judging process is gone, and needs no server any more.
         Err(_) => Exit::Finding,
     }
 }

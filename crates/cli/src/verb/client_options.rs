@@ -30,7 +30,7 @@ pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Opti
         ..Limits::default()
     };
     let authorizer = match &address {
-        Address::Http(http) => reach.oauth.authorizer(&http.url, revision, Scopes::Asked, reach.ca_file.clone())?,
+        Address::Http(http) => reach.oauth.authorizer(&http.url, revision, Scopes::Needed, reach.ca_file.clone())?,
         // These open with one request, so the token is fetched before. A command has its credentials in its environment.
         Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
     };

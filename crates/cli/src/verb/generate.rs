@@ -26,12 +26,12 @@ const ROUNDS: usize = 3;
 /// Writes a test file.
 pub(crate) fn run(run: &Run, args: &GenerateArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.server.secrets()));
-    match written(run, args) {
+    match write_file(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn written(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
+fn write_file(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
         usage("no server given", "add its URL, or its command after `--`: proof generate -- npx -y my-server")
     })?;
@@ -49,9 +49,9 @@ fn written(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
         generated_file::check_replaceable(Writer::Generate, path, args.force)?;
     }
     let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
-    let made = made(run, args, address, path)?;
-    let (server, left_out) = server::public(args, path, &run.redactor());
-    let text = made.text(&head(args, &made, &left_out), &server);
+    let made = generate_file(run, args, address, path)?;
+    let (server, left_out) = server::without_secrets(args, path, &run.redactor());
+    let text = made.text(&header(args, &made, &left_out), &server);
     let text = run.redactor_of(&args.server.secrets()).redact_known(&text).into_owned();
     let tally = made.tally();
     if tally.played == 0 {
@@ -82,7 +82,7 @@ fn written(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
 }
 
 /// The comment at the top.
-fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<String> {
+fn header(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<String> {
     let named = |name: &str| made.server.as_ref().and_then(|server| server[name].as_str()).unwrap_or("?").to_owned();
     let mut head = vec![
         format!(
@@ -104,7 +104,7 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
 }
 
 /// Generates the cases, and removes those that fail when `proof test` runs them.
-fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
+fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
     let client = client_options::options(run, &args.server.reach, address, args.revision)?;
     let options = Options {
         client,
@@ -128,7 +128,7 @@ fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result
                 tell_redacted(&format!("error: {}", error.describe(advice::asking)));
                 Exit::NoAnswer
             })?;
-            Box::pin(proved(run, args, made, path)).await
+            Box::pin(keep_passing_cases(run, args, made, path)).await
         };
         tokio::select! {
             made = making => made,
@@ -142,16 +142,21 @@ fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result
 }
 
 /// Runs the file as `proof test` does, until all cases pass.
-async fn proved(run: &Run, args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
-    let server = server::whole(args, path);
+async fn keep_passing_cases(
+    run: &Run,
+    args: &GenerateArgs,
+    mut made: Generated,
+    path: &Path,
+) -> Result<Generated, Exit> {
+    let server = server::complete(args, path);
     let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {
             return Ok(made);
         }
         let text = made.text(&[], &server);
-        let suite = test::parse(&text, path).map_err(|faults| {
-            tell(format_args!("error: bug in proof: the generated file is invalid\n{faults}"));
+        let suite = test::parse(&text, path).map_err(|errors| {
+            tell(format_args!("error: bug in proof: the generated file is invalid\n{errors}"));
             Exit::Bug
         })?;
         let played = test::run(&suite, &options).await;

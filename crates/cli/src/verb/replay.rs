@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use net::client::Address;
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 use net::server::stdio;
 use replay::{BadRecording, LiveServer, Options, Replay};
 
@@ -40,7 +40,7 @@ async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit>
     let Some(address) = args.live_address()? else { return Ok(None) };
     let (mut options, mut secrets) = (client_options::options(run, &args.reach, address, None)?, args.secrets());
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_))
-        && let Some(token) = sign_in::at(&args.reach, &mut options.address, None).await?
+        && let Some(token) = sign_in::sign_in_at(&args.reach, &mut options.address, None).await?
     {
         secrets.add(token.reveal());
     }
@@ -74,10 +74,11 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
 }
 
 async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
-    let beside = Beside { sse: args.sse, websocket: args.ws };
-    let endpoints = Endpoints { http: args.http, path: &args.path, beside, stdio: args.stdio || args.http.is_none() };
+    let other_transports = OtherTransports { sse: args.sse, websocket: args.ws };
+    let endpoints =
+        Endpoints { http: args.http, path: &args.path, other_transports, stdio: args.stdio || args.http.is_none() };
     let listen = async |address| {
-        let options = http::Options { path: args.path.clone(), beside, ..http::Options::default() };
+        let options = http::Options { path: args.path.clone(), other_transports, ..http::Options::default() };
         http::listen(Arc::new(replay.clone()), address, options).await
     };
     let speak =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use faults::server::FaultyServer;
-use net::server::http::{self, Bearer, Beside, Guard as _};
+use net::server::http::{self, Bearer, Guard as _, OtherTransports};
 use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
@@ -38,7 +38,12 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         Ok(guard) => guard,
         Err(exit) => return exit,
     };
-    let endpoints = Endpoints { http: args.http, path: &args.path, beside: options.http.beside, stdio: args.stdio };
+    let endpoints = Endpoints {
+        http: args.http,
+        path: &args.path,
+        other_transports: options.http.other_transports,
+        stdio: args.stdio,
+    };
     let server = match faulty(args, Server::new(options)) {
         Ok(server) => server,
         Err(exit) => return exit,
@@ -50,11 +55,12 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
 }
 
 fn options(args: &ServeArgs) -> Result<Options, Exit> {
-    let beside = Beside { sse: args.sse, websocket: args.ws };
+    let other_transports = OtherTransports { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
     let path = args.path.clone();
-    let http = http::Options { path, beside, strict: args.strict, bearer, limits, ..http::Options::default() };
+    let http =
+        http::Options { path, other_transports, strict: args.strict, bearer, limits, ..http::Options::default() };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, folder, ..Options::default() };
     Ok(match &args.catalog {
@@ -82,7 +88,7 @@ async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn htt
         let what = format!("--auth dev gives a token to everyone who can reach {address}");
         return Err(usage(&what, "listen on 127.0.0.1, or add --auth-anywhere"));
     }
-    let gate = TokenGuard::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
+    let gate = TokenGuard::new(tokens, &args.path, options.http.other_transports, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {
         return Err(usage(&format!("--path {} belongs to the authorization server", args.path), "use another path"));
     }

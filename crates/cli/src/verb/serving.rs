@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 
 use crate::exit::{Exit, tell, usage};
 
@@ -16,7 +16,7 @@ pub(super) struct Endpoints<'p> {
     pub(super) http: Option<SocketAddr>,
     /// The path of the Streamable HTTP endpoint.
     pub(super) path: &'p str,
-    pub(super) beside: Beside,
+    pub(super) other_transports: OtherTransports,
     pub(super) stdio: bool,
 }
 
@@ -81,10 +81,10 @@ impl Endpoints<'_> {
     fn announce(&self, address: SocketAddr, notice: impl FnOnce(SocketAddr)) {
         tell(format_args!("serving http://{address}{} (Streamable HTTP; press Ctrl-C to stop)", self.path));
         notice(address);
-        if self.beside.sse {
+        if self.other_transports.sse {
             tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
         }
-        if self.beside.websocket {
+        if self.other_transports.websocket {
             tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
         }
         if self.stdio {

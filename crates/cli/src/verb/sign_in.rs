@@ -14,12 +14,12 @@ use crate::run::Run;
 
 /// Signs in at every target that requires it.
 pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
-    let revision = match options.revisions[..] {
-        [only] => Some(only),
+    let revision = match options.revisions.named() {
+        [only] => Some(*only),
         _ => None,
     };
     for target in &mut options.targets {
-        if let Some(token) = at(&args.server.reach, target, revision).await? {
+        if let Some(token) = sign_in_at(&args.server.reach, target, revision).await? {
             options.secrets.add(token.reveal());
         }
     }
@@ -28,7 +28,7 @@ pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) 
 }
 
 /// Signs in at one address, if it requires that; adds the token to the address and returns it.
-pub(crate) async fn at(
+pub(crate) async fn sign_in_at(
     reach: &Reach,
     target: &mut Address,
     revision: Option<Revision>,

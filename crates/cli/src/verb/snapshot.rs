@@ -89,7 +89,7 @@ fn current(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Re
         tokio::pin!(interrupted);
         let conversed = async {
             if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::at(&args.server.reach, &mut options.address, options.revision).await?;
+                sign_in::sign_in_at(&args.server.reach, &mut options.address, options.revision).await?;
             }
             let client = Client::connect(options).await.map_err(|error| failed(&error))?;
             let surface = surface(&client).await.map_err(|error| failed(&error));

@@ -36,12 +36,12 @@ pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
     if args.schema {
         return output::print(test::SCHEMA).err().unwrap_or(Exit::Clean);
     }
-    match tried(run, args) {
+    match run_files(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
+fn run_files(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
         return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
@@ -58,7 +58,7 @@ fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            ended = rounds(run, args, &replacement) => ended,
+            ended = watch_or_run_once(run, args, &replacement) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
@@ -69,19 +69,19 @@ fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
 }
 
 /// Runs the files once, or with `--watch` after every change.
-async fn rounds(run: &Run, args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit> {
+async fn watch_or_run_once(run: &Run, args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit> {
     loop {
         let mut roots = paths(args);
         let read = suites(args);
         if !args.watch {
-            return round(run, args, &read?, replacement).await;
+            return run_suites(run, args, &read?, replacement).await;
         }
         let read = read.unwrap_or_default();
         roots.extend(read.iter().flat_map(Suite::local_paths).collect::<std::collections::BTreeSet<PathBuf>>());
         let watched = Snapshot::new(roots);
         if !read.is_empty() {
             // The outcome was printed.
-            let _ = round(run, args, &read, replacement).await;
+            let _ = run_suites(run, args, &read, replacement).await;
         }
         tell("waiting for a file to change; press Ctrl-C to stop");
         let changed = watched.change().await;
@@ -89,14 +89,14 @@ async fn rounds(run: &Run, args: &TestArgs, replacement: &Replacement) -> Result
     }
 }
 
-async fn round(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
+async fn run_suites(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
     exit::conceal(run.redactor_of(&secrets(suites)));
     let begun = Instant::now();
-    let played = all(run, args, suites, replacement).await;
+    let played = play(run, args, suites, replacement).await;
     conclude(run, args, suites, &played, begun.elapsed())
 }
 
-async fn all(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
+async fn play(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
     let options = Options {
         standin: replacement.standin.clone(),
         revisions: replacement.revisions.clone(),
@@ -180,7 +180,7 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     for path in &paths(args) {
         if path.is_dir() {
             let before = files.len();
-            found(path, &ENDINGS, MAX_DEPTH, &mut files);
+            find_files(path, &ENDINGS, MAX_DEPTH, &mut files);
             files[before..].sort();
             if files.len() == before {
                 let what = format!("no *.mcp.yaml in {}", output::shown(path));
@@ -195,8 +195,8 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     for file in &files {
         match test::load(file) {
             Ok(suite) => suites.push(suite),
-            Err(faults) => {
-                tell(faults);
+            Err(errors) => {
+                tell(errors);
                 wrong = true;
             }
         }
@@ -205,14 +205,14 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
 }
 
 /// Finds files by their ending in a directory and below, except in hidden directories and those for dependencies.
-fn found(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBuf>) {
+fn find_files(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if !is_foreign(&entry.file_name()) && room > 0 {
-                found(&path, endings, room - 1, files);
+            if !is_skipped(&entry.file_name()) && room > 0 {
+                find_files(&path, endings, room - 1, files);
             }
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(path.strip_prefix("./").map_or_else(|_| path.clone(), Path::to_owned));
@@ -221,7 +221,7 @@ fn found(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBu
 }
 
 /// Whether a directory is hidden or holds dependencies or build output.
-fn is_foreign(name: &OsStr) -> bool {
+fn is_skipped(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with('.') || matches!(&*name, "node_modules" | "target" | "venv" | "__pycache__")
 }

@@ -10,8 +10,8 @@ use crate::harness::{Ran, check, check_script};
 fn was_cut_short(ran: &Ran, why: &str) {
     ran.ends_with(1).within(30);
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("Cut short at") && text.contains(why), "{}", ran.told());
-    assert!(ran.last_line().starts_with("Failed: "), "{}", ran.told());
+    assert!(text.contains("Cut short at") && text.contains(why), "{}", ran.output());
+    assert!(ran.last_line().starts_with("Failed: "), "{}", ran.output());
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn starts_slowly_when_several_do() {
     let list = format!(r#"tools/list) : > {told}; result '{{"tools":[]}}' ;;"#);
     let script = format!("[ -e {told} ] && sleep 60\n{}", greeting(r#""tools":{}"#, &list));
     let ran = check_script(&script).run();
-    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.told());
+    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.output());
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn lists_ten_megabytes_of_tools() {
     let path = file.path().display();
     let list = format!(r#"tools/list) printf '{{"jsonrpc":"2.0","id":%s,"result":' "$id"; cat {path} ;;"#);
     let ran = check_script(&greeting(r#""tools":{}"#, &list)).run();
-    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.told());
+    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.output());
     // Several cases hold the list at once, each as bytes, as text and as parsed.
     ran.ends_with_at_most(700 << 10, 1).within(35);
 }
 
 #[test]
-fn nests_ten_thousand_deep() {
+fn lists_tools_ten_thousand_deep() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let ran = check_script(&greeting(r#""tools":{}"#, &format!(r#"tools/list) result '{{"tools":{deep}}}' ;;"#))).run();
     ran.ends_with(1).within(30);
@@ -102,5 +102,5 @@ fn answers_in_invalid_utf_8() {
 fn declares_nothing() {
     let ran = check(&["--only", "caching.hints-present", "--timeout", "2", "--", "sh", "-c", &greeting("", "")]).run();
     ran.ends_with(1).within(20);
-    assert!(ran.last_line().starts_with("Failed: no rule was judged"), "{}", ran.told());
+    assert!(ran.last_line().starts_with("Failed: no rule was judged"), "{}", ran.output());
 }

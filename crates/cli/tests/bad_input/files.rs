@@ -35,7 +35,7 @@ fn misused(arguments: &[&str], parts: &[&str]) -> Ran {
     let trace = shown(&folder.path("started"));
     let ran = check(arguments).and(&["--", "touch", &trace]).run();
     ran.was_misused(parts);
-    assert!(!folder.path("started").exists(), "the server was started\n{}", ran.told());
+    assert!(!folder.path("started").exists(), "the server was started\n{}", ran.output());
     ran
 }
 
@@ -92,8 +92,8 @@ fn a_truncated_recording() {
     // The last line is truncated because the writer was killed: no error.
     let file = Folder::new();
     let ran = check(&["--trace", &file.file("case.jsonl", truncated)]).run();
-    assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", ran.told());
-    assert!(ran.stderr.contains(&format!("ignoring truncated line {lines}")), "{}", ran.told());
+    assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", ran.output());
+    assert!(ran.stderr.contains(&format!("ignoring truncated line {lines}")), "{}", ran.output());
     // A truncated line before a line feed is an error.
     no_trace(format!("{truncated}\n"), &["cannot judge", &format!("line {lines}")]);
 }

@@ -189,7 +189,7 @@ impl Ran {
     /// The same with another bound for memory, in KiB.
     #[track_caller]
     pub(crate) fn ends_with_at_most(&self, memory: u64, code: i32) -> &Self {
-        let all = self.told();
+        let all = self.output();
         assert_eq!(self.status.code(), Some(code), "{all}");
         assert!(!all.contains("panicked") && !all.contains("RUST_BACKTRACE"), "{all}");
         assert!(self.left.is_empty(), "left behind: {:?}\n{all}", self.left);
@@ -226,7 +226,7 @@ impl Ran {
 
     #[track_caller]
     pub(crate) fn within(&self, seconds: u64) -> &Self {
-        assert!(self.took < Duration::from_secs(seconds), "took {:?}\n{}", self.took, self.told());
+        assert!(self.took < Duration::from_secs(seconds), "took {:?}\n{}", self.took, self.output());
         self
     }
 
@@ -235,7 +235,7 @@ impl Ran {
         self.stdout.lines().last().unwrap_or_default()
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn output(&self) -> String {
         format!("{:?} after {:?}, {} MiB\n{}{}", self.status, self.took, self.peak_kib >> 10, self.stdout, self.stderr)
     }
 }

@@ -91,7 +91,7 @@ fn answers_a_page_that_was_not_found() {
 
 /// As a server of files does.
 #[test]
-fn answers_that_it_takes_no_post() {
+fn refuses_post() {
     let url = answer(|_| response("501 Unsupported method", HTML, "<!DOCTYPE HTML><title>Error response</title>"));
     let ran = judged(&url);
     ran.found_no_answer(&[]).within(10);
@@ -113,7 +113,7 @@ fn an_almost_valid_url() {
 }
 
 #[test]
-fn answers_that_it_is_broken() {
+fn answers_with_status_500() {
     let url = answer(|_| response("500 Internal Server Error", "", "database is down"));
     let ran = judged(&url);
     ran.found_no_answer(&[]).within(10);
@@ -124,44 +124,44 @@ fn answers_that_it_is_broken() {
 }
 
 #[test]
-fn lets_nobody_in_and_says_no_more() {
+fn refuses_without_a_challenge() {
     judged(&answer(|_| response("401 Unauthorized", "", "go away"))).found_no_answer(&["HTTP 401", "--bearer-env"]);
     let basic = "www-authenticate: Basic realm=\"files\"\r\n";
     judged(&answer(move |_| response("401 Unauthorized", basic, ""))).found_no_answer(&["HTTP 401", "--header"]);
 }
 
 #[test]
-fn wants_a_token() {
+fn requires_a_token() {
     let headers = "www-authenticate: Bearer resource_metadata=\"http://127.0.0.1/x\"\r\n";
     let ran = judged(&answer(move |_| response("401 Unauthorized", headers, "")));
     ran.ends_with(1).within(10);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["demands a bearer token", "http://127.0.0.1/x", "--bearer-env VAR", "Failed: "] {
-        assert!(said.contains(part), "no `{part}` in:\n{}", ran.told());
+        assert!(said.contains(part), "no `{part}` in:\n{}", ran.output());
     }
 }
 
 /// The address names no metadata, and none is to be found: a breach at some revisions and at others not.
 #[test]
-fn wants_a_token_and_does_not_say_whose() {
+fn requires_a_token_without_naming_an_issuer() {
     let url = answer(|_| response("401 Unauthorized", "www-authenticate: Bearer\r\n", ""));
     let ran = judged(&url);
     ran.ends_with(1).within(10);
-    assert!(!ran.stdout.contains("FAIL") && ran.stdout.contains("it does not say"), "{}", ran.told());
+    assert!(!ran.stdout.contains("FAIL") && ran.stdout.contains("it does not say"), "{}", ran.output());
     let ran = check(&["--timeout", "1", "--revision", "2025-11-25", &url]).run();
     ran.ends_with(1).within(10);
-    assert!(ran.stdout.contains("FAIL  authorization.metadata-located"), "{}", ran.told());
+    assert!(ran.stdout.contains("FAIL  authorization.metadata-located"), "{}", ran.output());
 }
 
 #[test]
-fn wants_another_token() {
+fn refuses_the_given_token() {
     let url = answer(|_| response("401 Unauthorized", "www-authenticate: Bearer error=\"invalid_token\"\r\n", ""));
     let ran = check(&["--timeout", "1", "--bearer-env", "TOKEN_OF_THIS_TEST", &url])
         .variable("TOKEN_OF_THIS_TEST", "nobody-knows-me-0123")
         .run();
     ran.ends_with(1).within(10);
-    assert!(ran.stdout.contains("refuses the token"), "{}", ran.told());
-    assert!(!ran.told().contains("nobody-knows-me"), "{}", ran.told());
+    assert!(ran.stdout.contains("refuses the token"), "{}", ran.output());
+    assert!(!ran.output().contains("nobody-knows-me"), "{}", ran.output());
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn redirects_in_a_loop() {
 }
 
 #[test]
-fn redirects_to_ever_new_places() {
+fn redirects_to_new_addresses_without_end() {
     let url = answer(|request| {
         let path = request.head.split(' ').nth(1).unwrap_or_default().to_owned();
         response("307 Temporary Redirect", &format!("location: {path}x\r\n"), "")
@@ -186,7 +186,7 @@ fn redirects_to_another_origin() {
 }
 
 #[test]
-fn redirects_nowhere() {
+fn redirects_without_a_location() {
     let url = answer(|_| response("302 Found", "location: http://[\r\n", ""));
     judged(&url).found_no_answer(&[]).within(10);
 }
@@ -203,12 +203,12 @@ fn answers_json_of_another_kind() {
 }
 
 #[test]
-fn accepts_and_says_no_more() {
+fn accepts_with_202_only() {
     judged(&answer(|_| response("202 Accepted", "", ""))).found_no_answer(&[]).within(10);
 }
 
 #[test]
-fn opens_a_stream_and_says_nothing() {
+fn opens_an_empty_stream() {
     scripted(|stream| {
         stream.write_all(STREAM.as_bytes()).expect("it can be written");
         let _ = stream.peek(&mut [0]);
@@ -281,19 +281,19 @@ fn sends_a_hundred_megabytes() {
 }
 
 #[test]
-fn says_a_length_that_is_too_long() {
+fn sends_too_large_a_content_length() {
     let url = answer(|request| welcome(request, "").replace("content-length: ", "content-length: 9"));
     judged(&url).found_no_answer(&["cut"]).within(10);
 }
 
 #[test]
-fn says_a_length_that_is_none() {
+fn sends_an_invalid_content_length() {
     let url = answer(|_| format!("HTTP/1.1 200 OK\r\n{JSON}content-length: many\r\n\r\n{{}}"));
     judged(&url).found_no_answer(&[]).within(10);
 }
 
 #[test]
-fn sends_chunks_that_are_none() {
+fn sends_invalid_chunks() {
     let url = answer(|_| format!("HTTP/1.1 200 OK\r\n{JSON}transfer-encoding: chunked\r\n\r\nxyz\r\n{{}}\r\n"));
     judged(&url).found_no_answer(&["cut"]).within(10);
 }
@@ -334,13 +334,13 @@ fn listens_and_never_answers() {
 }
 
 #[test]
-fn a_stream_address_that_is_none() {
+fn an_sse_address_without_a_stream() {
     let url = answer(|_| response("200 OK", JSON, "{}"));
     check(&["--timeout", "1", "--transport", "sse", &url]).run().found_no_answer(&[]).within(10);
 }
 
 #[test]
-fn a_socket_address_that_is_none() {
+fn a_websocket_address_without_a_websocket() {
     let url = answer(|_| response("200 OK", JSON, "{}")).replace("http://", "ws://");
     check(&["--timeout", "1", &url]).run().found_no_answer(&[]).within(10);
 }
@@ -354,7 +354,7 @@ fn greets_and_then_resets() {
         }
     });
     let ran = judged(&url);
-    assert!(ran.stdout.contains("Cut short at http 2025-11-25"), "{}", ran.told());
+    assert!(ran.stdout.contains("Cut short at http 2025-11-25"), "{}", ran.output());
     ran.ends_with(1).within(30);
 }
 
@@ -369,6 +369,6 @@ fn greets_and_then_never_answers() {
         }
     });
     let ran = judged(&url);
-    assert!(ran.stdout.contains("Cut short at http 2025-11-25"), "{}", ran.told());
+    assert!(ran.stdout.contains("Cut short at http 2025-11-25"), "{}", ran.output());
     ran.ends_with(1).within(30);
 }

@@ -10,6 +10,7 @@ mod signal;
 
 mod answering;
 mod files;
+mod greetings;
 mod http;
 mod process;
 mod signals;

@@ -102,7 +102,7 @@ fn echoes_what_it_reads() {
 
 /// A terminal that echoes does not hide the server behind it; and what a server asks under the same number is no echo.
 #[test]
-fn echoes_or_asks_and_answers_all_the_same() {
+fn echoes_requests_and_answers_them() {
     let welcome = crate::children::greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;;"#);
     let back = r#"; do printf '%s\n' "$line"; case $line in *'"id":1,'*) sleep 0.3 ;; esac"#;
     let echo = welcome.replacen("; do", back, 1);
@@ -110,7 +110,7 @@ fn echoes_or_asks_and_answers_all_the_same() {
     let ask = r#"echo '{"jsonrpc":"2.0","id":1,"method":"ping"}'; sleep 1.5"#;
     for script in [echo, format!("{ask}\n{welcome}")] {
         let ran = check_script(&script).run();
-        assert!(ran.stdout.contains("fake 1"), "{}", ran.told());
+        assert!(ran.stdout.contains("fake 1"), "{}", ran.output());
     }
 }
 
@@ -208,6 +208,6 @@ fn leaves_a_grandchild_in_a_session_of_its_own() {
     };
     let script = format!("setsid sleep 1000.417 </dev/null >/dev/null 2>&1 &\n{script}");
     let ran = check_script(&script).run();
-    assert!(ran.told().contains("judged MUST"), "{}", ran.told());
+    assert!(ran.output().contains("judged MUST"), "{}", ran.output());
     assert_eq!(left(), "");
 }

@@ -16,7 +16,7 @@ fn interrupted_by(signal: &str, script: &str) -> Ran {
 fn ended(ran: &Ran, code: i32) {
     ran.ends_with(code).within(4);
     assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.starts_with("interrupted"), "{}", ran.told());
+    assert!(ran.stderr.starts_with("interrupted"), "{}", ran.output());
 }
 
 const STUBBORN: &str = "trap '' TERM INT HUP; while :; do sleep 0.2; done";

@@ -28,8 +28,8 @@ fn nasty_server() -> String {
 #[test]
 fn is_escaped_for_people() {
     let ran = check(&["--verbose", "--timeout", "2", "--", "sh", "-c", &nasty_server()]).run();
-    assert!(!ran.stdout.contains('\u{202e}'), "{}", ran.told());
-    assert!(ran.stdout.starts_with(NASTY_SHOWN), "{}", ran.told());
+    assert!(!ran.stdout.contains('\u{202e}'), "{}", ran.output());
+    assert!(ran.stdout.starts_with(NASTY_SHOWN), "{}", ran.output());
     ran.ends_with(1).within(30);
 }
 
@@ -46,7 +46,7 @@ fn is_kept_in_json() {
 fn is_escaped_in_errors() {
     let ran = check_script("printf '%s\\n' 'Hello \u{1b}[31mred\u{202e}'; exec sleep 100").run();
     ran.found_no_answer(&[r"this is not MCP: Hello \u{1b}[31mred\u{202e}"]).within(12);
-    assert!(!ran.stderr.contains('\u{202e}'), "{}", ran.told());
+    assert!(!ran.stderr.contains('\u{202e}'), "{}", ran.output());
 }
 
 #[test]
@@ -65,6 +65,6 @@ fn a_name_of_a_hundred_kilobytes() {
     // An argument's length is the system's limit, not ours: 128 KiB.
     let name = "n".repeat(100_000);
     let ran = check_script(&greeting("", "").replace("${2:-fake}", &name)).run();
-    assert!(ran.stdout.starts_with("nnnn") && !ran.stdout.contains("Cut short"), "{}", &ran.told()[..400]);
+    assert!(ran.stdout.starts_with("nnnn") && !ran.stdout.contains("Cut short"), "{}", &ran.output()[..400]);
     ran.ends_with(1).within(20);
 }

@@ -63,7 +63,7 @@ fn a_certificate_of_an_authority() {
 }
 
 #[test]
-fn a_certificate_that_nobody_signed() {
+fn a_self_signed_certificate() {
     let (url, _) = server("127.0.0.1");
     let ran = judged(&url);
     ran.found_no_answer(&[]).within(10);
@@ -77,7 +77,7 @@ fn a_certificate_that_nobody_signed() {
 }
 
 #[test]
-fn a_certificate_that_we_are_told_to_trust() {
+fn a_trusted_self_signed_certificate() {
     let (url, pem) = server("127.0.0.1");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("ca.pem");
@@ -97,13 +97,13 @@ fn a_certificate_for_another_host() {
 }
 
 #[test]
-fn tls_where_http_was_meant() {
+fn https_to_an_http_port() {
     let (url, _) = server("127.0.0.1");
     judged(&url.replace("https://", "http://")).found_no_answer(&["https"]).within(10);
 }
 
 #[test]
-fn http_where_tls_was_meant() {
+fn http_to_a_tls_port() {
     let url = listen(|mut stream| {
         // What comes is no request, and is answered as servers answer that.
         if matches!(std::io::Read::read(&mut stream, &mut [0; 4096]), Ok(1..)) {

@@ -9,7 +9,7 @@ use crate::harness::{check, proof};
 fn no_verb() {
     let ran = proof(&[]).run();
     ran.ends_with(2);
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: proof"), "{}", ran.told());
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: proof"), "{}", ran.output());
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_command_without_its_dashes() {
     }
     let ran = proof(&["rules", "tools"]).run();
     ran.was_misused(&["unexpected argument 'tools'"]);
-    assert!(!ran.stderr.contains(advice), "{}", ran.told());
+    assert!(!ran.stderr.contains(advice), "{}", ran.output());
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn an_invalid_number() {
     }
     let ran = check(&["--jobs", "0"]).run();
     ran.was_misused(&["0 is not in 1..=256"]);
-    assert!(!ran.stderr.contains("tip:"), "{}", ran.told());
+    assert!(!ran.stderr.contains("tip:"), "{}", ran.output());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_misspelled_fault() {
 fn faults_are_listed_with_what_they_break() {
     let ran = proof(&["serve", "--list-faults"]).run();
     ran.ends_with(0);
-    assert!(ran.stdout.contains("wrong-id  jsonrpc.result-id\n"), "{}", ran.told());
+    assert!(ran.stdout.contains("wrong-id  jsonrpc.result-id\n"), "{}", ran.output());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_unsupported_revision() {
 fn a_revision_that_only_some_transports_of_the_built_in_server_carry() {
     let ran = check(&["--revision", "2025-03-26", "--only", "ping.answered"]).run();
     ran.ends_with(0);
-    assert!(ran.stdout.contains("http") && ran.stdout.contains("ws"), "{}", ran.told());
+    assert!(ran.stdout.contains("http") && ran.stdout.contains("ws"), "{}", ran.output());
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_secret_that_is_invalid_in_a_header() {
     let run = check(&["--bearer-env", "ODD_TOKEN", "http://127.0.0.1:1/"]).variable("ODD_TOKEN", "two\nlines");
     let ran = run.run();
     ran.was_misused(&["ODD_TOKEN"]);
-    assert!(!ran.stderr.contains("lines"), "{}", ran.told());
+    assert!(!ran.stderr.contains("lines"), "{}", ran.output());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::harness::{PROOF, command, outcomes, places};
 
 #[test]
-fn whatever_comes_is_judged_at_the_end() {
+fn an_observed_client_is_judged_at_the_end() {
     let mut child = command(&["check-client", "--listen", "127.0.0.1:0", "--format", "json"]).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -27,7 +27,7 @@ fn whatever_comes_is_judged_at_the_end() {
         assert!(status.success(), "{arguments:?}");
     }
     crate::signal::send("INT", &child);
-    // Beside stdout: a report is longer than a pipe is deep.
+    // On a thread: a report is longer than a pipe is deep.
     let shown = std::thread::spawn(move || {
         let mut shown = String::new();
         stderr.read_to_string(&mut shown).unwrap();

@@ -3,7 +3,7 @@
 use crate::harness::{PROOF, check};
 
 #[test]
-fn what_is_no_client_ends_with_three() {
+fn a_command_that_is_not_a_client_exits_with_three() {
     let absent = check(&["--", "/no/such/client"]);
     assert_eq!(absent.code, Some(3));
     assert_eq!(

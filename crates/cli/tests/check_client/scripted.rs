@@ -97,7 +97,7 @@ fn a_client_without_proofs_of_its_key_breaks_nothing() {
 }
 
 #[test]
-fn what_a_client_breaks_is_found_and_quoted() {
+fn a_violation_is_found_and_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let broken = r#"{"jsonrpc":"1.0","id":3,"method":"tools/list"}"#;
     let script = shell_client(folder.path(), &[GREETING.as_slice(), &[broken]].concat());
@@ -123,7 +123,7 @@ fn what_a_client_breaks_is_found_and_quoted() {
 }
 
 #[test]
-fn a_client_learns_what_it_is_to_do() {
+fn a_client_receives_its_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let said = folder.path().join("said");
     let script = format!(
@@ -144,7 +144,7 @@ fn a_client_learns_what_it_is_to_do() {
 }
 
 #[test]
-fn an_exit_code_is_told_and_is_no_finding() {
+fn an_exit_code_is_reported_but_is_no_finding() {
     let script = format!("'{PROOF}' client --url \"$1\" tools; echo 'no luck today' >&2; exit 7");
     let arguments = ["--scenario", "initialize", "--revision", "2025-11-25", "--", "sh", "-c", &script, "sh"];
     let (ran, report) = report(&arguments);
@@ -161,7 +161,7 @@ fn an_exit_code_is_told_and_is_no_finding() {
 }
 
 #[test]
-fn a_client_that_hangs_is_ended_with_all_that_it_started() {
+fn a_hanging_client_is_killed_with_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
     let script = format!("'{PROOF}' client --url \"$1\" tools; sleep 300 & echo $! >> '{}'; wait", pids.display());

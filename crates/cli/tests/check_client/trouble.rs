@@ -18,7 +18,7 @@ fn hanging(server: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_client_that_we_kill_is_blamed_for_nothing_that_ends_it() {
+fn a_killed_client_is_not_blamed_for_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().to_string_lossy().into_owned();
     let client = hanging("{server}");

@@ -24,7 +24,7 @@ fn forms_are_filled_in_from_the_command_line() {
 }
 
 #[test]
-fn a_form_is_not_filled_in_with_what_it_does_not_admit() {
+fn a_form_is_not_filled_in_with_invalid_values() {
     let serving = Serving::start();
     for revision in ERAS {
         let ran = asked(&serving, revision, &["ask_two", "--answer", "name=Ada", "--answer", "colour=mauve"]);
@@ -33,7 +33,7 @@ fn a_form_is_not_filled_in_with_what_it_does_not_admit() {
 }
 
 #[test]
-fn the_model_says_what_it_is_told_to() {
+fn the_model_answers_from_the_command_line() {
     let serving = Serving::start();
     for revision in ERAS {
         asked(&serving, revision, &["sample", "--say", "Well"]).prints("The model said: Well\n");
@@ -55,7 +55,7 @@ fn roots_are_real_directories() {
 }
 
 #[test]
-fn what_nobody_can_answer_is_not_declared() {
+fn capabilities_without_an_answer_are_not_declared() {
     let serving = Serving::start();
     let ran = asked(&serving, "2026-07-28", &["ask"]).ends_with(1);
     ran.says(&["-32021", "elicitation", "--answer"]);

@@ -12,7 +12,7 @@ use wire::{Revision, Transport};
 use crate::harness::{Serving, client, legacy, on, script};
 
 #[test]
-fn every_fault_names_a_rule_of_the_book_that_binds_clients_where_it_shows() {
+fn every_fault_names_a_client_rule_that_applies() {
     let all: Vec<&Fault> = faults::all().collect();
     assert!(all.len() >= 60, "{}", all.len());
     for fault in all {
@@ -245,7 +245,7 @@ fn answered(question: &str, fault: &str) -> String {
 }
 
 #[test]
-fn answers_go_wrong_as_they_are_told_to() {
+fn faults_alter_answers_to_the_server() {
     let ping = r#"{"jsonrpc":"2.0","id":77,"method":"ping"}"#;
     let asked = r#"{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{}}"#;
     assert_eq!(answered(ping, ""), "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}\n");
@@ -260,7 +260,7 @@ fn answers_go_wrong_as_they_are_told_to() {
 }
 
 #[test]
-fn results_are_taken_wrongly_as_they_are_told_to() {
+fn faults_accept_wrong_results() {
     let greeting = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
     let modern = |cases: &str| script(&format!("*server/discover*) answer '{greeting}' ;;\n{cases}"));
     let list =
@@ -291,7 +291,7 @@ fn results_are_taken_wrongly_as_they_are_told_to() {
 }
 
 #[test]
-fn a_request_is_given_up_in_silence_as_it_is_told_to() {
+fn a_fault_times_out_without_a_cancellation() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     let greeting = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
@@ -306,7 +306,7 @@ fn a_request_is_given_up_in_silence_as_it_is_told_to() {
 }
 
 #[test]
-fn streams_are_not_come_back_for_as_they_are_told_to() {
+fn a_fault_does_not_resume_streams() {
     let serving = Serving::with(&["--catalog", "official"]);
     let proxy = Proxy::before(&serving.host);
     let call = |more: &[&str]| {

@@ -18,7 +18,7 @@ fn calls(cases: &str) -> String {
 }
 
 #[test]
-fn a_result_of_an_unknown_type_is_refused_and_one_without_a_type_taken() {
+fn an_unknown_result_type_is_refused_and_a_missing_one_accepted() {
     let text = r#""content":[{"type":"text","text":"x"}]"#;
     on(&["call", "t"], &modern(&calls(&format!("*tools/call*) answer '{{{text}}}' ;;")))).prints("x\n");
     for kind in [r#""partial""#, "7", "null"] {
@@ -28,7 +28,7 @@ fn a_result_of_an_unknown_type_is_refused_and_one_without_a_type_taken() {
 }
 
 #[test]
-fn a_state_comes_back_byte_for_byte_and_rounds_have_an_end() {
+fn request_state_is_echoed_unchanged_and_rounds_are_limited() {
     let state = r"a\u002fb\\ud800 é";
     let server = modern(&calls(&format!(
         r#"*'"requestState":"a\u002fb\ud800 é"'*) answer '{{"content":[{{"type":"text","text":"same"}}]}}' ;;
@@ -42,7 +42,7 @@ fn a_state_comes_back_byte_for_byte_and_rounds_have_an_end() {
 }
 
 #[test]
-fn pages_are_followed_as_they_come_and_not_for_ever() {
+fn pages_are_followed_up_to_a_limit() {
     let page = |items: &str, cursor: &str| format!(r#"{{"tools":[{items}],"nextCursor":{cursor}}}"#);
     let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
     // An empty page is not the last, and neither is one whose cursor is empty.
@@ -59,7 +59,7 @@ fn pages_are_followed_as_they_come_and_not_for_ever() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_given_up_and_told() {
+fn a_silent_server_times_out_and_gets_a_cancellation() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = folder.path().join("told");
     let cases =
@@ -73,7 +73,7 @@ fn a_server_that_falls_silent_is_given_up_and_told() {
 }
 
 #[test]
-fn a_server_that_does_not_end_is_made_to() {
+fn a_server_that_does_not_exit_is_killed() {
     let stubborn = |cases: &str| {
         let mut server = legacy(cases);
         let script = server.pop().unwrap_or_default();
@@ -111,7 +111,7 @@ fn no_child_outlives_an_interrupted_client() {
 }
 
 #[test]
-fn a_server_is_told_that_its_call_was_interrupted() {
+fn an_interrupted_call_is_cancelled_at_the_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let (called, told) = (folder.path().join("called"), folder.path().join("told"));
     let cases = calls(&format!(
@@ -139,7 +139,7 @@ fn a_server_is_told_that_its_call_was_interrupted() {
 }
 
 #[test]
-fn a_complaint_that_names_no_request_is_told() {
+fn an_error_without_an_id_is_reported() {
     let cases = calls(
         r#"*tools/call*) echo '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}'; answer '{"content":[]}' ;;"#,
     );
@@ -148,7 +148,7 @@ fn a_complaint_that_names_no_request_is_told() {
 }
 
 #[test]
-fn a_tool_that_only_runs_as_a_task_is_not_called_plainly() {
+fn a_tool_that_requires_a_task_is_not_called() {
     let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"a","version":"1"}}"#;
     let tool = r#"{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
     let cases = format!(
@@ -158,7 +158,7 @@ fn a_tool_that_only_runs_as_a_task_is_not_called_plainly() {
 }
 
 #[test]
-fn a_flood_and_a_crash_end_it() {
+fn a_flood_or_a_crash_ends_the_request() {
     let flood = legacy(r#"*tools/list*) yes '{"jsonrpc":"2.0","method":"notifications/message","params":{}}' ;;"#);
     let ran = on(&["tools", "--timeout", "1"], &flood).ends_with(3);
     assert!(ran.took < Duration::from_secs(20), "{ran:?}");

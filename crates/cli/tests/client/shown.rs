@@ -62,7 +62,7 @@ fn json_is_the_result_and_nothing_else() {
 }
 
 #[test]
-fn a_list_of_several_pages_is_one() {
+fn pages_are_joined_to_one_list() {
     let url = Serving::start();
     let ran = client(&["resources", "--json", "--url", &url.mcp()]).ends_with(0);
     let result: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -72,7 +72,7 @@ fn a_list_of_several_pages_is_one() {
 }
 
 #[test]
-fn bytes_are_saved_under_names_of_ours() {
+fn saved_files_have_safe_names() {
     let url = Serving::start();
     let folder = tempfile::tempdir().expect("a folder");
     let into = folder.path().to_string_lossy().into_owned();
@@ -93,7 +93,7 @@ fn a_tool_that_fails_ends_with_1_and_its_reason() {
 }
 
 #[test]
-fn nothing_that_a_server_says_reaches_the_terminal_as_it_is() {
+fn text_of_a_server_is_escaped_on_a_terminal() {
     let evil = r"\u001b]0;evil\u0007\u202ereversed\u0085";
     let tools = format!(
         r#"*tools/list*) answer '{{"tools":[{{"name":"t","description":"{evil}","inputSchema":{{"type":"object","properties":{{"{evil}":{{"description":"{evil}"}}}}}}}}]}}' ;;

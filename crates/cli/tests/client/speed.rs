@@ -11,7 +11,7 @@ fn least(arguments: &[&str]) -> Duration {
 }
 
 #[test]
-fn a_call_waits_for_nothing() {
+fn a_call_has_no_needless_wait() {
     let serving = Serving::start();
     let over_http = least(&["call", "echo", "message=hi", "--url", &serving.mcp()]);
     assert!(over_http < Duration::from_millis(150), "{over_http:?}");

@@ -20,7 +20,7 @@ fn a_tool_is_called_over_every_transport_at_every_revision() {
 }
 
 #[test]
-fn without_a_revision_the_newest_is_spoken() {
+fn without_a_revision_the_newest_is_used() {
     let serving = Serving::start();
     let proof = env!("CARGO_BIN_EXE_proof");
     let (mcp, sse, ws) = (serving.mcp(), format!("http://{}/sse", serving.host), format!("ws://{}/ws", serving.host));
@@ -36,7 +36,7 @@ fn without_a_revision_the_newest_is_spoken() {
 }
 
 #[test]
-fn an_older_server_is_greeted_as_one_whatever_it_says_to_modern_words() {
+fn a_legacy_server_gets_initialize_whatever_it_answers_to_discover() {
     let tools = r#"*tools/list*) answer '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}' ;;"#;
     for refusal in ["-32601", "-32602", "-32000", "-1"] {
         let cases = format!("*server/discover*) fail {refusal} ;;\n{tools}");
@@ -52,20 +52,20 @@ fn an_older_server_is_greeted_as_one_whatever_it_says_to_modern_words() {
 }
 
 #[test]
-fn a_modern_server_of_another_version_is_not_greeted_as_an_old_one() {
+fn a_modern_server_of_another_version_gets_no_initialize() {
     let refused = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}\n' "$id""#;
     let ran = on(&["tools"], &script(&format!("*server/discover*) {refused} ;;\n*initialize*) exit 7 ;;")));
     ran.ends_with(3).says(&["2099-01-01"]);
 }
 
 #[test]
-fn a_version_that_nobody_knows_ends_the_conversation() {
+fn an_unknown_version_ends_the_connection() {
     let greeting = r#"*'"initialize"'*) answer '{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"a","version":"1"}}' ;;"#;
     on(&["tools"], &script(greeting)).ends_with(3).says(&["no revision in common", "1999-01-01"]);
 }
 
 #[test]
-fn a_revision_that_is_named_must_be_the_one_that_is_spoken() {
+fn a_named_revision_must_be_negotiated() {
     let ran = on(&["tools", "--revision", "2025-11-25"], &legacy("")).ends_with(2);
     ran.says(&["does not support 2025-11-25", "--revision 2025-06-18"]);
 }

@@ -20,7 +20,7 @@ fn scalars() -> Vec<(String, String)> {
 }
 
 #[test]
-fn no_expression_stands_in_a_script() {
+fn no_script_contains_an_expression() {
     let scripts: Vec<_> = scalars().into_iter().filter(|(key, _)| key == "run").map(|(_, script)| script).collect();
     assert!(scripts.len() >= 4, "{scripts:?}");
     for script in scripts {

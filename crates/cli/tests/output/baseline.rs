@@ -37,7 +37,7 @@ fn edited(path: &Path, edit: impl Fn(&mut Vec<Value>)) {
 }
 
 #[test]
-fn what_was_written_is_known() {
+fn written_findings_are_known() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     for fail_on in ["must", "should"] {
@@ -50,7 +50,7 @@ fn what_was_written_is_known() {
 }
 
 #[test]
-fn what_is_known_is_marked_for_programs_with_its_reason() {
+fn known_findings_have_their_reason_in_json() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     edited(&path, |known| {
@@ -77,7 +77,7 @@ fn what_is_known_is_marked_for_programs_with_its_reason() {
 }
 
 #[test]
-fn a_finding_that_is_not_there_is_new() {
+fn a_finding_that_is_not_in_the_baseline_is_new() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     edited(&path, |known| known.retain(|entry| entry["rule"] != "shape.results"));
@@ -87,7 +87,7 @@ fn a_finding_that_is_not_there_is_new() {
 }
 
 #[test]
-fn an_entry_that_no_longer_occurs_is_named() {
+fn stale_entries_are_printed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     let ran = with("clean.jsonl", &path, &[]);
@@ -103,7 +103,7 @@ fn an_entry_that_no_longer_occurs_is_named() {
 }
 
 #[test]
-fn what_no_longer_occurs_is_listed_for_programs() {
+fn stale_entries_are_listed_in_json() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     let stale = |recording: &str, more: &[&str]| -> Value {
@@ -121,7 +121,7 @@ fn what_no_longer_occurs_is_listed_for_programs() {
 }
 
 #[test]
-fn an_entry_for_what_is_no_rule_is_named() {
+fn entries_of_unknown_rules_are_printed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     let stranger = json!({"rule": "no.such-rule", "revision": "2025-11-25", "transport": "stdio", "reason": "because"});
@@ -132,7 +132,7 @@ fn an_entry_for_what_is_no_rule_is_named() {
 }
 
 #[test]
-fn what_was_not_judged_is_not_stale() {
+fn entries_that_were_not_judged_are_not_stale() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     for skipped in [&["--only", "shape.results"][..], &["--skip", "tools.*"]] {
@@ -152,7 +152,7 @@ fn what_was_not_judged_is_not_stale() {
 }
 
 #[test]
-fn an_entry_without_a_reason_is_named() {
+fn entries_without_a_reason_are_printed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     edited(&path, |known| {
@@ -181,7 +181,7 @@ fn an_entry_has_a_member_for_the_reason() {
 }
 
 #[test]
-fn a_place_that_does_not_exist_is_no_entry() {
+fn a_run_that_does_not_exist_is_no_entry() {
     for (member, part) in [("revision", "no revision: `2025-11-26`"), ("transport", "no transport: `2025-11-26`")] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = written(folder.path());
@@ -193,7 +193,7 @@ fn a_place_that_does_not_exist_is_no_entry() {
 }
 
 #[test]
-fn writing_again_keeps_the_reasons_that_are_there() {
+fn rewriting_keeps_reasons() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());
     edited(&path, |known| {
@@ -224,7 +224,7 @@ fn writing_again_keeps_the_reasons_that_are_there() {
 }
 
 #[test]
-fn what_is_no_baseline_is_not_overwritten() {
+fn a_file_that_is_not_a_baseline_is_not_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("report.json");
     fs::write(&path, "{\"schema\":\"proof.report/1\"}").expect("the file can be written");

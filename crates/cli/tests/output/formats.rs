@@ -43,7 +43,7 @@ fn tap() {
 }
 
 #[test]
-fn nothing_harmful_is_left() {
+fn every_format_escapes_hostile_text() {
     for recording in RECORDINGS {
         for format in FORMATS {
             let ran = check(recording, &["--format", format, "--safety"]);
@@ -89,7 +89,7 @@ fn says_the_same_as_the_json_report() {
 
 /// What the schema and GitHub's code scanning demand of every result.
 #[test]
-fn sarif_has_what_it_must_have() {
+fn sarif_has_its_required_members() {
     for more in [&[][..], &["--baseline", "known.json"]] {
         let ran = check("broken.jsonl", &[&["--format", "sarif"], more].concat());
         let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -121,7 +121,7 @@ fn sarif_has_what_it_must_have() {
 }
 
 #[test]
-fn other_formats_are_written_beside() {
+fn additional_formats_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |format: &str| folder.path().join(format).to_string_lossy().into_owned();
     let also: Vec<_> = FORMATS.iter().map(|format| format!("--also={format}={}", path(format))).collect();
@@ -135,7 +135,7 @@ fn other_formats_are_written_beside() {
 }
 
 #[test]
-fn other_formats_are_named_well() {
+fn additional_formats_need_valid_names() {
     for (value, part) in [
         ("xml=a", "expected one of human, json, junit"),
         ("junit", "expected FORMAT=FILE"),

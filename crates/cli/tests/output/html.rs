@@ -3,7 +3,7 @@
 use crate::harness::{RECORDINGS, check, report, results};
 
 #[test]
-fn ends_as_the_other_reports_do() {
+fn has_the_same_conclusion_as_other_reports() {
     for recording in RECORDINGS {
         let (page, human) = (check(recording, &["--format", "html"]), check(recording, &[]));
         assert_eq!(page.code, human.code, "{recording}");
@@ -39,7 +39,7 @@ fn has_a_card_for_every_broken_rule_and_a_row_for_every_other() {
 }
 
 #[test]
-fn has_no_hostile_character_and_marks_the_offending_part() {
+fn escapes_hostile_text_and_marks_the_offending_part() {
     let page = check("broken.jsonl", &["--format", "html"]).stdout;
     let stray = page.chars().find(|c| *c != '\n' && wire::escape::character(*c) != c.to_string());
     assert_eq!(stray, None);

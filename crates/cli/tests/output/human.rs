@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::harness::{RECORDINGS, check, proof, report, results};
 
 /// Rules that the hostile recording breaks, keeps, does not exercise, and that do not apply to it.
-const FEW: &str = "tools.names-unique,tools.names-characters,shape.results,jsonrpc.result-id,transport.utf-8,\
+const FEW: &str = "tools.names-unique,tools.names-characters,shape.results,jsonrpc.result-id,jsonrpc.utf8,\
     stdio.only-messages-on-stdout,tools.list-answered,ping.answered,http.accepted-202";
 
 #[test]
@@ -74,7 +74,7 @@ fn the_carets_stand_under_the_offending_part() {
     assert_eq!(under("shape.results"), Some("7"));
     assert_eq!(under("tools.names-unique"), Some("\"a\""));
     assert_eq!(under("tools.names-characters"), Some(r#""bad name \u001b[31m\u{202e}""#));
-    assert_eq!(under("transport.utf-8"), None, "the whole line is at fault");
+    assert_eq!(under("stdio.only-messages-on-stdout"), None, "the whole line is at fault");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_carets_stand_under_wide_characters() {
 }
 
 #[test]
-fn the_way_to_see_it_again_shows_it_again() {
+fn the_reproducing_command_reproduces_the_finding() {
     let found = report("broken.jsonl", &["--only", FEW]);
     for finding in results(&found).iter().filter(|f| f["outcome"] == "fail") {
         let again = finding["repro"].as_str().expect("a way to see it again");
@@ -116,7 +116,7 @@ fn the_way_to_see_it_again_shows_it_again() {
 }
 
 #[test]
-fn the_way_to_see_it_again_leads_to_the_same_server() {
+fn the_reproducing_command_checks_the_same_server() {
     let given = ["--env", "A=b c", "--call", "none", "--seed", "3", "--timeout", "20"];
     let server = [env!("CARGO_BIN_EXE_proof"), "serve", "--stdio", "--fault", "tool-name-with-space"];
     let asked = ["check", "--format", "json", "--revision", "2025-11-25", "--only", "tools.names-characters"];

@@ -25,7 +25,7 @@ fn only_and_skip_take_ids_and_globs() {
 }
 
 #[test]
-fn the_level_is_the_weakest_judged() {
+fn the_level_option_selects_the_lowest_level() {
     assert_eq!(all("broken.jsonl", &["--level", "must"], "level"), set(&["MUST"]));
     assert_eq!(all("broken.jsonl", &["--level", "should"], "level"), set(&["MUST", "SHOULD"]));
     assert!(!all("broken.jsonl", &[], "level").contains("SAFETY"));
@@ -55,7 +55,7 @@ fn the_report_goes_to_a_file() {
 }
 
 #[test]
-fn a_recording_can_be_saved_again_and_judged_alike() {
+fn a_saved_recording_is_judged_alike() {
     let folder = tempfile::tempdir().expect("a folder");
     let ran = check("broken.jsonl", &["--save-trace", &folder.path().to_string_lossy()]);
     assert_eq!(ran.code, Some(1));

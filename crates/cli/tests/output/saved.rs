@@ -31,7 +31,7 @@ fn changed(recording: &str, edit: impl Fn(&mut Value)) -> Value {
 }
 
 #[test]
-fn for_the_worse_and_for_the_better() {
+fn comparisons_show_new_and_fixed_findings() {
     let (clean, broken) = (report("clean.jsonl", &["--only", FEW]), report("broken.jsonl", &["--only", FEW]));
     let ran = diff(&clean, &broken, &[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
@@ -50,7 +50,7 @@ fn for_the_worse_and_for_the_better() {
 }
 
 #[test]
-fn what_is_no_longer_judged_is_not_fixed() {
+fn a_rule_that_is_no_longer_judged_is_not_fixed() {
     let broken = report("broken.jsonl", &["--only", FEW]);
     let silent = changed("broken.jsonl", |report| {
         for finding in report["results"].as_array_mut().expect("results") {
@@ -86,7 +86,7 @@ fn a_report_that_says_nothing_is_worse() {
 }
 
 #[test]
-fn runs_and_levels_are_told_apart() {
+fn runs_and_levels_are_distinguished() {
     let clean = report("clean.jsonl", &["--only", FEW]);
     let moved = changed("clean.jsonl", |report| {
         report["runs"][0]["transport"] = "ws".into();
@@ -147,7 +147,7 @@ fn badges() {
 }
 
 #[test]
-fn what_is_no_report() {
+fn invalid_reports_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let other = changed("clean.jsonl", |report| report["schema"] = "proof.report/2".into());
     let score = changed("clean.jsonl", |report| report["summary"]["score"] = 1e300.into());
@@ -236,7 +236,7 @@ fn the_book() {
 }
 
 #[test]
-fn what_a_peer_sent_is_harmless_in_a_comparison() {
+fn text_of_a_peer_is_escaped_in_a_comparison() {
     let hostile = check("broken.jsonl", &["--format", "json"]);
     let report: Value = serde_json::from_str(&hostile.stdout).expect("JSON");
     for more in [&[][..], &["--format", "json"]] {

@@ -146,7 +146,7 @@ fn repeated_by_a_command_appear_nowhere() {
 }
 
 #[test]
-fn have_one_pseudonym_in_a_report_and_its_traces() {
+fn have_one_placeholder_in_a_report_and_its_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let traces = folder.path().join("traces");
     let options =

@@ -105,7 +105,7 @@ fn every_format_agrees_with_the_exit_code() {
 
 /// Safety rules are judged only where they are asked for; a broken one fails the check.
 #[test]
-fn a_broken_safety_rule_fails_where_it_is_judged() {
+fn a_broken_safety_rule_fails_if_it_is_judged() {
     for recording in ["clean.jsonl", "broken.jsonl", "http.jsonl"] {
         for safety in [&[][..], &["--safety"]] {
             let ran = check(recording, &[&["--format", "json"], safety].concat());

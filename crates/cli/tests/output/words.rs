@@ -30,7 +30,7 @@ fn a_rule_with_several_wordings() {
 }
 
 #[test]
-fn a_rule_that_nothing_can_observe() {
+fn a_rule_that_no_trace_can_show() {
     insta::assert_snapshot!(said(&["explain", "completion.rate-limited"]));
 }
 

@@ -176,7 +176,7 @@ pub enum Filled {
 }
 
 impl Filled {
-    /// Reads every text in `value`; `wrong` hears of the faults, with the pointer to each below `value`.
+    /// Reads every text in `value`; `wrong` hears of the errors, with the pointer to each below `value`.
     pub fn parse(value: &Value, scope: &str, wrong: &mut dyn FnMut(&str, Wrong)) -> Self {
         Self::parse_at(value, scope, "", wrong)
     }
@@ -185,8 +185,8 @@ impl Filled {
         match value {
             Value::String(text) => match Pattern::parse(text, scope) {
                 Ok(pattern) => pattern.fixed().map_or(Self::Text(pattern), |text| Self::Fixed(Value::String(text))),
-                Err(fault) => {
-                    wrong(pointer, fault);
+                Err(error) => {
+                    wrong(pointer, error);
                     Self::Fixed(Value::Null)
                 }
             },

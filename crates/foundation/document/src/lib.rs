@@ -1,14 +1,14 @@
 //! YAML that people write: read with places, held against a JSON Schema, its texts filled in; and values written as YAML.
 //! Catalogue files and test files are read with it; what either means is for others.
 
-mod fault;
+mod file_error;
 mod fill;
 mod scalar;
 mod shape;
 mod tree;
 mod write;
 
-pub use fault::{Fault, Faults, Position, nearest, quoted};
+pub use file_error::{FileError, FileErrors, Position, nearest, quoted};
 pub use fill::{Filled, Pattern, TooLong, Wrong, size};
 pub use shape::{Misfits, Shape};
 pub use tree::{Content, Entry, Node, read};

@@ -1,5 +1,5 @@
 //! Holds a file against its JSON Schema, which is also what editors complete and check with, and says what does not fit in
-//! the words of all other faults. What does not fit is taken out.
+//! the words of all other errors. What does not fit is taken out.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -8,11 +8,11 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
-use super::fault::{Fault, nearest, quoted};
+use super::file_error::{FileError, nearest, quoted};
 use super::tree::Node;
 use wire::pointer;
 
-/// How many faults are looked for.
+/// How many errors are looked for.
 const MOST: usize = 1000;
 
 /// The shape of a kind of file: a JSON Schema without references to others.
@@ -37,7 +37,7 @@ struct Schema {
 #[derive(Debug, Default)]
 pub struct Misfits {
     /// What does not fit.
-    pub faults: Vec<Fault>,
+    pub errors: Vec<FileError>,
     /// Pointers to the mappings that lost an unknown key: what they lack may be what was misspelt.
     pub lost: HashSet<String>,
 }
@@ -67,14 +67,14 @@ impl Shape {
     /// of the lists, the entry, or else a member of the root.
     pub fn check(&self, tree: &Node, value: &mut Value) -> Misfits {
         let Some(schema) = self.compiled() else {
-            let fault = Fault::new(None, "the schema of such files is broken", "report it: this is a bug of ours");
-            return Misfits { faults: vec![fault], ..Misfits::default() };
+            let error = FileError::new(None, "the schema of such files is broken", "report it: this is a bug of ours");
+            return Misfits { errors: vec![error], ..Misfits::default() };
         };
         self.misfits(schema, tree, value)
     }
 
     fn misfits(&self, schema: &Schema, tree: &Node, value: &mut Value) -> Misfits {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let (mut unknown, mut broken) = (Vec::new(), Vec::new());
         for error in schema.validator.iter_errors(value).take(MOST) {
             let path = error.instance_path().to_string();
@@ -83,12 +83,12 @@ impl Shape {
                 for key in unexpected.iter().take(MOST) {
                     let at = tree.place(&format!("{path}/{}", pointer::escape(key)));
                     let what = format!("the key {} is unknown here", quoted(key));
-                    faults.push(Fault::new(at, what, nearest(key, known.iter().map(String::as_str))));
+                    errors.push(FileError::new(at, what, nearest(key, known.iter().map(String::as_str))));
                     unknown.push((path.clone(), key.clone()));
                 }
             } else {
                 let (what, remedy) = self.explain(schema, &error, &path);
-                faults.push(Fault::new(tree.place(&path), what, remedy));
+                errors.push(FileError::new(tree.place(&path), what, remedy));
                 broken.push(path);
             }
         }
@@ -107,7 +107,7 @@ impl Shape {
         for pointer in broken {
             take_out(value, &pointer, self.lists);
         }
-        Misfits { faults, lost }
+        Misfits { errors, lost }
     }
     fn explain(&self, schema: &Schema, error: &ValidationError<'_>, path: &str) -> (String, String) {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).filter(|step| !step.is_empty());

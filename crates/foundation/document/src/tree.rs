@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 
-use super::fault::{Fault, Position, quoted};
+use super::file_error::{FileError, Position, quoted};
 use super::scalar;
 use wire::pointer;
 
@@ -111,8 +111,8 @@ impl Node {
     }
 }
 
-/// Reads the one document of `text`. Duplicate keys come as faults beside the tree, which keeps the first of them.
-pub fn read(text: &str) -> Result<(Node, Vec<Fault>), Fault> {
+/// Reads the one document of `text`. Duplicate keys come as errors next to the tree, which keeps the first of them.
+pub fn read(text: &str) -> Result<(Node, Vec<FileError>), FileError> {
     let mut builder = Builder::default();
     // A scanner that went round in circles would be noticed by its tokens: no text has more events than this.
     let most = 16 * text.len() + 64;
@@ -122,14 +122,14 @@ pub fn read(text: &str) -> Result<(Node, Vec<Fault>), Fault> {
         builder.take(event?)?;
     }
     match builder.root {
-        Some(root) => Ok((root, builder.faults)),
-        None => Err(Fault::new(None, "the file is empty", "a mapping: `key: value`")),
+        Some(root) => Ok((root, builder.errors)),
+        None => Err(FileError::new(None, "the file is empty", "a mapping: `key: value`")),
     }
 }
 
 type Placed<'a> = (Event<'a>, Position);
 
-fn next<'a>(parser: &mut Parser<'a, StrInput<'a>>) -> Option<Result<Placed<'a>, Fault>> {
+fn next<'a>(parser: &mut Parser<'a, StrInput<'a>>) -> Option<Result<Placed<'a>, FileError>> {
     Some(match parser.next_event()? {
         Ok((event, span)) => Ok((event, position(&span.start))),
         Err(error) => {
@@ -139,7 +139,7 @@ fn next<'a>(parser: &mut Parser<'a, StrInput<'a>>) -> Option<Result<Placed<'a>, 
             } else {
                 "look at the indentation and the quotes here and above"
             };
-            Err(Fault::new(position(error.marker()), what, remedy))
+            Err(FileError::new(position(error.marker()), what, remedy))
         }
     })
 }
@@ -154,7 +154,7 @@ struct Builder {
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
     weight: usize,
-    faults: Vec<Fault>,
+    errors: Vec<FileError>,
 }
 
 /// A list or mapping whose end has not come.
@@ -170,7 +170,7 @@ enum Inside {
 }
 
 impl Builder {
-    fn take(&mut self, (event, at): Placed<'_>) -> Result<(), Fault> {
+    fn take(&mut self, (event, at): Placed<'_>) -> Result<(), FileError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag.as_deref(), at),
             Event::Alias(anchor) => self.alias(anchor, at),
@@ -181,7 +181,7 @@ impl Builder {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::DocumentStart(_) if self.root.is_some() => {
-                Err(Fault::new(at, "a second document begins", "one document in a file"))
+                Err(FileError::new(at, "a second document begins", "one document in a file"))
             }
             _ => Ok(()),
         }
@@ -199,7 +199,7 @@ impl Builder {
         anchor: usize,
         tag: Option<&Tag>,
         at: Position,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FileError> {
         if self.wants_key() {
             return self.key(text, style, at);
         }
@@ -208,20 +208,20 @@ impl Builder {
         self.add(node, anchor, at)
     }
 
-    fn key(&mut self, text: &str, style: ScalarStyle, at: Position) -> Result<(), Fault> {
+    fn key(&mut self, text: &str, style: ScalarStyle, at: Position) -> Result<(), FileError> {
         let plain = style == ScalarStyle::Plain;
         if plain && text == "<<" {
-            return Err(Fault::new(
+            return Err(FileError::new(
                 at,
                 "YAML 1.2 does not merge with `<<`",
                 "write the keys out, or alias a whole value",
             ));
         }
         if plain && matches!(text, "" | "~") {
-            return Err(Fault::new(at, "a key is missing", "a key before the colon"));
+            return Err(FileError::new(at, "a key is missing", "a key before the colon"));
         }
         if text.len() > LONGEST_KEY {
-            return Err(Fault::new(
+            return Err(FileError::new(
                 at,
                 format!("a key is longer than {LONGEST_KEY} bytes"),
                 "look for a missing quote",
@@ -233,12 +233,16 @@ impl Builder {
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Fault> {
+    fn alias(&mut self, anchor: usize, at: Position) -> Result<(), FileError> {
         if self.wants_key() {
-            return Err(Fault::new(at, "an alias stands for a key", "write the key out"));
+            return Err(FileError::new(at, "an alias stands for a key", "write the key out"));
         }
         let Some(node) = self.anchors.get(&anchor).cloned() else {
-            return Err(Fault::new(at, "an alias stands within what it names", "move it out, or write the value out"));
+            return Err(FileError::new(
+                at,
+                "an alias stands within what it names",
+                "move it out, or write the value out",
+            ));
         };
         if self.open.len() + node.depth() > DEEPEST {
             return Err(too_deep(at));
@@ -247,9 +251,13 @@ impl Builder {
         self.add(node, 0, at)
     }
 
-    fn open(&mut self, at: Position, anchor: usize, tag: Option<&Tag>, inside: Inside) -> Result<(), Fault> {
+    fn open(&mut self, at: Position, anchor: usize, tag: Option<&Tag>, inside: Inside) -> Result<(), FileError> {
         if self.wants_key() {
-            return Err(Fault::new(at, "a key is a list or a mapping", "a text; quote what begins with `{` or `[`"));
+            return Err(FileError::new(
+                at,
+                "a key is a list or a mapping",
+                "a text; quote what begins with `{` or `[`",
+            ));
         }
         if let Some(tag) =
             tag.filter(|tag| !(tag.is_yaml_core_schema() && matches!(tag.suffix.as_str(), "seq" | "map")))
@@ -263,7 +271,7 @@ impl Builder {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Fault> {
+    fn close(&mut self) -> Result<(), FileError> {
         let Some(Open { at, anchor, inside }) = self.open.pop() else { return Ok(()) };
         let content = match inside {
             Inside::List(items) => Content::List(items),
@@ -273,16 +281,16 @@ impl Builder {
         self.add(Node { at, content }, anchor, at)
     }
 
-    fn weigh(&mut self, node: &Node, at: Position) -> Result<(), Fault> {
+    fn weigh(&mut self, node: &Node, at: Position) -> Result<(), FileError> {
         self.weight += node.weight();
         if self.weight > HEAVIEST {
             let what = "aliases repeat too much: the file would come to more than 8 MiB";
-            return Err(Fault::new(at, what, "fewer aliases of aliases"));
+            return Err(FileError::new(at, what, "fewer aliases of aliases"));
         }
         Ok(())
     }
 
-    fn add(&mut self, node: Node, anchor: usize, at: Position) -> Result<(), Fault> {
+    fn add(&mut self, node: Node, anchor: usize, at: Position) -> Result<(), FileError> {
         if anchor != 0 {
             self.weigh(&node, at)?;
             self.anchors.insert(anchor, node.clone());
@@ -294,7 +302,11 @@ impl Builder {
                 let Some((key, at)) = key.take() else { return Ok(()) };
                 if let Some(first) = seen.get(&key) {
                     let what = format!("the key {} stands twice", quoted(&key));
-                    self.faults.push(Fault::new(at, what, format!("one of them; the first is in line {}", first.line)));
+                    self.errors.push(FileError::new(
+                        at,
+                        what,
+                        format!("one of them; the first is in line {}", first.line),
+                    ));
                 } else {
                     seen.insert(key.clone(), at);
                     entries.push(Entry { key, at, node });
@@ -305,8 +317,9 @@ impl Builder {
     }
 }
 
-fn content(text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Position) -> Result<Content, Fault> {
-    let no_json = |what| Fault::new(at, format!("{} is {what}, which JSON has not", quoted(text)), "quotes around it");
+fn content(text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Position) -> Result<Content, FileError> {
+    let no_json =
+        |what| FileError::new(at, format!("{} is {what}, which JSON has not", quoted(text)), "quotes around it");
     match tag {
         None if style == ScalarStyle::Plain => scalar::plain(text).map_err(no_json),
         None => Ok(Content::Text(text.to_owned())),
@@ -320,13 +333,13 @@ fn content(text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Position) -> R
     }
 }
 
-fn unknown_tag(tag: &Tag, at: Position) -> Fault {
+fn unknown_tag(tag: &Tag, at: Position) -> FileError {
     let what = format!("the tag {} means nothing here", quoted(&tag.to_string()));
-    Fault::new(at, what, "leave it out; quote a text that begins with `!`")
+    FileError::new(at, what, "leave it out; quote a text that begins with `!`")
 }
 
-fn too_deep(at: Position) -> Fault {
-    Fault::new(at, format!("lists and mappings nest deeper than {DEEPEST}"), "a flatter shape")
+fn too_deep(at: Position) -> FileError {
+    FileError::new(at, format!("lists and mappings nest deeper than {DEEPEST}"), "a flatter shape")
 }
 
 #[cfg(test)]

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::super::fault::{Fault, Position};
+use super::super::file_error::{FileError, Position};
 use super::{DEEPEST, read};
 
-fn refused(text: &str) -> Fault {
+fn refused(text: &str) -> FileError {
     read(text).expect_err(text)
 }
 
 #[test]
 fn everything_has_its_value_and_its_place() {
     let text = "a: &x [1, {b: two}]\n'c d':\n  - *x\n  - |\n    text\n";
-    let (tree, faults) = read(text).unwrap();
-    assert_eq!(faults, []);
+    let (tree, errors) = read(text).unwrap();
+    assert_eq!(errors, []);
     assert_eq!(tree.to_value(), json!({ "a": [1, { "b": "two" }], "c d": [[1, { "b": "two" }], "text\n"] }));
     let at = |line, column| Position { line, column };
     for (pointer, place) in [
@@ -34,11 +34,11 @@ fn everything_has_its_value_and_its_place() {
 
 #[test]
 fn keys_stand_once() {
-    let (tree, faults) = read("a: 1\nb: {c: 1, c: 2}\na: 2\n").unwrap();
+    let (tree, errors) = read("a: 1\nb: {c: 1, c: 2}\na: 2\n").unwrap();
     assert_eq!(tree.to_value(), json!({ "a": 1, "b": { "c": 1 } }));
-    let places: Vec<_> = faults.iter().map(|fault| (fault.at.unwrap().line, fault.at.unwrap().column)).collect();
+    let places: Vec<_> = errors.iter().map(|error| (error.at.unwrap().line, error.at.unwrap().column)).collect();
     assert_eq!(places, [(2, 11), (3, 1)]);
-    assert!(faults[1].remedy.contains("line 1"), "{faults:?}");
+    assert!(errors[1].remedy.contains("line 1"), "{errors:?}");
 }
 
 #[test]
@@ -55,9 +55,9 @@ fn what_json_has_not_is_refused_with_its_place() {
         ("a:\n  <<: {}\n", "merge", 2, 3),
         ("a: 1\n---\nb: 2\n", "second document", 2, 1),
     ] {
-        let fault = refused(text);
-        assert!(fault.what.contains(part), "{text:?}: {fault:?}");
-        assert_eq!(fault.at, Some(Position { line, column }), "{text:?}: {fault:?}");
+        let error = refused(text);
+        assert!(error.what.contains(part), "{text:?}: {error:?}");
+        assert_eq!(error.at, Some(Position { line, column }), "{text:?}: {error:?}");
     }
     assert!(refused("").what.contains("empty"));
     assert!(refused("# nothing\n").what.contains("empty"));

@@ -87,7 +87,7 @@ mod tests {
     #[track_caller]
     fn comes_back(value: &Value) {
         let text = format!("key: {}\n", flow(value));
-        let read = document::read(&text).unwrap_or_else(|fault| panic!("{text}: {fault:?}")).0.to_value();
+        let read = document::read(&text).unwrap_or_else(|error| panic!("{text}: {error:?}")).0.to_value();
         assert_eq!(read["key"], *value, "{text}");
     }
 
@@ -146,7 +146,7 @@ mod tests {
             if !text.is_empty() {
                 comes_back(&json!({ text: text }));
                 let line = format!("{}: {}\n", scalar(text), scalar(text));
-                let read = document::read(&line).unwrap_or_else(|fault| panic!("{line}: {fault:?}")).0.to_value();
+                let read = document::read(&line).unwrap_or_else(|error| panic!("{line}: {error:?}")).0.to_value();
                 assert_eq!(read, json!({ text: text }), "{line}");
             }
         }

@@ -18,7 +18,7 @@ pub struct Comparison<'r> {
     /// Rules that both reports have, in runs that both have.
     pub coverage: Coverage<'r>,
     /// Transports at revisions.
-    pub runs: Changed<Place<'r>>,
+    pub runs: Changed<TransportRevision<'r>>,
     /// Rules that only one of them has. A rule may also be missing because it was not selected.
     pub rules: Changed<&'r str>,
     /// Whether the newer report judged nothing at all.
@@ -71,7 +71,7 @@ pub struct Changed<T> {
 
 /// A transport at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Place<'r> {
+pub struct TransportRevision<'r> {
     /// What carried the messages.
     pub transport: &'r str,
     /// The revision spoken.
@@ -130,10 +130,10 @@ impl<'r> Coverage<'r> {
     }
 }
 
-fn runs<'r>(old: &'r Report, new: &'r Report) -> Changed<Place<'r>> {
+fn runs<'r>(old: &'r Report, new: &'r Report) -> Changed<TransportRevision<'r>> {
     let only = |these: &'r [Run], those: &[Run]| {
         let missing = these.iter().filter(|run| !those.iter().any(|other| other.place() == run.place()));
-        missing.map(|run| Place { transport: &run.transport, revision: &run.revision }).collect()
+        missing.map(|run| TransportRevision { transport: &run.transport, revision: &run.revision }).collect()
     };
     Changed { removed: only(&old.runs, &new.runs), added: only(&new.runs, &old.runs) }
 }

@@ -17,7 +17,7 @@ mod view;
 
 pub use conclusion::{Conclusion, Counts, FailOn, Reason, ReasonKind};
 pub use evidence::{Excerpt, excerpt};
-pub use model::{Evidence, FORMAT, Finding, Outcome, Report, Run, ScenarioRun, Subject, Summary};
+pub use model::{Evidence, FORMAT, Finding, Outcome, Report, Run, ScenarioRun, Served, Subject, Summary};
 pub use rule_index::{RuleIndex, RuleText, Sentence};
 pub use tally::Tally;
 pub use view::{Disposition, ReportView};

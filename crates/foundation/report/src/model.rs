@@ -25,6 +25,23 @@ pub struct Report {
     pub summary: Summary,
     /// Every rule × revision × transport, in the book's order.
     pub results: Vec<Finding>,
+    /// What the server also serves, and what was not judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_served: Vec<Served>,
+    /// Rules that were broken once and not in a second play. They count nowhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<Finding>,
+}
+
+/// Revisions that a server serves over a transport, besides those that were judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Served {
+    /// What carries the messages.
+    #[serde(serialize_with = "display")]
+    pub transport: Transport,
+    /// The revisions, oldest first.
+    #[serde(serialize_with = "displays")]
+    pub revisions: Vec<Revision>,
 }
 
 /// What was judged.
@@ -203,6 +220,10 @@ pub struct Evidence {
 
 fn display<T: std::fmt::Display, S: serde::Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
+}
+
+fn displays<T: std::fmt::Display, S: serde::Serializer>(values: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(ToString::to_string))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

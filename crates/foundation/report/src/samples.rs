@@ -32,7 +32,7 @@ pub(crate) fn index() -> RuleIndex {
 /// A finding with evidence.
 pub(crate) fn finding(rule: &'static str, level: Level, outcome: Outcome, message: &str) -> Finding {
     let evidence = Evidence {
-        case: "tour".to_owned(),
+        case: "shared-session".to_owned(),
         event: 3,
         pointer: "/result".to_owned(),
         excerpt: "{\"result\":{}}".to_owned(),
@@ -63,5 +63,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         runs: vec![run],
         summary: Summary::of(&results),
         results,
+        also_served: Vec::new(),
+        unconfirmed: Vec::new(),
     }
 }

@@ -123,6 +123,15 @@ impl<'r> ReportView<'r> {
         self.report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
     }
 
+    /// What was served and not judged, in words: `http 2025-03-26, 2025-06-18; ws 2025-06-18`.
+    pub fn also_served(&self) -> Option<String> {
+        let served = self.report.also_served.iter().map(|served| {
+            let revisions: Vec<_> = served.revisions.iter().map(|revision| revision.as_str()).collect();
+            format!("{} {}", served.transport, revisions.join(", "))
+        });
+        Some(served.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
+    }
+
     /// The findings of one run.
     pub fn of_run<'s>(&'s self, run: &Run) -> impl Iterator<Item = &'r Finding> + use<'s, 'r> {
         let place = (run.transport, run.revision);

@@ -2,18 +2,19 @@
 //!
 //! Must never be mistaken: a keyword that is not read here only ever makes the answer unsure.
 
+mod containers;
+mod references;
+mod scalars;
+
 use std::cell::{OnceCell, RefCell};
 
 use serde_json::{Map, Value};
 use wire::json::same;
-use wire::pointer;
+
+pub(crate) use scalars::is_type;
 
 /// How deep references and schemas are followed.
 const DEPTH: usize = 40;
-/// Beyond it (2^53) a double no longer tells which integer was meant.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-/// How many items are compared with one another.
-const COMPARED: usize = 1_000;
 
 /// Whether a value fits a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,36 +138,6 @@ impl<'s> Reader<'s> {
         Fit::all(members.iter().map(|(name, rule)| self.keyword(name, rule, members, value, at, depth)))
     }
 
-    /// Up to draft-07 the siblings of `$ref` are ignored, later they bind: in an older dialect they can only confirm.
-    fn referred(&self, target: &Value, members: &Map<String, Value>, value: &Value, at: &str, depth: usize) -> Fit {
-        let target = target.as_str().and_then(|t| t.strip_prefix('#')).filter(|_| !self.has_inner_id());
-        let Some(target) = target.filter(|t| !t.contains('%')).and_then(|pointer| self.root.pointer(pointer)) else {
-            return Fit::Unsure;
-        };
-        let siblings = members.iter().filter(|(name, _)| *name != "$ref");
-        let siblings = Fit::all(siblings.map(|(name, rule)| self.keyword(name, rule, members, value, at, depth)));
-        match (self.followed(target, value, at, depth), siblings) {
-            (Fit::Yes, Fit::No { .. }) if self.dialect == Dialect::Older => Fit::Unsure,
-            (fit, siblings) => Fit::all([fit, siblings]),
-        }
-    }
-
-    /// A reference that leads to itself says nothing about a value.
-    fn followed(&self, target: &Value, value: &Value, at: &str, depth: usize) -> Fit {
-        let here = (std::ptr::from_ref(target), std::ptr::from_ref(value));
-        if self.open.borrow().contains(&here) {
-            return Fit::Unsure;
-        }
-        self.open.borrow_mut().push(here);
-        let fit = self.read(target, value, at, depth + 1);
-        self.open.borrow_mut().pop();
-        fit
-    }
-
-    fn has_inner_id(&self) -> bool {
-        *self.inner_id.get_or_init(|| has_inner_id(self.root, true))
-    }
-
     /// What a keyword counts that is malformed or unknown.
     const fn unread(&self) -> Fit {
         match self.reading {
@@ -251,118 +222,6 @@ impl<'s> Reader<'s> {
             _ => Fit::Unsure,
         }
     }
-
-    fn object(
-        &self,
-        name: &str,
-        rule: &Value,
-        siblings: &Map<String, Value>,
-        object: &Map<String, Value>,
-        at: &str,
-        depth: usize,
-    ) -> Fit {
-        let below = |member: &str| pointer::member(at, member);
-        match (name, rule) {
-            ("properties", Value::Object(rules)) => {
-                let present = rules.iter().filter_map(|(member, rule)| Some((member, rule, object.get(member)?)));
-                Fit::all(present.map(|(member, rule, value)| self.read(rule, value, &below(member), depth + 1)))
-            }
-            ("required", Value::Array(names)) => {
-                let missing = names.iter().filter_map(Value::as_str).find(|member| !object.contains_key(*member));
-                Fit::of(missing.is_none(), at, || format!("`{}` is missing", missing.unwrap_or_default()))
-            }
-            ("additionalProperties", _) if siblings.contains_key("patternProperties") => Fit::Unsure,
-            ("additionalProperties", _) => {
-                let named = siblings.get("properties").and_then(Value::as_object);
-                let others = object.iter().filter(|(member, _)| !named.is_some_and(|n| n.contains_key(*member)));
-                Fit::all(others.map(|(member, value)| self.read(rule, value, &below(member), depth + 1)))
-            }
-            ("minProperties" | "maxProperties", _) => self.counted(name, rule, object.len(), at),
-            _ => self.unread(),
-        }
-    }
-
-    fn array(
-        &self,
-        name: &str,
-        rule: &Value,
-        siblings: &Map<String, Value>,
-        array: &[Value],
-        at: &str,
-        depth: usize,
-    ) -> Fit {
-        match name {
-            "items" if rule.is_array() || siblings.contains_key("prefixItems") => Fit::Unsure,
-            "items" => {
-                let each = array.iter().enumerate();
-                Fit::all(each.map(|(index, item)| self.read(rule, item, &format!("{at}/{index}"), depth + 1)))
-            }
-            "uniqueItems" if *rule != Value::Bool(true) => Fit::Yes,
-            "uniqueItems" => {
-                let spent = array.len() > COMPARED || array.iter().any(|_| !(self.spend)());
-                let repeated = || array.iter().enumerate().any(|(i, a)| array[..i].iter().any(|b| same(a, b)));
-                if spent { Fit::Unsure } else { Fit::of(!repeated(), at, || "an item is repeated".to_owned()) }
-            }
-            _ => self.counted(name, rule, array.len(), at),
-        }
-    }
-
-    fn of_type(&self, rule: &Value, value: &Value, at: &str) -> Fit {
-        let names: Vec<&Value> = match rule {
-            Value::Array(names) => names.iter().collect(),
-            name => vec![name],
-        };
-        let is = |name: &&Value| name.as_str().and_then(|name| is_type(name, value));
-        if names.iter().any(|name| is(name) == Some(true)) {
-            return Fit::Yes;
-        }
-        // A lenient reader takes unknown names for types that the value does not have.
-        let readable = rule.is_array() || rule.is_string();
-        let known = names.iter().all(|name| is(name).is_some());
-        match self.reading {
-            Reading::Lenient if !readable => Fit::Yes,
-            Reading::Strict if !known => Fit::Unsure,
-            _ => Fit::of(false, at, || format!("its type is not {rule}")),
-        }
-    }
-
-    fn counted(&self, name: &str, rule: &Value, found: usize, at: &str) -> Fit {
-        let well_formed = |limit: &f64| self.reading == Reading::Lenient || (limit.fract() == 0.0 && *limit >= 0.0);
-        let Some(limit) = rule.as_f64().filter(well_formed) else { return self.unread() };
-        let fits = if name.starts_with("min") { found as f64 >= limit } else { found as f64 <= limit };
-        Fit::of(fits, at, || format!("`{name}` is {rule}, there are {found}"))
-    }
-
-    fn bounded(&self, name: &str, rule: &Value, siblings: &Map<String, Value>, value: &Value, at: &str) -> Fit {
-        // Draft 4 says with a flag that a bound is excluded.
-        let limit = match (name, rule) {
-            ("exclusiveMinimum", Value::Bool(true)) if self.reading == Reading::Lenient => siblings.get("minimum"),
-            ("exclusiveMaximum", Value::Bool(true)) if self.reading == Reading::Lenient => siblings.get("maximum"),
-            _ => Some(rule),
-        };
-        let (Some(limit), Some(number)) = (limit.and_then(Value::as_f64), value.as_f64()) else { return self.unread() };
-        let fits = match name {
-            "minimum" => number >= limit,
-            "maximum" => number <= limit,
-            "exclusiveMinimum" => number > limit,
-            _ => number < limit,
-        };
-        Fit::of(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
-    }
-
-    /// Fractions and large integers lose digits: that one is not a multiple is never sure.
-    fn multiple(&self, rule: &Value, value: &Value, at: &str) -> Fit {
-        let (Some(step), Some(number)) = (rule.as_f64().filter(|step| *step > 0.0), value.as_f64()) else {
-            return self.unread();
-        };
-        if (number / step).fract() == 0.0 {
-            Fit::Yes
-        } else if step.fract() == 0.0 && number.fract() == 0.0 && number.abs() < EXACT {
-            Fit::of(false, at, || format!("`multipleOf` is {rule}, the value is {value}"))
-        } else {
-            Fit::Unsure
-        }
-    }
 }
 
 /// Keywords that need a validator.
@@ -381,29 +240,6 @@ const NEEDS_VALIDATOR: &[&str] = &[
     "$dynamicRef",
     "$recursiveRef",
 ];
-
-/// Whether a schema below the root has an identifier of its own: then `#` does not mean the root everywhere.
-fn has_inner_id(value: &Value, top: bool) -> bool {
-    match value {
-        Value::Object(all) => (!top && all.contains_key("$id")) || all.values().any(|inner| has_inner_id(inner, false)),
-        Value::Array(all) => all.iter().any(|inner| has_inner_id(inner, false)),
-        _ => false,
-    }
-}
-
-/// Whether `value` is of the type that `name` names; `None` where there is no such type.
-pub(crate) fn is_type(name: &str, value: &Value) -> Option<bool> {
-    Some(match name {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "number" => value.is_number(),
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        _ => return None,
-    })
-}
 
 #[cfg(test)]
 mod tests;

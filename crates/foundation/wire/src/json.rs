@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-pub use canonical::{canonical, same};
+pub use canonical::{canonical, order, same};
 pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use judge::check::hints::Hints;
 use judge::check::options::matches;
-use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, RevisionChoice, Selection, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
-use net::server::http::{self, Bearer, Beside};
+use net::server::http::{self, Bearer, OtherTransports};
 use net::{Children, new_redactor};
 use reference::Folder;
 use report::{Finding, Outcome};
@@ -128,7 +128,7 @@ fn complaints(findings: &[Finding]) -> Vec<String> {
     complaints
 }
 
-fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
+fn options(target: Address, revisions: RevisionChoice, seen: &Seen) -> Options {
     let hints = include_str!("../../../cli/src/args/reference-hints.json");
     Options {
         targets: vec![target],
@@ -142,6 +142,7 @@ fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
         intrusive: false,
         jobs: 8,
         seed: 7,
+        max_time: None,
         limits: Limits::default(),
         children: Children::new(),
         secrets: Secrets::default(),
@@ -150,7 +151,7 @@ fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
     }
 }
 
-async fn judged(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Vec<Finding> {
+async fn judged(target: Address, revisions: RevisionChoice, seen: &Seen) -> Vec<Finding> {
     let checked = check(options(target, revisions, seen), Watch::nobody()).await;
     checked.unwrap_or_else(|error| panic!("there is no report: {error}")).report.results
 }
@@ -163,8 +164,8 @@ fn everything(folder: &Path) -> reference::Options {
 
 /// A server for each run: what changes lists for one must not disturb the others.
 async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir>, seen: Seen) -> Vec<Finding> {
-    let beside = Beside { sse: true, websocket: true };
-    let http = http::Options { beside, bearer: Bearer::new(TOKEN), ..http::Options::default() };
+    let other_transports = OtherTransports { sse: true, websocket: true };
+    let http = http::Options { other_transports, bearer: Bearer::new(TOKEN), ..http::Options::default() };
     let options = reference::Options { http, ..everything(folder.path()) };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {
@@ -177,7 +178,7 @@ async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir
         Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
     };
-    let findings = judged(address, vec![revision], &seen).await;
+    let findings = judged(address, RevisionChoice::These(vec![revision]), &seen).await;
     server.shutdown().await;
     findings
 }
@@ -185,7 +186,7 @@ async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir
 async fn over_stdio(folder: &Path, seen: &Seen) -> Vec<Finding> {
     let itself = std::env::current_exe().expect("this program finds itself");
     let arguments = [SERVE.to_owned(), folder.to_string_lossy().into_owned()];
-    judged(Address::Stdio(Command::new(itself.to_string_lossy(), arguments)), Vec::new(), seen).await
+    judged(Address::Stdio(Command::new(itself.to_string_lossy(), arguments)), RevisionChoice::All, seen).await
 }
 
 /// A directory to serve.

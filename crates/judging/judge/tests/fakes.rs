@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, Selection, TraceSink, Watch, check};
+use judge::check::{CallPolicy, Options, RevisionChoice, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -134,13 +134,14 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
         target: String::new(),
         reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
         words: Advice::to_string,
-        revisions: vec![Revision::NEWEST_LEGACY],
+        revisions: RevisionChoice::These(vec![Revision::NEWEST_LEGACY]),
         selection: Selection { only: rules.iter().map(|&r| r.to_owned()).collect(), ..Selection::default() },
         calls: CallPolicy::default(),
         hints: Hints::default(),
         intrusive: false,
         jobs: 4,
         seed: 0,
+        max_time: None,
         limits: Limits {
             request: Duration::from_millis(if habits.sends_away.is_some() { 500 } else { 8000 }),
             ..Limits::default()

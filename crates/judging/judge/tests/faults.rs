@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use faults::server::{self, Fault, FaultyServer};
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, RevisionChoice, Selection, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
@@ -150,7 +150,7 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         target: String::new(),
         reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
         words: Advice::to_string,
-        revisions: vec![revision],
+        revisions: RevisionChoice::These(vec![revision]),
         selection: Selection { safety, ..Selection::default() },
         // At the oldest revision no tool can say that it only reads.
         calls: if revision == Revision::R2024_11_05 { CallPolicy::All } else { CallPolicy::default() },
@@ -158,6 +158,7 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         intrusive: false,
         jobs: 8,
         seed: 0,
+        max_time: None,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
         children: Children::new(),
@@ -185,9 +186,10 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
         return findings(options(Address::Stdio(command), revision, safety, seen)).await;
     }
-    let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
+    let other_transports =
+        http::OtherTransports { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = if demands { Bearer::new(TOKEN) } else { None };
-    let http = http::Options { beside, bearer, ..http::Options::default() };
+    let http = http::Options { other_transports, bearer, ..http::Options::default() };
     let server = Server::new(reference::Options { http, ..reference::Options::default() });
     let server = FaultyServer::new(server, faults).with_token(demands.then(|| TOKEN.to_owned()));
     let server = server.http(([127, 0, 0, 1], 0).into()).await.expect("a port is free");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Options, Progress, Selection, TraceSink, Watch, check};
+use judge::check::{CallPolicy, Options, Progress, RevisionChoice, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -39,13 +39,14 @@ fn options(url: &str, seed: u64, keep: TraceSink) -> Options {
         target: url.to_owned(),
         reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
         words: Advice::to_string,
-        revisions: vec![Revision::R2025_11_25],
+        revisions: RevisionChoice::These(vec![Revision::R2025_11_25]),
         selection: Selection { only: vec!["tools.*".to_owned()], ..Selection::default() },
         calls: CallPolicy::default(),
         hints: Hints::default(),
         intrusive: false,
         jobs: 16,
         seed,
+        max_time: None,
         limits: Limits::default(),
         keep,
         children: Children::new(),

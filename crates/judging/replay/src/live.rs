@@ -24,6 +24,7 @@ use wire::trace::file::write_frame;
 use wire::trace::{Frame, Headers};
 
 use super::index::{Builder, Index, Tail};
+use super::request_key::ENVELOPE;
 use super::scan::{Location, TruncatedLine};
 
 /// The server for requests that were not recorded.
@@ -108,7 +109,7 @@ impl Live {
             self.client.get_or_try_init(|| self.connect()).await.map_err(|error| to_rpc_error(&error, self.words))?;
         let mut params = message.params().and_then(Value::as_object).cloned().unwrap_or_default();
         // These belong to the client's own session.
-        for name in ["_meta", "inputResponses", "requestState"] {
+        for name in ENVELOPE {
             params.remove(name);
         }
         let method = message.method().unwrap_or_default();

@@ -17,7 +17,7 @@ pub(super) fn digest(value: &Value) -> Key {
 }
 
 /// Members of `params` that belong to one transmission of a request.
-const ENVELOPE: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+pub(super) const ENVELOPE: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
 /// Replaces secrets in a key, because the recording holds only their placeholders.
 const SECRET: &str = "(secret)";

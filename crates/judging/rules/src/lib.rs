@@ -14,20 +14,10 @@ pub mod view;
 
 mod basic;
 mod client;
-mod content;
-mod entropy;
 mod extensions;
-mod fetching;
 mod legacy;
-mod liveness;
-mod questions;
-mod references;
-mod schema_fit;
+mod reading;
 mod server;
-mod shapes;
-mod task_polling;
-mod tasks;
-mod timeouts;
 
 pub use judge::judge;
 pub use registry::{all_rules, find};

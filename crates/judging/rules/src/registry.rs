@@ -1,12 +1,12 @@
 //! Every rule, page by page. A page that is not listed here is not judged.
 
 use crate::rule::Rule;
-use crate::{basic, client, extensions, legacy, safety, server, shapes};
+use crate::{basic, client, extensions, legacy, safety, server};
 
 /// Every page's rules, in the order of the specification. A `static`, because of a constant every crate that walks through
 /// the rules would have a copy, to be relocated at each start.
 static PAGES: &[&[Rule]] = &[
-    shapes::RULES,
+    basic::overview::shapes::RULES,
     basic::overview::messages::RULES,
     basic::overview::requests::RULES,
     basic::overview::responses::RULES,

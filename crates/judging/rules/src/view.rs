@@ -190,7 +190,7 @@ impl<'v> View<'v> {
             budget: Budget::of(trace),
         };
         view.sort();
-        view.answers = pairs::pair(&view.messages);
+        view.answers = pairs::pair(trace, &view.messages);
         view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
         view.handshakes = view.find_handshakes();
         view.gather();

@@ -46,7 +46,7 @@ use crate::tools::Toolbox;
 pub struct Options {
     /// What it offers.
     pub catalogue: Arc<Catalogue>,
-    /// A directory whose files are resources beside the catalogue's.
+    /// A directory whose files are served as resources, in addition to those of the catalogue.
     pub folder: Option<Arc<Folder>>,
     /// How many resources one page of `resources/list` has, unless a directory has so many files that it must be more.
     pub resources_per_page: usize,
@@ -131,7 +131,7 @@ impl Server {
         stdio::serve_until(self.service(), reader, writer, limits, stop).await
     }
 
-    /// Serves over HTTP, and what [`http::Options::beside`] has, until the returned handle is shut down or dropped.
+    /// Serves over HTTP, and the transports of [`http::Options::other_transports`], until the returned handle is shut down or dropped.
     pub async fn http(&self, address: SocketAddr) -> io::Result<http::Server> {
         http::listen(self.service(), address, self.http_options().clone()).await
     }

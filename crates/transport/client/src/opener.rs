@@ -62,6 +62,7 @@ impl Opener<'_> {
             limits: self.options.limits.clone(),
             children: self.options.children.clone(),
             authorizer: self.options.authorizer.clone(),
+            lenient: false,
         };
         let opening = Opening { address: self.address, revision, tap: &tap, options: &options };
         let carrier = self.connector.open(opening).await?;

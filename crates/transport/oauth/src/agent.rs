@@ -19,12 +19,12 @@ use super::web::Web;
 /// The path that the browser is sent back to.
 const PATH: &str = "/callback";
 /// The redirect address without a listener: the redirect is read and not followed.
-const NOWHERE: &str = "http://127.0.0.1/callback";
+const HEADLESS_REDIRECT: &str = "http://127.0.0.1/callback";
 /// How many redirects are followed.
-const HOPS: usize = 10;
+const MAX_REDIRECTS: usize = 10;
 /// How long one visitor may take to send its request, and how long the request may be.
-const VISIT: Duration = Duration::from_secs(5);
-const HEAD: usize = 16 << 10;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_HEAD: usize = 16 << 10;
 
 /// Receives the authorization response.
 pub(crate) enum RedirectListener<'a> {
@@ -51,7 +51,7 @@ impl<'a> RedirectListener<'a> {
     /// The redirect address.
     pub(crate) fn redirect(&self) -> String {
         match self {
-            Self::Headless => NOWHERE.to_owned(),
+            Self::Headless => HEADLESS_REDIRECT.to_owned(),
             Self::Listening(_, listener) => {
                 let port = listener.local_addr().map(|address| address.port()).unwrap_or_default();
                 format!("http://127.0.0.1:{port}{PATH}")
@@ -62,24 +62,24 @@ impl<'a> RedirectListener<'a> {
     /// Sends the request; returns the redirect address with the response in its query.
     pub(crate) async fn visit(self, web: &Web, request: &Request) -> Result<Url, OAuthError> {
         match self {
-            Self::Headless => follow(web, request).await,
+            Self::Headless => follow_redirects(web, request).await,
             Self::Listening(browser, listener) => {
-                web.admit(&request.url)?;
-                (browser.tell)(&request.url);
-                listen(browser, &listener, request).await
+                web.check_url(&request.url)?;
+                (browser.show_url)(&request.url);
+                wait_for_browser(browser, &listener, request).await
             }
         }
     }
 }
 
 /// Follows redirects until one leads to the redirect address.
-async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
+async fn follow_redirects(web: &Web, request: &Request) -> Result<Url, OAuthError> {
     let mut at = request.url.clone();
-    for _ in 0..HOPS {
-        let answered = web.send(WebRequest::get(&at, Party::AuthorizationServer)).await?;
-        let location = answered.header("location").filter(|_| (300..400).contains(&answered.status));
+    for _ in 0..MAX_REDIRECTS {
+        let response = web.send(WebRequest::get(&at, Party::AuthorizationServer)).await?;
+        let location = response.header("location").filter(|_| (300..400).contains(&response.status));
         let Some(next) = location.and_then(|location| at.join(location).ok()) else {
-            let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
+            let what = format!("the authorization server answers with HTTP {}, not with a redirect", response.status);
             return Err(OAuthError::at(what, &at, Advice::UseBrowser));
         };
         if request.is_redirect_target(&next) {
@@ -91,16 +91,16 @@ async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
 }
 
 /// Waits for the browser to come back. Requests without the state are refused.
-async fn listen(browser: &Browser, listener: &TcpListener, request: &Request) -> Result<Url, OAuthError> {
-    let end = Instant::now() + browser.patience;
+async fn wait_for_browser(browser: &Browser, listener: &TcpListener, request: &Request) -> Result<Url, OAuthError> {
+    let end = Instant::now() + browser.timeout;
     loop {
         let late = || OAuthError::at("the browser did not come back in time", &request.url, "visit it sooner");
         let Ok(accepted) = timeout_at(end, listener.accept()).await else { return Err(late()) };
         let Ok((mut stream, _)) = accepted else { continue };
-        let Ok(Some(response_url)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
-        let ours = request.is_answered_by(&response_url);
-        let _ = timeout(VISIT, reply(&mut stream, ours)).await;
-        if ours {
+        let Ok(Some(response_url)) = timeout(REQUEST_TIMEOUT, target(&mut stream, request)).await else { continue };
+        let is_ours = request.is_answered_by(&response_url);
+        let _ = timeout(REQUEST_TIMEOUT, reply(&mut stream, is_ours)).await;
+        if is_ours {
             return Ok(response_url);
         }
     }
@@ -111,9 +111,9 @@ async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
     let mut head = Vec::new();
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
         let mut piece = [0; 1024];
-        let came = stream.read(&mut piece).await.ok().filter(|came| *came > 0)?;
-        head.extend_from_slice(&piece[..came]);
-        if head.len() > HEAD {
+        let received = stream.read(&mut piece).await.ok().filter(|received| *received > 0)?;
+        head.extend_from_slice(&piece[..received]);
+        if head.len() > MAX_HEAD {
             return None;
         }
     }
@@ -122,8 +122,8 @@ async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
     Url::parse(&request.redirect).ok()?.join(target.strip_prefix('/').map(|_| target.as_str())?).ok()
 }
 
-async fn reply(stream: &mut TcpStream, ours: bool) -> std::io::Result<()> {
-    let (status, text) = if ours {
+async fn reply(stream: &mut TcpStream, is_ours: bool) -> std::io::Result<()> {
+    let (status, text) = if is_ours {
         ("200 OK", "Thank you. You may close this page and go back to the terminal.\n")
     } else {
         ("404 Not Found", "There is nothing here.\n")

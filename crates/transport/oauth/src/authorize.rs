@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::error::{OAuthError, said};
+use super::error::{OAuthError, quoted};
 use super::jose;
 use super::metadata::Issuer;
 use super::secret::{Secret, random};
@@ -14,7 +14,7 @@ use super::verifier::{VerificationError, Verifier};
 
 /// A request, and what its response is verified against.
 pub(crate) struct Request {
-    /// Where the user agrees.
+    /// Where the user consents.
     pub(crate) url: Url,
     /// The redirect address.
     pub(crate) redirect: String,
@@ -22,12 +22,12 @@ pub(crate) struct Request {
     pub(crate) code_verifier: Secret,
     state: String,
     issuer: String,
-    says_iss: bool,
+    announces_iss: bool,
     verifier: Arc<dyn Verifier>,
 }
 
 /// The parts of a request.
-pub(crate) struct About<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) issuer: &'a Issuer,
     pub(crate) client: &'a str,
     pub(crate) redirect: String,
@@ -37,15 +37,15 @@ pub(crate) struct About<'a> {
 }
 
 impl Request {
-    pub(crate) fn new(about: About<'_>) -> Result<Self, OAuthError> {
-        let About { issuer, client, redirect, resource, scopes, verifier } = about;
-        let lacks = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
-        let mut url = issuer.authorization_endpoint.clone().ok_or_else(lacks)?;
+    pub(crate) fn new(parts: RequestParts<'_>) -> Result<Self, OAuthError> {
+        let RequestParts { issuer, client, redirect, resource, scopes, verifier } = parts;
+        let missing = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
+        let mut url = issuer.authorization_endpoint.clone().ok_or_else(missing)?;
         url.set_fragment(None);
         let (code_verifier, state) = (random(), random());
         let challenge = jose::sha256(&code_verifier);
         let scope = scopes.map(|scopes| scopes.join(" "));
-        let always = [
+        let required = [
             ("response_type", "code"),
             ("client_id", client),
             ("redirect_uri", &redirect),
@@ -53,12 +53,12 @@ impl Request {
             ("code_challenge", &challenge),
             ("code_challenge_method", "S256"),
         ];
-        let more = [("resource", resource), ("scope", scope.as_deref())];
-        let more = more.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        url.query_pairs_mut().extend_pairs(always.into_iter().chain(more));
+        let optional = [("resource", resource), ("scope", scope.as_deref())];
+        let optional = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        url.query_pairs_mut().extend_pairs(required.into_iter().chain(optional));
         let code_verifier = Secret::new(code_verifier);
-        let (issuer, says_iss, verifier) = (issuer.id.clone(), issuer.says_iss, Arc::clone(verifier));
-        Ok(Self { url, redirect, code_verifier, state, issuer, says_iss, verifier })
+        let (issuer, announces_iss, verifier) = (issuer.id.clone(), issuer.announces_iss, Arc::clone(verifier));
+        Ok(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier })
     }
 
     /// Whether `url` is the redirect address, whatever its query.
@@ -81,14 +81,15 @@ impl Request {
         if !self.is_redirect_target(response_url) {
             return Err(refused("the answer went to another address".to_owned()));
         }
-        let answer = answer(response_url).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
+        let answer =
+            answer(response_url).map_err(|duplicate| refused(format!("the answer holds `{duplicate}` twice")))?;
         let received = |name: &str| answer.get(name).map(String::as_str);
         let untrusted = |error: VerificationError| refused(error.to_string());
         self.verifier.state(&self.state, received("state")).map_err(untrusted)?;
-        self.verifier.response_issuer(&self.issuer, self.says_iss, received("iss")).map_err(untrusted)?;
+        self.verifier.response_issuer(&self.issuer, self.announces_iss, received("iss")).map_err(untrusted)?;
         if let Some(error) = answer.get("error") {
-            let more = answer.get("error_description").map(|text| format!(": {text}")).unwrap_or_default();
-            let what = format!("the authorization server declines: {}", said(&format!("{error}{more}")));
+            let description = answer.get("error_description").map(|text| format!(": {text}")).unwrap_or_default();
+            let what = format!("the authorization server declines: {}", quoted(&format!("{error}{description}")));
             return Err(OAuthError::at(what, &self.url, "another account, scope or client"));
         }
         let code = answer.get("code").ok_or_else(|| refused("the answer holds no code".to_owned()))?;
@@ -101,7 +102,7 @@ fn answer(response_url: &Url) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
     for (name, value) in response_url.query_pairs() {
         if found.insert(name.to_string(), value.into_owned()).is_some() {
-            return Err(said(&name));
+            return Err(quoted(&name));
         }
     }
     Ok(found)
@@ -113,17 +114,17 @@ mod tests {
 
     use super::*;
 
-    fn request(says_iss: bool) -> Request {
+    fn request(announces_iss: bool) -> Request {
         let document = json!({
             "issuer": "https://as.example",
             "authorization_endpoint": "https://as.example/authorize?tenant=1",
             "token_endpoint": "https://as.example/token",
-            "authorization_response_iss_parameter_supported": says_iss,
+            "authorization_response_iss_parameter_supported": announces_iss,
         });
         let issuer = Issuer::read(&document).expect("enough");
         let scopes = ["a".to_owned(), "b".to_owned()];
         let verifier: Arc<dyn Verifier> = Arc::new(super::super::verifier::StrictVerifier);
-        Request::new(About {
+        Request::new(RequestParts {
             issuer: &issuer,
             client: "me",
             redirect: "http://127.0.0.1:1/callback".to_owned(),
@@ -134,26 +135,26 @@ mod tests {
         .expect("a request")
     }
 
-    fn land(request: &Request, query: &str) -> Url {
+    fn response_to(request: &Request, query: &str) -> Url {
         let text = format!("http://127.0.0.1:1/callback?{}", query.replace("STATE", &request.state));
         Url::parse(&text).expect("a URL")
     }
 
     #[test]
-    fn a_request_says_all_that_it_must() {
+    fn a_request_has_all_parameters() {
         let request = request(false);
-        let asked: BTreeMap<_, _> = request.url.query_pairs().into_owned().collect();
-        assert_eq!(asked["resource"], "https://rs.example");
-        assert_eq!(asked["scope"], "a b");
-        assert_eq!(asked["tenant"], "1");
-        assert_eq!(asked["code_challenge_method"], "S256");
-        assert_eq!(asked["code_challenge"], jose::sha256(request.code_verifier.reveal()));
-        assert!(request.code_verifier.reveal().len() >= 43 && asked["state"].len() >= 43);
+        let parameters: BTreeMap<_, _> = request.url.query_pairs().into_owned().collect();
+        assert_eq!(parameters["resource"], "https://rs.example");
+        assert_eq!(parameters["scope"], "a b");
+        assert_eq!(parameters["tenant"], "1");
+        assert_eq!(parameters["code_challenge_method"], "S256");
+        assert_eq!(parameters["code_challenge"], jose::sha256(request.code_verifier.reveal()));
+        assert!(request.code_verifier.reveal().len() >= 43 && parameters["state"].len() >= 43);
     }
 
     #[test]
-    fn an_answer_is_believed_only_from_where_we_asked() {
-        for (says_iss, query, good) in [
+    fn only_a_response_to_this_request_from_its_issuer_is_accepted() {
+        for (announces_iss, query, good) in [
             (false, "code=c&state=STATE", true),
             (true, "code=c&state=STATE&iss=https%3A%2F%2Fas.example", true),
             (false, "code=c&state=STATE&iss=https%3A%2F%2Fas.example", true),
@@ -167,16 +168,16 @@ mod tests {
             (false, "state=STATE", false),
             (false, "error=access_denied&state=STATE", false),
         ] {
-            let request = request(says_iss);
-            assert_eq!(request.code(&land(&request, query)).is_ok(), good, "{says_iss} {query}");
+            let request = request(announces_iss);
+            assert_eq!(request.code(&response_to(&request, query)).is_ok(), good, "{announces_iss} {query}");
         }
     }
 
     #[test]
-    fn a_stranger_is_not_quoted() {
+    fn text_of_another_issuer_is_not_quoted() {
         let request = request(true);
-        let error =
-            request.code(&land(&request, "error=x&error_description=visit+evil&state=STATE&iss=https://evil.example"));
+        let error = request
+            .code(&response_to(&request, "error=x&error_description=visit+evil&state=STATE&iss=https://evil.example"));
         assert!(!error.expect_err("refused").to_string().contains("visit"));
         let response_url = Url::parse("http://localhost:1/callback?code=c").expect("a URL");
         assert!(!request.is_redirect_target(&response_url));

@@ -15,7 +15,7 @@ use super::secret::random;
 use super::token_endpoint::Token;
 
 /// The longest file that is read.
-const LONGEST: u64 = 4 << 20;
+const MAX_FILE: u64 = 4 << 20;
 
 /// The registration and the tokens of one issuer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -46,25 +46,25 @@ impl Cache {
         let mut stored = stored.clone();
         stored.tokens.retain(|_, token| !token.bound);
         all.insert(issuer.to_owned(), stored);
-        let text = serde_json::to_vec_pretty(&all).map_err(|error| self.broken(&error.to_string()))?;
-        write(&self.0, &text).map_err(|error| self.broken(&format!("it cannot be written: {error}")))
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| self.unusable(&error.to_string()))?;
+        write(&self.0, &text).map_err(|error| self.unusable(&format!("it cannot be written: {error}")))
     }
 
     fn read(&self) -> Result<BTreeMap<String, Stored>, OAuthError> {
         let file = match File::open(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(self.broken(&format!("it cannot be read: {error}"))),
+            Err(error) => return Err(self.unusable(&format!("it cannot be read: {error}"))),
         };
         if is_open_to_others(&file) {
-            return Err(self.broken("others can read it"));
+            return Err(self.unusable("others can read it"));
         }
         let mut text = Vec::new();
-        file.take(LONGEST).read_to_end(&mut text).map_err(|error| self.broken(&error.to_string()))?;
-        serde_json::from_slice(&text).map_err(|_| self.broken("it holds something else"))
+        file.take(MAX_FILE).read_to_end(&mut text).map_err(|error| self.unusable(&error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|_| self.unusable("it holds something else"))
     }
 
-    fn broken(&self, why: &str) -> OAuthError {
+    fn unusable(&self, why: &str) -> OAuthError {
         let at = self.0.display().to_string();
         OAuthError::new(format!("the file of tokens cannot be used: {why}"), at, "remove it, or name another")
     }
@@ -77,18 +77,18 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     }
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", &random()[..8]));
-    let beside = PathBuf::from(name);
+    let temporary = PathBuf::from(name);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
-    let written = options.open(&beside).and_then(|mut file| {
+    let written = options.open(&temporary).and_then(|mut file| {
         file.write_all(text)?;
         file.sync_all()
     });
-    let moved = written.and_then(|()| fs::rename(&beside, path));
-    if moved.is_err() {
-        let _ = fs::remove_file(&beside);
+    let renamed = written.and_then(|()| fs::rename(&temporary, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temporary);
     }
-    moved
+    renamed
 }
 
 fn is_open_to_others(file: &File) -> bool {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_one_issuer_is_not_told_of_another() {
+    fn entries_of_issuers_are_separate() {
         let directory = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(directory.path().join("deep/oauth.json"));
         let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
@@ -115,11 +115,11 @@ mod tests {
         assert!(cache.load("https://two.example").expect("read").tokens.is_empty());
         assert!(cache.load("https://one.example/").expect("read").tokens.is_empty());
         let files = fs::read_dir(directory.path().join("deep")).expect("a directory").count();
-        assert_eq!(files, 1, "nothing is left beside it");
+        assert_eq!(files, 1, "no temporary file is left");
     }
 
     #[test]
-    fn nobody_else_can_read_it() {
+    fn only_the_owner_can_read_the_file() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("oauth.json");
         let cache = Cache::new(path.clone());

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_more_scope_can_mend_is_a_demand() {
+    fn only_insufficient_scope_makes_a_403_a_challenge() {
         assert!(AuthChallenge::read(403, &with("Bearer error=\"insufficient_scope\"")).expect("a demand").more_scope);
         for (status, challenge) in
             [(403, "Bearer"), (403, "Bearer error=\"invalid_token\""), (200, "Bearer"), (500, "")]
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_wanted_only_where_nothing_else_will_do() {
+    fn a_bound_token_is_required_only_if_bearer_is_not_accepted() {
         assert!(AuthChallenge::read(401, &with("DPoP algs=\"ES256\"")).expect("a demand").bound);
         assert!(!AuthChallenge::read(401, &with("DPoP algs=\"ES256\", Bearer")).expect("a demand").bound);
         let mut nonce = with("DPoP error=\"use_dpop_nonce\"");
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_stands_there_can_be_read(status in 100u16..600, value in ".{0,200}") {
+        fn any_header_can_be_read(status in 100u16..600, value in ".{0,200}") {
             let demand = AuthChallenge::read(status, &with(&value));
             prop_assert!(demand.is_none() || status == 401 || status == 403);
         }

@@ -6,7 +6,7 @@ use wire::{Party, Revision};
 
 use super::backend::WebRequest;
 use super::challenge::AuthChallenge;
-use super::error::{Advice, OAuthError, said};
+use super::error::{Advice, OAuthError, quoted};
 use super::metadata::{Issuer, Resource};
 use super::web::Web;
 
@@ -34,7 +34,8 @@ pub(crate) async fn discover(
     preferred: &[&str],
 ) -> Result<Discovered, OAuthError> {
     let rules = revision.unwrap_or(Revision::NEWEST);
-    let by_origin = async || Ok(Discovered { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
+    let by_origin =
+        async || Ok(Discovered { resource: None, scopes: None, issuer: issuer_at_origin(web, url, rules).await? });
     if rules <= Revision::R2025_03_26 && challenge.metadata.is_none() {
         return by_origin().await;
     }
@@ -47,26 +48,26 @@ pub(crate) async fn discover(
         return Err(OAuthError::at(what, url, Advice::BringToken));
     };
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
-    let named = chosen.unwrap_or(&resource.servers[0]).clone();
-    let issuer = issuer(web, &named, rules).await?;
+    let name = chosen.unwrap_or(&resource.servers[0]).clone();
+    let issuer = issuer(web, &name, rules).await?;
     Ok(Discovered { resource: Some(resource.id), scopes: resource.scopes, issuer })
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
 async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
-    let places = match &challenge.metadata {
-        Some(named) => vec![address(named, "the address of the server's metadata")?],
-        None => resource_places(url),
+    let addresses = match &challenge.metadata {
+        Some(named) => vec![parse_url(named, "the address of the server's metadata")?],
+        None => resource_addresses(url),
     };
-    for place in &places {
-        let answered = web.send(WebRequest::get(place, party(url, place))).await?;
-        let Some(document) = answered.object().filter(|_| answered.status == 200) else { continue };
+    for address in &addresses {
+        let response = web.send(WebRequest::get(address, party(url, address))).await?;
+        let Some(document) = response.object().filter(|_| response.status == 200) else { continue };
         let advice = "fix the server's metadata";
         let read = Resource::read(&document)
-            .map_err(|why| OAuthError::at(format!("the server's metadata cannot be used: {why}"), place, advice))?;
+            .map_err(|why| OAuthError::at(format!("the server's metadata cannot be used: {why}"), address, advice))?;
         if !read.covers(url) {
-            let what = format!("the server's metadata is for another resource: {}", said(&read.id));
-            return Err(OAuthError::at(what, place, "address the server as its metadata names it"));
+            let what = format!("the server's metadata is for another resource: {}", quoted(&read.id));
+            return Err(OAuthError::at(what, address, "address the server as its metadata names it"));
         }
         return Ok(Some(read));
     }
@@ -74,23 +75,23 @@ async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Opt
 }
 
 /// Where a resource's metadata may be, in the order to look.
-fn resource_places(url: &Url) -> Vec<Url> {
-    let mut places = vec![well_known(url, RESOURCE, url.path())];
+fn resource_addresses(url: &Url) -> Vec<Url> {
+    let mut addresses = vec![well_known(url, RESOURCE, url.path())];
     let root = well_known(url, RESOURCE, "");
-    if places[0] != root {
-        places.push(root);
+    if addresses[0] != root {
+        addresses.push(root);
     }
-    places
+    addresses
 }
 
 /// The metadata of the issuer that is called `named`.
 async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OAuthError> {
-    let base = address(named, "the issuer's name")?;
+    let base = parse_url(named, "the issuer's name")?;
     if base.query().is_some() || base.fragment().is_some() {
         return Err(OAuthError::at("an issuer's name holds no query", &base, "fix the server's metadata"));
     }
-    for place in issuer_places(&base) {
-        if let Some(issuer) = document(web, &place, named, revision).await? {
+    for address in issuer_addresses(&base) {
+        if let Some(issuer) = document(web, &address, named, revision).await? {
             return Ok(issuer);
         }
     }
@@ -99,7 +100,7 @@ async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OA
 }
 
 /// Where an issuer's metadata may be, in the order to look.
-fn issuer_places(base: &Url) -> Vec<Url> {
+fn issuer_addresses(base: &Url) -> Vec<Url> {
     let path = base.path().trim_end_matches('/');
     if path.is_empty() {
         return vec![well_known(base, OAUTH, ""), well_known(base, OPENID, "")];
@@ -110,71 +111,71 @@ fn issuer_places(base: &Url) -> Vec<Url> {
 }
 
 /// At 2025-03-26 the server's own origin issues tokens, at fixed paths unless it says otherwise.
-async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAuthError> {
+async fn issuer_at_origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAuthError> {
     let origin = url.origin().ascii_serialization();
-    let place = well_known(url, OAUTH, "");
-    if let Some(issuer) = document(web, &place, &origin, revision).await? {
+    let address = well_known(url, OAUTH, "");
+    if let Some(issuer) = document(web, &address, &origin, revision).await? {
         return Ok(issuer);
     }
-    Issuer::by_default(&origin)
+    Issuer::with_default_endpoints(&origin)
         .ok_or_else(|| OAuthError::at("there is no authorization server", url, Advice::BringToken))
 }
 
-/// The document at `place`, if there is one. Its issuer must be exactly `named`: a server that speaks for another issuer is
+/// The document at `address`, if there is one. Its issuer must be exactly `named`: a server that speaks for another issuer is
 /// after its tokens.
-async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
-    let asked = WebRequest::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
-    let answered = web.send(asked).await?;
-    let Some(document) = answered.object().filter(|_| answered.status == 200) else { return Ok(None) };
+async fn document(web: &Web, address: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
+    let request = WebRequest::get(address, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
+    let response = web.send(request).await?;
+    let Some(document) = response.object().filter(|_| response.status == 200) else { return Ok(None) };
     let advice = "fix the authorization server's metadata";
     let read = Issuer::read(&document).map_err(|why| {
-        OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), place, advice)
+        OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), address, advice)
     })?;
     let verified = web.verifier.metadata_issuer(named, &read.id);
-    verified.map_err(|error| OAuthError::at(error.to_string(), place, advice))?;
+    verified.map_err(|error| OAuthError::at(error.to_string(), address, advice))?;
     Ok(Some(read))
 }
 
-fn address(text: &str, what: &str) -> Result<Url, OAuthError> {
+fn parse_url(text: &str, what: &str) -> Result<Url, OAuthError> {
     Url::parse(text)
-        .map_err(|_| OAuthError::new(format!("{what} is not a URL"), said(text), "fix the server's metadata"))
+        .map_err(|_| OAuthError::new(format!("{what} is not a URL"), quoted(text), "fix the server's metadata"))
 }
 
 fn well_known(base: &Url, suffix: &str, path: &str) -> Url {
-    let mut place = base.clone();
-    place.set_path(&format!("/.well-known/{suffix}{}", path.trim_end_matches('/')));
-    place.set_query(None);
-    place.set_fragment(None);
-    place
+    let mut address = base.clone();
+    address.set_path(&format!("/.well-known/{suffix}{}", path.trim_end_matches('/')));
+    address.set_query(None);
+    address.set_fragment(None);
+    address
 }
 
-/// The party that answers at `place`: the server, where the origin is its own.
-fn party(url: &Url, place: &Url) -> Party {
-    if url.origin() == place.origin() { Party::Server } else { Party::Other }
+/// The party that answers at `address`: the server, where the origin is its own.
+fn party(url: &Url, address: &Url) -> Party {
+    if url.origin() == address.origin() { Party::Server } else { Party::Other }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn places(of: impl Fn(&Url) -> Vec<Url>, url: &str) -> Vec<String> {
+    fn addresses(of: impl Fn(&Url) -> Vec<Url>, url: &str) -> Vec<String> {
         of(&Url::parse(url).expect("a URL")).into_iter().map(String::from).collect()
     }
 
     #[test]
-    fn places_are_looked_at_in_order() {
+    fn addresses_are_tried_in_order() {
         let known = "https://a.example/.well-known";
         assert_eq!(
-            places(resource_places, "https://a.example/deep/mcp?x#y"),
+            addresses(resource_addresses, "https://a.example/deep/mcp?x#y"),
             [format!("{known}/oauth-protected-resource/deep/mcp"), format!("{known}/oauth-protected-resource")]
         );
-        assert_eq!(places(resource_places, "https://a.example"), [format!("{known}/oauth-protected-resource")]);
+        assert_eq!(addresses(resource_addresses, "https://a.example"), [format!("{known}/oauth-protected-resource")]);
         assert_eq!(
-            places(issuer_places, "https://a.example/"),
+            addresses(issuer_addresses, "https://a.example/"),
             [format!("{known}/oauth-authorization-server"), format!("{known}/openid-configuration")]
         );
         assert_eq!(
-            places(issuer_places, "https://a.example/tenant"),
+            addresses(issuer_addresses, "https://a.example/tenant"),
             [
                 format!("{known}/oauth-authorization-server/tenant"),
                 format!("{known}/openid-configuration/tenant"),

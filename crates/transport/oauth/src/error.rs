@@ -99,6 +99,6 @@ fn place(url: &Url) -> String {
 }
 
 /// A server's text, escaped and truncated.
-pub(crate) fn said(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     snippet(text, SNIPPET)
 }

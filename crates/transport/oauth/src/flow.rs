@@ -8,7 +8,7 @@ use url::Url;
 use wire::Revision;
 
 use super::agent::RedirectListener;
-use super::authorize::{About, Request};
+use super::authorize::{Request, RequestParts};
 use super::cache::{Cache, Stored};
 use super::challenge::AuthChallenge;
 use super::discovery::{Discovered, discover};
@@ -16,7 +16,7 @@ use super::dpop::Prover;
 use super::error::{Advice, OAuthError};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
-use super::registration::{known, register};
+use super::registration::{known_client, register};
 use super::secret::Secret;
 use super::token_endpoint::{Method, Token, TokenRequest};
 use super::web::Web;
@@ -32,7 +32,7 @@ pub(crate) struct State {
     cache: Option<Cache>,
     stored: HashMap<String, Stored>,
     /// The requested scopes by issuer: later requests must not ask for less.
-    asked: HashMap<String, Vec<String>>,
+    requested_scopes: HashMap<String, Vec<String>>,
     active: Option<ActiveToken>,
     generation: u64,
     prover: Arc<Prover>,
@@ -52,7 +52,7 @@ impl State {
         Self {
             cache: cache.map(Cache::new),
             stored: HashMap::new(),
-            asked: HashMap::new(),
+            requested_scopes: HashMap::new(),
             active: None,
             generation: 0,
             prover,
@@ -75,8 +75,8 @@ impl State {
 
     /// Whether the token in use is known to have the demanded scopes.
     pub(crate) fn grants(&self, challenge: &AuthChallenge) -> bool {
-        let (Some(active), Some(wanted)) = (&self.active, &challenge.scopes) else { return false };
-        active.token.grants(wanted)
+        let (Some(active), Some(scopes)) = (&self.active, &challenge.scopes) else { return false };
+        active.token.grants(scopes)
     }
 
     /// Renews a token that is about to expire. Where that fails, the server refuses the next request.
@@ -93,7 +93,7 @@ impl State {
     }
 
     /// Whether a server that demands no token still publishes an issuer.
-    pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
+    pub(crate) async fn has_issuer(&self, web: &Web, options: &Options, url: &Url) -> bool {
         let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
         discover(web, url, &AuthChallenge::default(), Some(later), &[]).await.is_ok()
     }
@@ -111,53 +111,66 @@ impl State {
         self.open_cache(&found.issuer.id)?;
         // A refused token is not reused; its issuer may refresh it.
         let old = self.active.take().filter(|active| active.found.issuer.id == found.issuer.id);
-        let (old, good) = if challenge.more_scope { (None, old) } else { (old, None) };
+        let (old, previous) = if challenge.more_scope { (None, old) } else { (old, None) };
         if !challenge.more_scope {
-            if old.is_none() && self.take_stored(web, &found, options, challenge) {
+            if old.is_none() && self.use_stored_token(web, &found, options, challenge) {
                 return Ok(());
             }
-            if self.renewed(web, options, &found, old).await {
+            if self.try_refresh(web, options, &found, old).await {
                 return Ok(());
             }
         }
         let scopes = self.scopes(options, &found, challenge);
-        let (client, token) = match self.obtain(web, options, &found, scopes.as_deref(), challenge.bound).await {
-            Ok(obtained) => obtained,
+        let (client, token) = match self.request_token(web, options, &found, scopes.as_deref(), challenge.bound).await {
+            Ok(issued) => issued,
             Err(error) => {
                 // A token with too little scope remains usable for other requests.
-                self.active = good;
+                self.active = previous;
                 return Err(error);
             }
         };
         if let Some(scopes) = scopes {
-            self.asked.insert(found.issuer.id.clone(), scopes);
+            self.requested_scopes.insert(found.issuer.id.clone(), scopes);
         }
-        self.hold(ActiveToken { found, client, token })
+        self.use_token(ActiveToken { found, client, token })
     }
 
     /// Uses a token of an earlier run, if it fits.
-    fn take_stored(&mut self, web: &Web, found: &Discovered, options: &Options, challenge: &AuthChallenge) -> bool {
+    fn use_stored_token(
+        &mut self,
+        web: &Web,
+        found: &Discovered,
+        options: &Options,
+        challenge: &AuthChallenge,
+    ) -> bool {
         let Some(stored) = self.stored.get_mut(&found.issuer.id) else { return false };
-        let wanted = challenge.scopes.clone().unwrap_or_default();
+        let scopes = challenge.scopes.clone().unwrap_or_default();
         let key = found.resource.clone().unwrap_or_default();
-        let fits = |token: &&mut Token| !token.is_expired() && token.grants(&wanted);
+        let fits = |token: &&mut Token| !token.is_expired() && token.grants(&scopes);
         let Some(token) = stored.tokens.get_mut(&key).filter(fits) else { return false };
         let token = token.clone();
-        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref()) else {
+        let Ok(Some(client)) = known_client(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref())
+        else {
             return false;
         };
-        self.asked.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
+        self.requested_scopes.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
         self.active = Some(ActiveToken { found: found.clone(), client, token });
         self.generation += 1;
         true
     }
 
     /// Whether a refresh token, in use or of an earlier run, brought a new one.
-    async fn renewed(&mut self, web: &Web, options: &Options, found: &Discovered, old: Option<ActiveToken>) -> bool {
+    async fn try_refresh(
+        &mut self,
+        web: &Web,
+        options: &Options,
+        found: &Discovered,
+        old: Option<ActiveToken>,
+    ) -> bool {
         let stored = || {
             let stored = self.stored.get(&found.issuer.id)?;
             let token = stored.tokens.get(found.resource.as_deref().unwrap_or_default())?.clone();
-            let client = known(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref()).ok()??;
+            let client = known_client(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref()).ok()??;
             Some(ActiveToken { found: found.clone(), client, token })
         };
         let Some(active) = old.or_else(stored).filter(|active| active.token.refresh.is_some()) else { return false };
@@ -166,12 +179,12 @@ impl State {
 
     async fn refresh(&mut self, web: &Web, active: ActiveToken) -> Result<(), OAuthError> {
         let ActiveToken { found, client, token: old } = active;
-        let lacks = || OAuthError::new("there is no refresh token", &found.issuer.id, "authorize anew");
-        let refresh = old.refresh.clone().ok_or_else(lacks)?;
+        let missing = || OAuthError::new("there is no refresh token", &found.issuer.id, "authorize again");
+        let refresh = old.refresh.clone().ok_or_else(missing)?;
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
-        let visit = visit(web, &client, &found.issuer);
-        let new = visit.token(&form, old.bound.then_some(self.prover.as_ref())).await;
+        let request = token_request(web, &client, &found.issuer);
+        let new = request.token(&form, old.bound.then_some(self.prover.as_ref())).await;
         let new = match new {
             Ok(new) => new,
             Err(error) => {
@@ -181,7 +194,7 @@ impl State {
         };
         // Members that the response omits stay unchanged.
         let token = Token { refresh: new.refresh.or(Some(refresh)), scopes: new.scopes.or(old.scopes), ..new };
-        self.hold(ActiveToken { found, client, token })
+        self.use_token(ActiveToken { found, client, token })
     }
 
     /// A refresh token that was declined is not tried again.
@@ -194,12 +207,11 @@ impl State {
 
     /// Which scopes to ask for; `None` leaves that to the issuer.
     fn scopes(&self, options: &Options, found: &Discovered, challenge: &AuthChallenge) -> Option<Vec<String>> {
-        let asked = self.asked.get(&found.issuer.id).cloned().unwrap_or_default();
-        let mut wanted = asked;
-        let mut add = |scopes: &[String]| {
-            for scope in scopes {
-                if !wanted.contains(scope) {
-                    wanted.push(scope.clone());
+        let mut scopes = self.requested_scopes.get(&found.issuer.id).cloned().unwrap_or_default();
+        let mut add = |more: &[String]| {
+            for scope in more {
+                if !scopes.contains(scope) {
+                    scopes.push(scope.clone());
                 }
             }
         };
@@ -207,21 +219,21 @@ impl State {
         if (challenge.scopes.is_none() && !challenge.more_scope) || options.scopes == Scopes::All {
             add(found.scopes.as_deref().unwrap_or_default());
         }
-        if wanted.is_empty() {
+        if scopes.is_empty() {
             return None;
         }
         let offline = options.rules() >= Revision::R2026_07_28
             && options.grant == Grant::Code
-            && options.scopes == Scopes::Asked
-            && found.issuer.knows_scope(OFFLINE);
-        if offline && !wanted.iter().any(|scope| scope == OFFLINE) {
-            wanted.push(OFFLINE.to_owned());
+            && options.scopes == Scopes::Needed
+            && found.issuer.lists_scope(OFFLINE);
+        if offline && !scopes.iter().any(|scope| scope == OFFLINE) {
+            scopes.push(OFFLINE.to_owned());
         }
-        Some(wanted)
+        Some(scopes)
     }
 
     /// Presents the grant.
-    async fn obtain(
+    async fn request_token(
         &mut self,
         web: &Web,
         options: &Options,
@@ -232,19 +244,19 @@ impl State {
         self.bind_client(web, options, &found.issuer)?;
         let scope = scopes.map(|scopes| scopes.join(" "));
         let (client, token) = match &options.grant {
-            Grant::Code => self.by_code(web, options, found, scopes, bound).await?,
+            Grant::Code => self.token_by_code(web, options, found, scopes, bound).await?,
             Grant::ClientCredentials => {
                 let form = [("grant_type", "client_credentials")];
-                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+                self.token_by_form(web, options, found, &form, scope.as_deref(), bound).await?
             }
             Grant::Assertion(assertion) => {
                 let form = [("grant_type", JWT_BEARER), ("assertion", assertion.reveal())];
-                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+                self.token_by_form(web, options, found, &form, scope.as_deref(), bound).await?
             }
             Grant::Enterprise(enterprise) => {
-                let assertion = exchanged(web, enterprise, found, scope.as_deref()).await?;
+                let assertion = exchange_id_token(web, enterprise, found, scope.as_deref()).await?;
                 let form = [("grant_type", JWT_BEARER), ("assertion", assertion.reveal())];
-                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+                self.token_by_form(web, options, found, &form, scope.as_deref(), bound).await?
             }
         };
         // Scopes that the response omits are the requested ones.
@@ -252,7 +264,7 @@ impl State {
         Ok((client, Token { scopes, ..token }))
     }
 
-    async fn by_form(
+    async fn token_by_form(
         &mut self,
         web: &Web,
         options: &Options,
@@ -261,17 +273,18 @@ impl State {
         scope: Option<&str>,
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
-        let lacks =
+        let missing =
             || OAuthError::new("this grant requires a registered client", &found.issuer.id, Advice::BringClient);
-        let client = known(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(lacks)?;
+        let client = known_client(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(missing)?;
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
         form.extend(scope.map(|scope| ("scope", scope)));
-        let token = visit(web, &client, &found.issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
+        let token =
+            token_request(web, &client, &found.issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
 
-    async fn by_code(
+    async fn token_by_code(
         &mut self,
         web: &Web,
         options: &Options,
@@ -280,7 +293,7 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let issuer = &found.issuer;
-        pkce(web, options.rules(), found)?;
+        verify_pkce(web, options.rules(), found)?;
         let own = self.stored.get(&issuer.id).and_then(|stored| stored.client.clone());
         let usable = |with: &str| web.verifier.registration(&issuer.id, with).is_ok();
         let other =
@@ -290,13 +303,13 @@ impl State {
         let response_url = RedirectListener::open(&options.agent, registered.as_deref()).await?;
         let redirect = response_url.redirect();
         let stored = stored.filter(|client| client.redirect.as_ref() == Some(&redirect));
-        let client = match known(options, web.verifier.as_ref(), issuer, stored.as_ref())? {
+        let client = match known_client(options, web.verifier.as_ref(), issuer, stored.as_ref())? {
             Some(client) => client,
             None => register(web, options, issuer, &redirect, scopes).await?,
         };
         let (id, resource) = (client.id.as_str(), found.resource.as_deref());
         let verifier = &web.verifier;
-        let request = Request::new(About { issuer, client: id, redirect, resource, scopes, verifier })?;
+        let request = Request::new(RequestParts { issuer, client: id, redirect, resource, scopes, verifier })?;
         let code = request.code(&response_url.visit(web, &request).await?)?;
         let mut form = vec![
             ("grant_type", "authorization_code"),
@@ -305,7 +318,7 @@ impl State {
             ("code_verifier", request.code_verifier.reveal()),
         ];
         form.extend(resource.map(|resource| ("resource", resource)));
-        let token = visit(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
+        let token = token_request(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
 
@@ -326,7 +339,7 @@ impl State {
     }
 
     /// Puts a token into use.
-    fn hold(&mut self, active: ActiveToken) -> Result<(), OAuthError> {
+    fn use_token(&mut self, active: ActiveToken) -> Result<(), OAuthError> {
         let issuer = active.found.issuer.id.clone();
         let stored = self.stored.entry(issuer.clone()).or_default();
         // Clients from the user or a document are not stored.
@@ -343,22 +356,22 @@ impl State {
     }
 }
 
-fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenRequest<'a> {
+fn token_request<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenRequest<'a> {
     let method = Method::of(client, issuer);
     TokenRequest { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
 }
 
 /// Verifies that the issuer supports PKCE.
-fn pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
+fn verify_pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
     // Older revisions allow a server not to declare it.
-    let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
+    let may_be_undeclared = rules <= Revision::R2025_06_18 || found.resource.is_none();
     let advice = "fix its metadata: code_challenge_methods_supported";
-    let verified = web.verifier.pkce(!unsaid, found.issuer.challenge_methods.as_deref());
+    let verified = web.verifier.pkce(!may_be_undeclared, found.issuer.challenge_methods.as_deref());
     verified.map_err(|error| OAuthError::new(error.to_string(), &found.issuer.id, advice))
 }
 
 /// Exchanges the enterprise's id token for an assertion that the server's issuer accepts.
-async fn exchanged(
+async fn exchange_id_token(
     web: &Web,
     with: &Enterprise,
     found: &Discovered,
@@ -373,9 +386,9 @@ async fn exchanged(
     ];
     form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
     form.extend(scope.map(|scope| ("scope", scope)));
-    let provider = Issuer::by_default(with.token_endpoint.as_str());
+    let provider = Issuer::with_default_endpoints(with.token_endpoint.as_str());
     let method = provider.map_or(Method::None, |provider| Method::of(&with.client, &provider));
     let audience = with.token_endpoint.as_str();
-    let visit = TokenRequest { web, endpoint: &with.token_endpoint, client: &with.client, method, audience };
-    visit.exchange(&form, ID_JAG).await
+    let request = TokenRequest { web, endpoint: &with.token_endpoint, client: &with.client, method, audience };
+    request.exchange(&form, ID_JAG).await
 }

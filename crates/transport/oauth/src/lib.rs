@@ -33,7 +33,7 @@ pub use challenge::AuthChallenge;
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
-pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
+pub use options::{Agent, Browser, Client, Credential, Enterprise, Grant, Options, Scopes};
 pub use secret::{Secret, random};
 pub use verifier::{StrictVerifier, VerificationError, Verifier};
 pub use web::{fetch, is_loopback};
@@ -57,8 +57,8 @@ struct Inner {
     options: Options,
     web: Web,
     prover: Arc<Prover>,
-    /// The token in use and its number, readable without waiting.
-    shown: Lock<(u64, Option<Token>)>,
+    /// The token in use and its number, readable without the async lock.
+    current: Lock<(u64, Option<Token>)>,
     state: Mutex<State>,
 }
 
@@ -99,11 +99,11 @@ impl Authorizer {
         verifier: impl Verifier + 'static,
     ) -> Result<Self, OAuthError> {
         let (verifier, limit) = (Arc::new(verifier), options.timeout);
-        let web = Web { backend, verifier, limit, local: is_loopback(&resource) };
-        web.admit(&resource)?;
+        let web = Web { backend, verifier, limit, allows_loopback: is_loopback(&resource) };
+        web.check_url(&resource)?;
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));
-        Ok(Self(Arc::new(Inner { resource, options, web, prover, shown: Lock::default(), state })))
+        Ok(Self(Arc::new(Inner { resource, options, web, prover, current: Lock::default(), state })))
     }
 
     /// One request by `method`, or several that stand for it: each answer that refuses it goes to [`Operation::refused`].
@@ -120,8 +120,8 @@ impl Authorizer {
 impl Inner {
     /// The headers for a request by `method` to `url`; none for another origin.
     fn headers(&self, method: &str, url: &Url) -> Headers {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(token) = shown.1.as_ref().filter(|_| url.origin() == self.resource.origin()) else {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(token) = current.1.as_ref().filter(|_| url.origin() == self.resource.origin()) else {
             return Headers::new();
         };
         let access = token.access.reveal();
@@ -134,11 +134,11 @@ impl Inner {
 
     /// The number of tokens so far.
     fn generation(&self) -> u64 {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).0
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn show(&self, state: &State) {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = (state.generation(), state.token().cloned());
+    fn publish(&self, state: &State) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (state.generation(), state.token().cloned());
     }
 
     /// Does what a response of the server at `url` demands, if anything. `seen` is the number of the token of the request,
@@ -158,19 +158,20 @@ impl Inner {
         if challenge.nonce.is_some() && nonces < NONCES && state.is_bound() {
             return Ok(Recovery::Nonce);
         }
-        let most = if matches!(self.options.grant, Grant::Assertion(_)) { 1 } else { ATTEMPTS };
-        let vain = attempts > 0 && challenge.more_scope && state.grants(&challenge);
-        if attempts >= most || vain {
+        let max_attempts = if matches!(self.options.grant, Grant::Assertion(_)) { 1 } else { ATTEMPTS };
+        let is_futile = attempts > 0 && challenge.more_scope && state.grants(&challenge);
+        if attempts >= max_attempts || is_futile {
             let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-            let what = format!("the server refuses what it asked for: authorized {times}, and still HTTP {status}");
-            return Err(OAuthError::at(what, url, "look into the server's log"));
+            let what =
+                format!("the server refuses the tokens that it required: authorized {times}, then HTTP {status}");
+            return Err(OAuthError::at(what, url, "check the log of the server"));
         }
         // Another request was refused before and got a new token.
         if state.generation() > seen {
             return Ok(Recovery::Token);
         }
         let authorized = state.authorize(&self.web, &self.options, url, &challenge).await;
-        self.show(&state);
+        self.publish(&state);
         authorized.map(|()| Recovery::Token)
     }
 }
@@ -191,7 +192,7 @@ impl Operation {
         let inner = self.authorizer.0.as_ref();
         let mut state = inner.state.lock().await;
         state.keep_fresh(&inner.web).await;
-        inner.show(&state);
+        inner.publish(&state);
         self.seen = state.generation();
         drop(state);
         Ok(inner.headers(&self.method, &inner.resource))

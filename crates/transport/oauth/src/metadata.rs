@@ -1,25 +1,25 @@
-//! The two documents that lead to a token: what a resource says about itself (RFC 9728), and what an authorization server
-//! does (RFC 8414, OpenID Connect Discovery). Read leniently in what we do not need and strictly in what we do.
+//! The metadata of a resource (RFC 9728) and of an authorization server (RFC 8414, OpenID Connect Discovery). Parses required
+//! members strictly and all others leniently.
 
 use serde_json::Value;
 use url::Url;
 
-/// How many items of a list are looked at.
+/// How many items of a list are read.
 const MOST: usize = 64;
 
-/// What a protected resource says about itself.
+/// The metadata of a protected resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Its identifier, exactly as published.
     pub id: String,
-    /// The issuers whose tokens it takes, exactly as published; at least one.
+    /// The issuers whose tokens it accepts, exactly as published; at least one.
     pub servers: Vec<String>,
-    /// The scopes that it knows, if it says so.
+    /// The scopes that it lists, if any.
     pub scopes: Option<Vec<String>>,
 }
 
 impl Resource {
-    /// Reads the document; what is wrong with it otherwise.
+    /// Reads the document; the error says what is wrong with it.
     pub fn read(document: &Value) -> Result<Self, &'static str> {
         let resource = text(document, "resource").ok_or("it names no `resource`")?;
         let servers = texts(document, "authorization_servers").unwrap_or_default();
@@ -43,35 +43,35 @@ impl Resource {
     }
 }
 
-/// What an authorization server says about itself.
+/// The metadata of an authorization server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
     /// Its identifier, exactly as published.
     pub id: String,
-    /// Where users agree.
+    /// Where users consent.
     pub authorization_endpoint: Option<Url>,
-    /// Where tokens are handed out.
+    /// Where tokens are issued.
     pub token_endpoint: Url,
     /// Where clients register themselves.
     pub registration_endpoint: Option<Url>,
-    /// The scopes that it knows.
+    /// The scopes that it lists.
     pub scopes: Option<Vec<String>>,
-    /// The grants that it takes.
+    /// The grants that it accepts.
     pub grants: Option<Vec<String>>,
-    /// How clients may show who they are at the token endpoint.
+    /// How clients may authenticate at the token endpoint.
     pub client_authentication: Option<Vec<String>>,
     /// The PKCE methods.
     pub challenge_methods: Option<Vec<String>>,
-    /// Whether a client's id may be the address of its metadata.
-    pub client_documents: bool,
-    /// Whether its answers to authorization requests say who it is (RFC 9207).
-    pub says_iss: bool,
-    /// The algorithms by which a client may prove its key (RFC 9449).
-    pub proofs: Vec<String>,
+    /// Whether a client's id may be the URL of its metadata.
+    pub accepts_client_documents: bool,
+    /// Whether its authorization responses name the issuer in `iss` (RFC 9207).
+    pub announces_iss: bool,
+    /// The signature algorithms of DPoP proofs (RFC 9449).
+    pub dpop_algorithms: Vec<String>,
 }
 
 impl Issuer {
-    /// Reads the document; what is wrong with it otherwise.
+    /// Reads the document; the error says what is wrong with it.
     pub fn read(document: &Value) -> Result<Self, String> {
         let url = |member: &'static str| match text(document, member) {
             None => Ok(None),
@@ -87,14 +87,14 @@ impl Issuer {
             grants: texts(document, "grant_types_supported"),
             client_authentication: texts(document, "token_endpoint_auth_methods_supported"),
             challenge_methods: texts(document, "code_challenge_methods_supported"),
-            client_documents: flag("client_id_metadata_document_supported"),
-            says_iss: flag("authorization_response_iss_parameter_supported"),
-            proofs: texts(document, "dpop_signing_alg_values_supported").unwrap_or_default(),
+            accepts_client_documents: flag("client_id_metadata_document_supported"),
+            announces_iss: flag("authorization_response_iss_parameter_supported"),
+            dpop_algorithms: texts(document, "dpop_signing_alg_values_supported").unwrap_or_default(),
         })
     }
 
     /// The paths that 2025-03-26 gives a server without metadata. `None` for an address that can have none.
-    pub fn by_default(origin: &str) -> Option<Self> {
+    pub fn with_default_endpoints(origin: &str) -> Option<Self> {
         let at = |path: &str| Url::parse(origin).ok()?.join(path).ok();
         Some(Self {
             id: origin.to_owned(),
@@ -105,14 +105,14 @@ impl Issuer {
             grants: None,
             client_authentication: None,
             challenge_methods: None,
-            client_documents: false,
-            says_iss: false,
-            proofs: Vec::new(),
+            accepts_client_documents: false,
+            announces_iss: false,
+            dpop_algorithms: Vec::new(),
         })
     }
 
-    /// Whether it knows `scope`; an issuer that lists none knows nothing for certain.
-    pub fn knows_scope(&self, scope: &str) -> bool {
+    /// Whether it lists `scope`; false if it lists none.
+    pub fn lists_scope(&self, scope: &str) -> bool {
         self.scopes.as_ref().is_some_and(|scopes| scopes.iter().any(|known| known == scope))
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_speaks_for_its_own_server_alone() {
+    fn a_document_covers_its_own_server_only() {
         for resource in
             ["https://a.example/mcp", "https://a.example", "https://a.example/", "HTTPS://A.example:443/mcp"]
         {
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_must_be_there() {
+    fn required_members_must_be_present() {
         assert!(Resource::read(&json!({ "resource": "x" })).is_err());
         assert!(Resource::read(&json!({ "authorization_servers": ["x"] })).is_err());
         assert!(Resource::read(&json!({ "resource": "x", "authorization_servers": [1] })).is_err());
         assert!(Issuer::read(&json!({ "issuer": "x" })).is_err());
         assert!(Issuer::read(&json!({ "issuer": "x", "token_endpoint": "no url" })).is_err());
         let read = Issuer::read(&json!({ "issuer": "x", "token_endpoint": "https://a.example/t" })).expect("enough");
-        assert!(read.scopes.is_none() && !read.says_iss && !read.knows_scope("a"));
+        assert!(read.scopes.is_none() && !read.announces_iss && !read.lists_scope("a"));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! What a client brings along to be authorized: who it is, what it may show, and who agrees for the user. Values only.
+//! The options of an authorizer: the client, its credentials, the grant, and how the user consents. Values only.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,34 +12,34 @@ use wire::Revision;
 use super::secret::Secret;
 use net::tap::Tap;
 
-/// How an [`Authorizer`](super::Authorizer) goes about it.
+/// How an [`Authorizer`](super::Authorizer) gets tokens.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The revision spoken with the server, where that is known. Until 2025-03-26 tokens are looked for at the server's own
-    /// origin; where it is not known, there too.
+    /// The revision spoken with the server, if known. Until 2025-03-26, and if it is unknown, the server's own origin may
+    /// issue tokens.
     pub revision: Option<Revision>,
-    /// The client as it was registered beforehand, if it was.
+    /// The client, if it is registered already.
     pub client: Option<Client>,
-    /// The address of the client's metadata document, which may stand for its id.
+    /// The URL of the client's metadata document, which some issuers accept as its id.
     pub document: Option<Url>,
-    /// What is shown for a token.
+    /// What the client presents to get a token.
     pub grant: Grant,
-    /// Who agrees in the user's name.
+    /// How the user consents.
     pub agent: Agent,
-    /// Which scopes are asked for.
+    /// Which scopes are requested.
     pub scopes: Scopes,
-    /// The file that keeps registrations and tokens from one run to the next.
+    /// The file that stores registrations and tokens between runs.
     pub cache: Option<PathBuf>,
     /// A PEM file of certificates to trust besides the system's.
     pub ca: Option<PathBuf>,
     /// How long one answer may take.
     pub timeout: Duration,
-    /// Where the traffic with authorization servers is written down.
+    /// Where the traffic with authorization servers is recorded.
     pub tap: Option<Tap>,
 }
 
 impl Options {
-    /// A client that nobody knows yet, which registers itself and follows redirects by hand.
+    /// Options for an unregistered client, which registers itself and follows redirects without a browser.
     pub fn new(revision: Option<Revision>) -> Self {
         Self {
             revision,
@@ -47,7 +47,7 @@ impl Options {
             document: None,
             grant: Grant::Code,
             agent: Agent::Headless,
-            scopes: Scopes::Asked,
+            scopes: Scopes::Needed,
             cache: None,
             ca: None,
             timeout: Duration::from_secs(10),
@@ -55,7 +55,7 @@ impl Options {
         }
     }
 
-    /// The revision whose rules are kept: the newest where it is not known.
+    /// The revision whose rules apply: the newest if it is unknown.
     pub(crate) fn rules(&self) -> Revision {
         self.revision.unwrap_or(Revision::NEWEST)
     }
@@ -66,9 +66,10 @@ impl Options {
 pub struct Client {
     /// Its id.
     pub id: String,
-    /// How it shows that it is the one.
-    pub proof: Proof,
-    /// Who knows it, where that is known. It is never named to anybody else.
+    /// How it authenticates.
+    #[serde(rename = "proof")]
+    pub credential: Credential,
+    /// The issuer that it is registered with, if known. Its id is never sent to another issuer.
     pub issuer: Option<String>,
     /// The method of authentication that it was registered with.
     pub method: Option<String>,
@@ -78,15 +79,15 @@ pub struct Client {
 
 impl Client {
     /// A client of that id.
-    pub fn new(id: impl Into<String>, proof: Proof) -> Self {
-        Self { id: id.into(), proof, issuer: None, method: None, redirect: None }
+    pub fn new(id: impl Into<String>, credential: Credential) -> Self {
+        Self { id: id.into(), credential, issuer: None, method: None, redirect: None }
     }
 }
 
-/// How a client shows who it is.
+/// How a client authenticates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Proof {
-    /// It does not: a public client.
+pub enum Credential {
+    /// Not at all: a public client.
     None,
     /// By a password.
     Secret(Secret),
@@ -99,14 +100,14 @@ pub enum Proof {
     },
 }
 
-/// What is shown for a token.
+/// What the client presents to get a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// The consent of a user: authorization code with PKCE.
     Code,
     /// The client itself, in its own name.
     ClientCredentials,
-    /// A token from elsewhere that says who this is (workload identity, RFC 7523).
+    /// A token from another issuer that identifies this client (workload identity, RFC 7523).
     Assertion(Secret),
     /// A user's sign-in at an enterprise's identity provider, which is exchanged there first.
     Enterprise(Box<Enterprise>),
@@ -115,7 +116,7 @@ pub enum Grant {
 /// An enterprise's identity provider and what it knows of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enterprise {
-    /// Where it exchanges tokens.
+    /// Its token endpoint.
     pub token_endpoint: Url,
     /// The client, as the provider knows it.
     pub client: Client,
@@ -123,37 +124,37 @@ pub struct Enterprise {
     pub id_token: Secret,
 }
 
-/// Which scopes are asked for.
+/// Which scopes are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scopes {
-    /// Those that the refusal names, else those that the metadata lists.
-    Asked,
-    /// All that either names: for who wants to see everything.
+    /// Those that the challenge names, else those that the metadata lists.
+    Needed,
+    /// All that the challenge or the metadata names.
     All,
 }
 
-/// Who agrees in the user's name.
+/// How the user consents.
 #[derive(Clone, Debug)]
 pub enum Agent {
-    /// Nobody need be asked: redirects are followed by hand until they lead back.
+    /// Follow the redirects without a browser until they lead back.
     Headless,
     /// A person with a browser.
     Browser(Browser),
 }
 
-/// How a person is asked.
+/// How a person consents in a browser.
 #[derive(Clone)]
 pub struct Browser {
-    /// Is told the address to visit.
-    pub tell: Arc<dyn Fn(&Url) + Send + Sync>,
-    /// How long the person may take.
-    pub patience: Duration,
-    /// The port on loopback that the browser is sent back to; any free one where `None`.
+    /// Shows the URL to open.
+    pub show_url: Arc<dyn Fn(&Url) + Send + Sync>,
+    /// The timeout of the consent.
+    pub timeout: Duration,
+    /// The loopback port of the redirect; `None` uses a free one.
     pub port: Option<u16>,
 }
 
 impl fmt::Debug for Browser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Browser").field("patience", &self.patience).field("port", &self.port).finish_non_exhaustive()
+        f.debug_struct("Browser").field("timeout", &self.timeout).field("port", &self.port).finish_non_exhaustive()
     }
 }

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use wire::Revision;
 
 use super::backend::WebRequest;
-use super::error::{Advice, OAuthError, said};
+use super::error::{Advice, OAuthError, quoted};
 use super::metadata::Issuer;
-use super::options::{Client, Grant, Options, Proof};
+use super::options::{Client, Credential, Grant, Options};
 use super::secret::Secret;
 use super::token_endpoint::Method;
 use super::verifier::Verifier;
 use super::web::{Web, is_loopback};
 
 /// The client that `issuer` knows already; `None` where it must be registered.
-pub(crate) fn known(
+pub(crate) fn known_client(
     options: &Options,
     verifier: &dyn Verifier,
     issuer: &Issuer,
@@ -25,12 +25,12 @@ pub(crate) fn known(
         let untrusted = |error| OAuthError::new(format!("{error}"), &issuer.id, "a client of that issuer");
         return verified.map(|()| Some(client.clone())).map_err(untrusted);
     }
-    if let Some(document) = options.document.as_ref().filter(|_| issuer.client_documents) {
+    if let Some(document) = options.document.as_ref().filter(|_| issuer.accepts_client_documents) {
         if !(document.scheme() == "https" || is_loopback(document)) || document.path() == "/" {
             let what = "the address of a client's document has https and a path";
             return Err(OAuthError::at(what, document, "such an address"));
         }
-        return Ok(Some(Client::new(document.as_str(), Proof::None)));
+        return Ok(Some(Client::new(document.as_str(), Credential::None)));
     }
     Ok(stored.cloned())
 }
@@ -48,13 +48,13 @@ pub(crate) async fn register(
         return Err(OAuthError::new(what, &issuer.id, Advice::BringClient));
     };
     let method = method(issuer);
-    let body = request(options.rules(), method, redirect, scopes);
-    let answered = web.send(WebRequest::post(endpoint, "application/json", body.to_string())).await?;
-    let object = answered.object();
+    let body = registration_request(options.rules(), method, redirect, scopes);
+    let response = web.send(WebRequest::post(endpoint, "application/json", body.to_string())).await?;
+    let object = response.object();
     let advice = Advice::BringClient;
-    if !(200..300).contains(&answered.status) {
+    if !(200..300).contains(&response.status) {
         let error = object.as_ref().and_then(|object| object["error"].as_str()).unwrap_or("no reason given");
-        let what = format!("the issuer refuses the registration: HTTP {}, {}", answered.status, said(error));
+        let what = format!("the issuer refuses the registration: HTTP {}, {}", response.status, quoted(error));
         return Err(OAuthError::at(what, endpoint, advice));
     }
     let id = object.as_ref().and_then(|object| object["client_id"].as_str()).filter(|id| !id.is_empty());
@@ -62,10 +62,10 @@ pub(crate) async fn register(
         return Err(OAuthError::at("the registration returns no client_id", endpoint, advice));
     };
     let text = |member: &str| object[member].as_str().filter(|text| !text.is_empty());
-    let proof = text("client_secret").map_or(Proof::None, |secret| Proof::Secret(Secret::new(secret)));
+    let credential = text("client_secret").map_or(Credential::None, |secret| Credential::Secret(Secret::new(secret)));
     Ok(Client {
         id: id.to_owned(),
-        proof,
+        credential,
         issuer: Some(issuer.id.clone()),
         method: text("token_endpoint_auth_method").map(str::to_owned),
         redirect: Some(redirect.to_owned()),
@@ -79,7 +79,7 @@ fn method(issuer: &Issuer) -> Method {
     [Method::None, Method::Basic, Method::Post].into_iter().find(takes).unwrap_or(Method::None)
 }
 
-fn request(revision: Revision, method: Method, redirect: &str, scopes: Option<&[String]>) -> Value {
+fn registration_request(revision: Revision, method: Method, redirect: &str, scopes: Option<&[String]>) -> Value {
     let mut body = json!({
         "client_name": "proofhouse",
         "redirect_uris": [redirect],

@@ -24,14 +24,14 @@ impl Authorizer {
     pub async fn sign_in(&self, streams: bool) -> Result<Option<Headers>, OAuthError> {
         let inner = self.0.as_ref();
         let url = &inner.resource;
-        let (status, headers) = self.hello(url, streams).await?;
+        let (status, headers) = self.first_response(url, streams).await?;
         let challenge = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
-        if challenge.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
+        if challenge.is_none() && !state.has_issuer(&inner.web, &inner.options, url).await {
             return Ok(None);
         }
         let authorized = state.authorize(&inner.web, &inner.options, url, &challenge.unwrap_or_default()).await;
-        inner.show(&state);
+        inner.publish(&state);
         authorized?;
         if state.is_bound() {
             let what = "its tokens are bound to a key, and every request would need a proof of its own";
@@ -42,20 +42,20 @@ impl Authorizer {
     }
 
     /// Sends a request without a token; returns status and headers.
-    async fn hello(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
-        let asked = if streams {
+    async fn first_response(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
+        let request = if streams {
             WebRequest {
                 headers: vec![("accept".to_owned(), "text/event-stream".to_owned())],
                 ..WebRequest::get(url, Party::Server)
             }
         } else {
-            let mut asked = WebRequest::post(url, "application/json", first_message());
-            asked.headers.retain(|(name, _)| name != "accept");
-            let asked = asked.with("accept", "application/json, text/event-stream");
-            let asked = asked.with("mcp-method", "server/discover");
-            WebRequest { party: Party::Server, ..asked.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
+            let mut request = WebRequest::post(url, "application/json", first_message());
+            request.headers.retain(|(name, _)| name != "accept");
+            let request = request.with("accept", "application/json, text/event-stream");
+            let request = request.with("mcp-method", "server/discover");
+            WebRequest { party: Party::Server, ..request.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
         };
-        let answered = self.0.web.send(WebRequest { head_only: true, ..asked }).await?;
-        Ok((answered.status, answered.headers))
+        let response = self.0.web.send(WebRequest { head_only: true, ..request }).await?;
+        Ok((response.status, response.headers))
     }
 }

@@ -6,19 +6,19 @@ use url::{Url, form_urlencoded};
 
 use super::backend::{WebRequest, WebResponse};
 use super::dpop::{Prover, now};
-use super::error::{OAuthError, said};
+use super::error::{OAuthError, quoted};
 use super::jose::Signer;
 use super::metadata::Issuer;
-use super::options::{Client, Proof};
+use super::options::{Client, Credential};
 use super::secret::{Secret, random};
 use super::web::Web;
 
 /// The longest token that is kept.
-const LONGEST: usize = 64 << 10;
+const MAX_TOKEN: usize = 64 << 10;
 /// How long a client's assertion is good.
-const ASSERTED: u64 = 60;
+const ASSERTION_LIFETIME: u64 = 60;
 /// How early a token counts as expired, in seconds.
-const EARLY: u64 = 10;
+const EXPIRY_MARGIN: u64 = 10;
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -38,7 +38,7 @@ pub(crate) struct Token {
 
 impl Token {
     pub(crate) fn is_expired(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= now() + EARLY)
+        self.expires.is_some_and(|expires| expires <= now() + EXPIRY_MARGIN)
     }
 
     /// Whether it is known to have all of these scopes.
@@ -91,10 +91,10 @@ impl Method {
             (None, None) => method == Self::Basic,
             (None, Some(listed)) => listed.iter().any(|listed| listed == method.as_str()),
         };
-        let fitting: &[Self] = match client.proof {
-            Proof::None => return Self::None,
-            Proof::Key { .. } => return Self::Key,
-            Proof::Secret(_) => &[Self::Basic, Self::Post, Self::None],
+        let fitting: &[Self] = match client.credential {
+            Credential::None => return Self::None,
+            Credential::Key { .. } => return Self::Key,
+            Credential::Secret(_) => &[Self::Basic, Self::Post, Self::None],
         };
         fitting.iter().copied().find(|method| offers(*method)).unwrap_or(Self::Basic)
     }
@@ -103,60 +103,60 @@ impl Method {
 impl TokenRequest<'_> {
     /// Requests a token. `prover` binds it to a key; a demanded nonce is sent once.
     pub(crate) async fn token(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Token, OAuthError> {
-        let mut again = prover.is_some();
+        let mut may_retry = prover.is_some();
         loop {
-            let answered = self.ask(form, prover).await?;
-            let nonce = answered.header("dpop-nonce");
+            let response = self.send(form, prover).await?;
+            let nonce = response.header("dpop-nonce");
             if let (Some(prover), Some(nonce)) = (prover, nonce) {
                 prover.learn(self.endpoint, nonce);
             }
-            let wants_nonce = answered.object().is_some_and(|object| object["error"] == "use_dpop_nonce");
-            if wants_nonce && nonce.is_some() && std::mem::take(&mut again) {
+            let wants_nonce = response.object().is_some_and(|object| object["error"] == "use_dpop_nonce");
+            if wants_nonce && nonce.is_some() && std::mem::take(&mut may_retry) {
                 continue;
             }
-            return self.read(&answered);
+            return self.read(&response);
         }
     }
 
     /// Exchanges one token for another (RFC 8693), which is not an access token.
     pub(crate) async fn exchange(&self, form: &[(&str, &str)], kind: &str) -> Result<Secret, OAuthError> {
-        let answered = self.ask(form, None).await?;
-        let object = self.object(&answered)?;
+        let response = self.send(form, None).await?;
+        let object = self.object(&response)?;
         if object["issued_token_type"] != kind {
-            return Err(self.broken("it issues a token of another kind"));
+            return Err(self.unusable("it issues a token of another kind"));
         }
-        self.text(&object, "access_token")?.ok_or_else(|| self.broken("its response has no token"))
+        self.text(&object, "access_token")?.ok_or_else(|| self.unusable("its response has no token"))
     }
 
-    async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
-        let asked = self.request(form, prover)?;
-        self.web.send(asked).await
+    async fn send(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
+        let request = self.request(form, prover)?;
+        self.web.send(request).await
     }
 
     fn request(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebRequest, OAuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         let mut basic = None;
-        match (self.method, &self.client.proof) {
-            (Method::Basic, Proof::Secret(secret)) => basic = Some(basic_header(&self.client.id, secret)),
-            (Method::Post, Proof::Secret(secret)) => {
+        match (self.method, &self.client.credential) {
+            (Method::Basic, Credential::Secret(secret)) => basic = Some(basic_header(&self.client.id, secret)),
+            (Method::Post, Credential::Secret(secret)) => {
                 body.append_pair("client_id", &self.client.id).append_pair("client_secret", secret.reveal());
             }
-            (Method::Key, Proof::Key { pem, alg }) => {
+            (Method::Key, Credential::Key { pem, alg }) => {
                 let assertion = self.assertion(pem, alg)?;
                 body.append_pair("client_id", &self.client.id).append_pair("client_assertion_type", ASSERTION);
                 body.append_pair("client_assertion", &assertion);
             }
             _ => _ = body.append_pair("client_id", &self.client.id),
         }
-        let mut asked = WebRequest::post(self.endpoint, FORM, body.finish());
+        let mut request = WebRequest::post(self.endpoint, FORM, body.finish());
         if let Some(basic) = basic {
-            asked = asked.with("authorization", basic);
+            request = request.with("authorization", basic);
         }
         if let Some(prover) = prover {
-            asked = asked.with("dpop", prover.proof("POST", self.endpoint, None));
+            request = request.with("dpop", prover.proof("POST", self.endpoint, None));
         }
-        Ok(asked)
+        Ok(request)
     }
 
     fn assertion(&self, pem: &Secret, alg: &str) -> Result<String, OAuthError> {
@@ -164,53 +164,53 @@ impl TokenRequest<'_> {
             .map_err(|why| OAuthError::new(why.to_string(), &self.client.id, "the key that the client registered"))?;
         let (id, now) = (&self.client.id, now());
         let claims = json!({
-            "iss": id, "sub": id, "aud": self.audience, "jti": random(), "iat": now, "exp": now + ASSERTED,
+            "iss": id, "sub": id, "aud": self.audience, "jti": random(), "iat": now, "exp": now + ASSERTION_LIFETIME,
         });
         Ok(signer.sign(json!({ "typ": "JWT" }), &claims))
     }
 
-    fn read(&self, answered: &WebResponse) -> Result<Token, OAuthError> {
-        let object = self.object(answered)?;
-        let access = self.text(&object, "access_token")?.ok_or_else(|| self.broken("its response has no token"))?;
+    fn read(&self, response: &WebResponse) -> Result<Token, OAuthError> {
+        let object = self.object(response)?;
+        let access = self.text(&object, "access_token")?.ok_or_else(|| self.unusable("its response has no token"))?;
         let kind = object["token_type"].as_str().unwrap_or_default();
         let bound = kind.eq_ignore_ascii_case("dpop");
         if !bound && !kind.eq_ignore_ascii_case("bearer") {
-            return Err(self.broken("it issues tokens of an unsupported type"));
+            return Err(self.unusable("it issues tokens of an unsupported type"));
         }
-        let lasts = object["expires_in"].as_u64().or_else(|| object["expires_in"].as_str()?.parse().ok());
+        let lifetime = object["expires_in"].as_u64().or_else(|| object["expires_in"].as_str()?.parse().ok());
         let scopes = object["scope"].as_str();
         Ok(Token {
             access,
             bound,
             refresh: self.text(&object, "refresh_token")?,
             scopes: scopes.map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect()),
-            expires: lasts.map(|lasts| now().saturating_add(lasts)),
+            expires: lifetime.map(|lifetime| now().saturating_add(lifetime)),
         })
     }
 
     /// The body of a successful response.
-    fn object(&self, answered: &WebResponse) -> Result<Value, OAuthError> {
-        let object = answered.object();
-        if (200..300).contains(&answered.status) {
-            return object.ok_or_else(|| self.broken("its response is not a JSON object"));
+    fn object(&self, response: &WebResponse) -> Result<Value, OAuthError> {
+        let object = response.object();
+        if (200..300).contains(&response.status) {
+            return object.ok_or_else(|| self.unusable("its response is not a JSON object"));
         }
         let Some(error) = object.as_ref().and_then(|object| object["error"].as_str()) else {
-            return Err(self.broken(&format!("it answers with HTTP {}", answered.status)));
+            return Err(self.unusable(&format!("it answers with HTTP {}", response.status)));
         };
         let more = object.as_ref().and_then(|object| object["error_description"].as_str());
         let text = more.map_or_else(|| error.to_owned(), |more| format!("{error}: {more}"));
-        let what = format!("the token endpoint declines: {}", said(&text));
+        let what = format!("the token endpoint declines: {}", quoted(&text));
         Err(OAuthError::at(what, self.endpoint, "another client, account or scope"))
     }
 
     /// A member that is used in headers later.
     fn text(&self, object: &Value, member: &str) -> Result<Option<Secret>, OAuthError> {
         let Some(text) = object[member].as_str() else { return Ok(None) };
-        let fits = !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Some(Secret::new(text))) } else { Err(self.broken("it issues an invalid token")) }
+        let fits = !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Some(Secret::new(text))) } else { Err(self.unusable("it issues an invalid token")) }
     }
 
-    fn broken(&self, what: &str) -> OAuthError {
+    fn unusable(&self, what: &str) -> OAuthError {
         OAuthError::at(format!("the token endpoint cannot be used: {what}"), self.endpoint, "ask who runs it")
     }
 }
@@ -236,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_client_shows_who_it_is_as_the_issuer_takes_it() {
-        let secret = Client::new("me", Proof::Secret(Secret::new("s3cret")));
+    fn a_client_authenticates_by_a_method_that_the_issuer_accepts() {
+        let secret = Client::new("me", Credential::Secret(Secret::new("s3cret")));
         let registered = Client { method: Some("client_secret_post".to_owned()), ..secret.clone() };
         for (client, methods, expected) in [
             (&secret, None, Method::Basic),
@@ -245,24 +245,24 @@ mod tests {
             (&secret, Some(&["client_secret_post", "client_secret_basic"][..]), Method::Basic),
             (&secret, Some(&["none"][..]), Method::None),
             (&registered, Some(&["client_secret_basic"][..]), Method::Post),
-            (&Client::new("me", Proof::None), Some(&["client_secret_basic"][..]), Method::None),
+            (&Client::new("me", Credential::None), Some(&["client_secret_basic"][..]), Method::None),
         ] {
             assert_eq!(Method::of(client, &issuer(methods)), expected, "{methods:?}");
         }
     }
 
     #[test]
-    fn what_is_no_token_is_not_kept() {
+    fn invalid_tokens_are_refused() {
         let options = super::super::options::Options::new(None);
         let backend = std::sync::Arc::new(super::super::backend::NetBackend::new(&options));
         let verifier = std::sync::Arc::new(super::super::verifier::StrictVerifier);
-        let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), local: true };
+        let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), allows_loopback: true };
         let (endpoint, client) =
-            (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
-        let visit =
+            (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Credential::None));
+        let request =
             TokenRequest { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
         let read = |status: u16, body: &str| {
-            visit.read(&WebResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
+            request.read(&WebResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
         };
         let good =
             read(200, r#"{"access_token":"t","token_type":"bearer","expires_in":60,"scope":"a b"}"#).expect("a token");

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Debug};
 
-use super::error::said;
+use super::error::quoted;
 
 /// The PKCE method that must be supported.
 const S256: &str = "S256";
@@ -107,19 +107,19 @@ impl fmt::Display for VerificationError {
         match self {
             Self::State => f.write_str("the authorization response does not carry the `state` of the request"),
             Self::ResponseIssuer { expected, received: Some(received) } => {
-                let (received, expected) = (said(received), said(expected));
+                let (received, expected) = (quoted(received), quoted(expected));
                 write!(f, "the authorization response is from another issuer: {received}, not {expected}")
             }
             Self::ResponseIssuer { received: None, .. } => {
                 f.write_str("the authorization response does not say who issued it (`iss`)")
             }
             Self::MetadataIssuer { expected, received } => {
-                let (received, expected) = (said(received), said(expected));
+                let (received, expected) = (quoted(received), quoted(expected));
                 write!(f, "the metadata is that of another issuer: {received}, not {expected}")
             }
             Self::Pkce => f.write_str("the authorization server does not list PKCE with S256 as supported"),
             Self::Registration { registered_with } => {
-                write!(f, "the client is registered with {}, not with this issuer", said(registered_with))
+                write!(f, "the client is registered with {}, not with this issuer", quoted(registered_with))
             }
         }
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_decision_is_strict() {
+    fn every_check_refuses_wrong_values() {
         let strict = StrictVerifier;
         assert_eq!(strict.state("s", Some("s")), Ok(()));
         for received in [None, Some(""), Some("S"), Some("s ")] {

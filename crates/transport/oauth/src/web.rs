@@ -23,7 +23,7 @@ pub(crate) struct Web {
     /// How long one response may take.
     pub(crate) limit: Duration,
     /// Whether this machine may be requested, without TLS.
-    pub(crate) local: bool,
+    pub(crate) allows_loopback: bool,
 }
 
 /// Whether a URL leads to this machine.
@@ -37,9 +37,9 @@ pub fn is_loopback(url: &Url) -> bool {
 }
 
 /// The JSON object at `url`: keys, or what a client says about itself. `local`: whether it may be on this machine.
-pub async fn fetch(url: &Url, local: bool, limit: Duration) -> Result<Value, OAuthError> {
+pub async fn fetch(url: &Url, allows_loopback: bool, limit: Duration) -> Result<Value, OAuthError> {
     let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
-    let web = Web { backend, verifier: Arc::new(StrictVerifier), limit, local };
+    let web = Web { backend, verifier: Arc::new(StrictVerifier), limit, allows_loopback };
     let response = web.send(WebRequest::get(url, Party::Other)).await?;
     let status = response.status;
     let nothing = || OAuthError::at(format!("no JSON object there: HTTP {status}"), url, "another address");
@@ -48,9 +48,9 @@ pub async fn fetch(url: &Url, local: bool, limit: Duration) -> Result<Value, OAu
 
 impl Web {
     /// Refuses an address that is not allowed.
-    pub(crate) fn admit(&self, url: &Url) -> Result<(), OAuthError> {
+    pub(crate) fn check_url(&self, url: &Url) -> Result<(), OAuthError> {
         match (url.scheme(), is_loopback(url)) {
-            ("http" | "https", true) if !self.local => Err(OAuthError::at(
+            ("http" | "https", true) if !self.allows_loopback => Err(OAuthError::at(
                 "a server elsewhere sends us to an address of this machine",
                 url,
                 "fix the server's metadata",
@@ -64,7 +64,7 @@ impl Web {
 
     /// Sends a request and waits for the whole response.
     pub(crate) async fn send(&self, request: WebRequest) -> Result<WebResponse, OAuthError> {
-        self.admit(&request.url)?;
+        self.check_url(&request.url)?;
         let url = request.url.clone();
         match timeout(self.limit, self.backend.send(request)).await {
             Ok(Ok(response)) if response.body.len() > MAX_BODY => {

@@ -1,4 +1,4 @@
-//! What came of the corpus: counts, what servers accept that they must not, and where it falls short.
+//! Results of the corpus: counts, invalid requests that servers accept, and missed minimums.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::servers::Server;
 
-/// How many servers, cases, and per cent of them that break something and are refused, there are to be.
+/// The minimums: servers, distinct cases, and the percentage of invalid cases that are refused.
 const SERVERS: usize = 12;
 const CASES: usize = 702;
 const REFUSED: usize = 40;
 
-pub(super) const HEAD: &str = "server               cases   fit  refused  proving  accepted  skipped  left      s";
+pub(super) const HEAD: &str = "server               cases valid  refused conclusive  accepted  skipped  left      s";
 
-/// What came of one server.
+/// The results of one server.
 pub(super) struct Row {
     name: &'static str,
     origin: &'static str,
@@ -32,7 +32,7 @@ pub(super) struct Row {
     distinct: BTreeSet<[String; 3]>,
     /// What is accepted: constraint's keyword, example, how many.
     lax: BTreeMap<String, (String, usize)>,
-    /// After what the server was gone.
+    /// The cases after which the server was gone.
     broke: Vec<String>,
 }
 
@@ -76,17 +76,17 @@ impl Row {
         Ok(row)
     }
 
-    const fn fit(&self) -> usize {
+    const fn valid(&self) -> usize {
         self.played - self.refused - self.accepted
     }
 
     /// A line on the terminal.
     pub(super) fn line(&self) -> String {
         format!(
-            "{:<18} {:>7} {:>5} {:>8} {:>8} {:>9} {:>8} {:>5} {:>6.1}",
+            "{:<18} {:>7} {:>5} {:>8} {:>10} {:>9} {:>8} {:>5} {:>6.1}",
             self.name,
             self.played,
-            self.fit(),
+            self.valid(),
             self.refused,
             self.conclusive,
             self.accepted,
@@ -112,7 +112,7 @@ pub(super) fn shortfalls(rows: &[Row]) -> Vec<String> {
         wrong.push(format!("{} cases are about the same as others", played - distinct));
     }
     if refused * 100 < REFUSED * played {
-        wrong.push(format!("{refused} of {played} break something and are refused; expected: {REFUSED} %"));
+        wrong.push(format!("{refused} of {played} are invalid and refused; expected: {REFUSED} %"));
     }
     wrong
 }
@@ -122,10 +122,10 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
     let mut out = String::from("# Test files made from real servers\n\n");
     let _ = writeln!(
         out,
-        "Made by `cargo xtask corpus`: `proof generate --depth {depth}` on each of these servers, with what\n\
-         `peers/arguments/NAME.json` knows of their arguments, each in a new folder. Every file then passed `proof test` twice.\n"
+        "`cargo xtask corpus` writes this page. For each server, `proof generate --depth {depth}` writes a test file in a new folder,\n\
+         with the arguments in `peers/arguments/NAME.json`. Every file then passes `proof test` twice.\n"
     );
-    out.push_str("| server | from | revision | cases | fit | break something, refused | proving | accepted | skipped | not written | s |\n");
+    out.push_str("| server | package and version | revision | cases | valid | invalid, refused | conclusive | invalid, accepted | skipped | not written | seconds |\n");
     out.push_str("|---|---|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         let _ = writeln!(
@@ -136,7 +136,7 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
             cell(&row.version),
             row.revision,
             row.played,
-            row.fit(),
+            row.valid(),
             row.refused,
             row.conclusive,
             row.accepted,
@@ -151,7 +151,7 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
         out,
         "| **all {}** | | | **{played}** | {} | **{refused}** | {} | {} | {} | {} | {:.0} |",
         rows.len(),
-        sum(Row::fit),
+        sum(Row::valid),
         sum(|row| row.conclusive),
         sum(|row| row.accepted),
         sum(|row| row.skipped),
@@ -160,10 +160,11 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
     );
     let _ = writeln!(
         out,
-        "\n{} cases differ in what they are about (tool, prompt or resource; constraint; violation). {} % of the cases break\n\
-         something and are refused. *Proving*: their like that breaks nothing is accepted, so that the refusal is for the breach. The\n\
-         version is the one that the server says; the seconds are those of `proof generate`, most of them spent on starting the\n\
-         server three times.\n",
+        "\n- {} cases are distinct: no two have the same tool, prompt or resource, the same constraint and the same violation.\n\
+         - {} % of the cases are invalid requests that the server refuses.\n\
+         - *Conclusive*: the server accepts the valid counterpart of the request, so it refuses because of the violation.\n\
+         - The version is the one that the server reports.\n\
+         - The seconds are those of `proof generate`. Most of them pass while the server starts three times.\n",
         sum(|row| row.distinct.len()),
         refused * 100 / played.max(1)
     );
@@ -171,16 +172,17 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
     out
 }
 
-/// What servers accept, and what ended them.
+/// Invalid requests that servers accept, and cases that ended a server.
 fn findings(rows: &[Row], out: &mut String) {
     out.push_str(
-        "## What servers accept all the same\n\n\
-         Servers must validate what tools take; what else is here they should refuse. A result whose text describes an error, and which\n\
-         lacks `isError`, is a result like any other to a client: it counts as accepted.\n\n\
-         By hand on 2026-11-22: shrimp answers whatever it does not like with such a text (`Error occurred: Invalid arguments …`), and\n\
-         sqlite a tool that it does not know. thinking and the servers on the Python SDK take `true` and `\"7\"` for numbers that their\n\
-         schemas want. Whoever appears with `additionalProperties` declares that there are no other members, and passes over them.\n\n\
-         | server | constraint | cases | such as |\n|---|---|---|---|\n",
+        "## Invalid requests that servers accept\n\n\
+         Servers must validate the arguments of tools, and should refuse the other invalid requests below. A result whose text\n\
+         describes an error, but which lacks `isError`, is a normal result for a client: it counts as accepted.\n\n\
+         Reviewed by hand on 2026-11-22:\n\n\
+         - shrimp answers invalid arguments with such a text (`Error occurred: Invalid arguments …`), and sqlite an unknown tool.\n\
+         - thinking and the servers on the Python SDK accept `true` and `\"7\"` where their schemas require numbers.\n\
+         - Servers with the constraint `additionalProperties` forbid undeclared members in their schemas, but ignore them.\n\n\
+         | server | constraint | cases | example |\n|---|---|---|---|\n",
     );
     for (row, (keyword, (example, count))) in rows.iter().flat_map(|row| row.lax.iter().map(move |lax| (row, lax))) {
         let _ = writeln!(out, "| {} | `{}` | {count} | {} |", row.name, cell(keyword), cell(example));
@@ -188,7 +190,7 @@ fn findings(rows: &[Row], out: &mut String) {
     let broke: Vec<(&Row, &String)> =
         rows.iter().flat_map(|row| row.broke.iter().map(move |name| (row, name))).collect();
     if !broke.is_empty() {
-        out.push_str("\n## After what servers were gone\n\n| server | case |\n|---|---|\n");
+        out.push_str("\n## Cases after which the server was gone\n\n| server | case |\n|---|---|\n");
         for (row, name) in broke {
             let _ = writeln!(out, "| {} | {} |", row.name, cell(name));
         }

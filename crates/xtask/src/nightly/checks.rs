@@ -39,7 +39,7 @@ pub(super) fn run(proof: &Path, times: usize, folder: &Path) -> anyhow::Result<O
     let mut samples = Vec::new();
     for _ in 0..times {
         let mut check = Command::new(proof);
-        check.args(["check", "--format", "json", &url]);
+        check.args(["check", "--revision", "all", "--format", "json", &url]);
         report(check)?;
         samples.push(sample(server.process())?);
     }

@@ -103,7 +103,10 @@ pub(super) fn check(
     target: impl IntoIterator<Item = String>,
 ) -> anyhow::Result<(Report, Duration)> {
     let mut command = Command::new(proof);
-    command.args(["check", "--format", "json", "--safety"]).args(home.hints(peer)).args(target);
+    command
+        .args(["check", "--revision", "all", "--max-time", "0", "--format", "json", "--safety"])
+        .args(home.hints(peer))
+        .args(target);
     reported(home, peer, command)
 }
 

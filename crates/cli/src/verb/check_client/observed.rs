@@ -55,7 +55,7 @@ pub(super) async fn listen(
 }
 
 /// Passes messages between a client and its server, and judges the client when the server ends.
-pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+pub(super) async fn wrap_stdio(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
@@ -84,8 +84,9 @@ pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) 
 
 /// The scenario of `--scenario`, or the standard one.
 fn scenario(args: &CheckClientArgs) -> Result<&'static Scenario, Exit> {
-    let Some(name) = args.scenario.first() else { return Ok(&FIRST) };
-    let found = all().find(|scenario| scenario.name == *name).filter(|_| args.scenario.len() == 1);
+    let names = args.scenarios()?;
+    let Some(name) = names.first() else { return Ok(&FIRST) };
+    let found = all().find(|scenario| scenario.name == *name).filter(|_| names.len() == 1);
     found.ok_or_else(|| usage("--listen serves one scenario at a time", "use one name from --list-scenarios"))
 }
 

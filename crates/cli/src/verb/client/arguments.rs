@@ -28,7 +28,7 @@ pub(super) fn convert(
     mut into: Map<String, Value>,
     schema: &Value,
 ) -> Result<Map<String, Value>, Vec<String>> {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for (name, given) in pairs {
         let property = schema.get("properties").and_then(|properties| properties.get(&name)).unwrap_or(&Value::Null);
         match given {
@@ -39,11 +39,11 @@ pub(super) fn convert(
                 Ok(value) => {
                     into.insert(name, value);
                 }
-                Err(why) => faults.push(format!("`{}`: {why}", wire::escape::snippet(&name, 60))),
+                Err(why) => errors.push(format!("`{}`: {why}", wire::escape::snippet(&name, 60))),
             },
         }
     }
-    if faults.is_empty() { Ok(into) } else { Err(faults) }
+    if errors.is_empty() { Ok(into) } else { Err(errors) }
 }
 
 /// Parses arguments whose values are all texts, as those of prompts.

@@ -87,7 +87,7 @@ async fn call_tool(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<P
     let result = answer.result().cloned().unwrap_or_default();
     let failed = result.get("isError") == Some(&json!(true));
     if !failed {
-        show::complain_of_output(tool, &result);
+        show::warn_about_output(tool, &result);
     }
     let text = if look.json { show::raw(answer.body_text().unwrap_or_default()) } else { show::output(look, &result)? };
     if failed {
@@ -107,22 +107,22 @@ fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, NotPrin
     let pairs = call.arguments.iter().map(|text| arguments::parse(text)).collect::<Result<Vec<_>, _>>();
     let pairs = pairs.map_err(|why| usage(&why, "NAME=VALUE, or NAME:=JSON"))?;
     let arguments =
-        arguments::convert(pairs, base, tool.input()).map_err(|faults| usage(&faults.join("\n  "), &remedy))?;
+        arguments::convert(pairs, base, tool.input()).map_err(|errors| usage(&errors.join("\n  "), &remedy))?;
     if call.unchecked {
         return Ok(arguments);
     }
-    let faults: Vec<String> = argument_errors(tool.input(), &arguments)
+    let errors: Vec<String> = argument_errors(tool.input(), &arguments)
         .into_iter()
-        .map(|fault| {
-            let name = wire::escape::snippet(&fault.argument, 60);
-            let what = wire::escape::snippet(&fault.what, 200);
+        .map(|error| {
+            let name = wire::escape::snippet(&error.argument, 60);
+            let what = wire::escape::snippet(&error.what, 200);
             if name.is_empty() { what } else { format!("`{name}` {what}") }
         })
         .collect();
-    if faults.is_empty() {
+    if errors.is_empty() {
         return Ok(arguments);
     }
-    Err(usage(&faults.join("\n  "), &format!("{remedy}; --unchecked sends the arguments unchecked")).into())
+    Err(usage(&errors.join("\n  "), &format!("{remedy}; --unchecked sends the arguments unchecked")).into())
 }
 
 async fn complete_argument(look: Look<'_>, client: &Client, args: &CompleteArgs) -> Result<Printed, NotPrinted> {

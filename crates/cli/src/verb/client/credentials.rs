@@ -1,7 +1,7 @@
 //! Credentials from the context of the official suite, whose members differ between scenarios.
 
 use faults::client::Fault;
-use oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
+use oauth::{Authorizer, Client, Credential, Enterprise, Grant, Options, Secret};
 use serde_json::Value;
 use url::Url;
 use wire::Revision;
@@ -21,19 +21,19 @@ pub(super) fn authorizer(
     let mut options = Options::new(revision);
     options.document = Url::parse(DOCUMENT).ok();
     if let Some(id) = text("client_id") {
-        let proof = match (secret("client_secret"), secret("private_key_pem")) {
-            (Some(password), _) => Proof::Secret(password),
-            (None, Some(pem)) => Proof::Key { pem, alg: text("signing_algorithm").unwrap_or("ES256").to_owned() },
-            (None, None) => Proof::None,
+        let credential = match (secret("client_secret"), secret("private_key_pem")) {
+            (Some(password), _) => Credential::Secret(password),
+            (None, Some(pem)) => Credential::Key { pem, alg: text("signing_algorithm").unwrap_or("ES256").to_owned() },
+            (None, None) => Credential::None,
         };
         let issuer = text("issuer").map(str::to_owned);
-        options.client = Some(Client { issuer, ..Client::new(id, proof) });
+        options.client = Some(Client { issuer, ..Client::new(id, credential) });
     }
     if let Some(assertion) = secret("valid_jwt") {
         options.grant = Grant::Assertion(assertion);
     } else if let (Some(id_token), Some(endpoint)) = (secret("idp_id_token"), text("idp_token_endpoint")) {
         let token_endpoint = Url::parse(endpoint).map_err(|_| "`idp_token_endpoint` is not a URL".to_owned())?;
-        let client = Client::new(text("idp_client_id").unwrap_or_default(), Proof::None);
+        let client = Client::new(text("idp_client_id").unwrap_or_default(), Credential::None);
         options.grant = Grant::Enterprise(Box::new(Enterprise { token_endpoint, client, id_token }));
     } else if name.starts_with("auth/client-credentials") {
         options.grant = Grant::ClientCredentials;

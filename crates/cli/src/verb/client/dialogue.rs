@@ -21,7 +21,7 @@ pub(super) trait Person {
 }
 
 /// Puts a request to a person. Roots are not typed.
-pub(super) fn put(person: &mut dyn Person, question: &Question) -> Answer {
+pub(super) fn ask_person(person: &mut dyn Person, question: &Question) -> Answer {
     match question {
         Question::Roots => Err(Refused::by_user()),
         Question::Sampling(params) => sampled(person, params),
@@ -64,8 +64,8 @@ fn filled(person: &mut dyn Person, message: &str, schema: &Value) -> Value {
     }
     match fill(schema, &given) {
         Ok(content) => json!({ "action": "accept", "content": content }),
-        Err(fault) => {
-            person.show(&format!("{}; the question is cancelled", snippet(&fault.0, SHOWN)));
+        Err(error) => {
+            person.show(&format!("{}; the question is cancelled", snippet(&error.0, SHOWN)));
             json!({ "action": "cancel" })
         }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     fn asked(typed: &[&'static str], question: &Question) -> (Answer, String) {
         let mut person = Typing(typed.to_vec(), String::new());
-        let answer = put(&mut person, question);
+        let answer = ask_person(&mut person, question);
         (answer, person.1)
     }
 

@@ -118,7 +118,7 @@ async fn converse(
     tokio::pin!(interrupted);
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
         let signed = tokio::select! {
-            signed = sign_in::at(&args.reach, &mut options.address, options.revision) => signed,
+            signed = sign_in::sign_in_at(&args.reach, &mut options.address, options.revision) => signed,
             signal = &mut interrupted => return Exit::Interrupted(signal),
         };
         if let Err(exit) = signed {

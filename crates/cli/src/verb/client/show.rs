@@ -181,7 +181,7 @@ pub(super) fn output(look: Look<'_>, result: &Value) -> Result<String, Exit> {
 }
 
 /// Says that structured output is not what the tool promises.
-pub(super) fn complain_of_output(tool: &Tool, result: &Value) {
+pub(super) fn warn_about_output(tool: &Tool, result: &Value) {
     let Some(schema) = tool.described.get("outputSchema") else { return };
     match result.get("structuredContent") {
         None => tell("note: the tool promises structured content, and gives none"),

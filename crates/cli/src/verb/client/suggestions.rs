@@ -2,6 +2,7 @@
 
 use clap::Subcommand as _;
 use client::{ClientError, Listed};
+use wire::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use wire::escape::snippet;
 
 use super::NotPrinted;
@@ -41,8 +42,9 @@ pub(super) fn request_failed(
     listed: Result<Listed, ClientError>,
     member: &str,
 ) -> NotPrinted {
-    // The codes for invalid parameters and for an unknown resource.
-    let ClientError::Rpc { method, code: code @ (-32602 | -32002), message, .. } = &error else { return error.into() };
+    let ClientError::Rpc { method, code: code @ (INVALID_PARAMS | RESOURCE_NOT_FOUND), message, .. } = &error else {
+        return error.into();
+    };
     let listed = listed.map(|listed| listed.items).unwrap_or_default();
     let names = || listed.iter().filter_map(|item| item.get(member)?.as_str());
     let Some(similar) = suggestion(name, names()).filter(|similar| *similar != name) else { return error.into() };

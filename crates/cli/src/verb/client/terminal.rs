@@ -51,7 +51,7 @@ impl Respondent for Terminal {
         // On another thread: a person may take long, and the connection must stay alive.
         let asked = tokio::task::spawn_blocking(move || {
             let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            dialogue::put(&mut Typing, &question)
+            dialogue::ask_person(&mut Typing, &question)
         });
         Box::pin(async { asked.await.unwrap_or_else(|_| Err(Refused::by_user())) })
     }

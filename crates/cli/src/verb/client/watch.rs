@@ -36,7 +36,7 @@ pub(super) async fn watch(
     };
     let deadline = Instant::now() + what.span.unwrap_or(FOREVER);
     let mut left = what.count.unwrap_or(usize::MAX);
-    let mut listening = begin(client, &topics).await?;
+    let mut listening = listen(client, &topics).await?;
     while left > 0 {
         tokio::select! {
             Some((method, params)) = notifications.recv() => {
@@ -51,7 +51,7 @@ pub(super) async fn watch(
                     Err(error) => format!("note: the subscription was interrupted: {}", first_line(&error)),
                 });
                 listening = tokio::select! {
-                    again = begin_again(client, &topics) => again?,
+                    reconnected = reconnect(client, &topics) => reconnected?,
                     () = sleep_until(deadline) => break,
                 };
             }
@@ -62,7 +62,7 @@ pub(super) async fn watch(
     Ok(Printed { text: String::new(), exit: Exit::Clean })
 }
 
-async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
+async fn listen(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
     let listening = client.listen(topics).await?;
     let agreed = &listening.acknowledged;
     let lists =
@@ -84,13 +84,13 @@ async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientErro
     Ok(listening)
 }
 
-async fn begin_again(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
+async fn reconnect(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
     let mut pause = PAUSE;
     let mut outcome = Err(ClientError::Cancelled);
     for _ in 0..RETRIES {
         sleep(pause).await;
         pause *= 2;
-        outcome = begin(client, topics).await;
+        outcome = listen(client, topics).await;
         if outcome.is_ok() {
             break;
         }

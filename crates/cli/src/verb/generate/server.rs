@@ -1,4 +1,4 @@
-//! What stands under `server` in a test file: how the command line reached it, from where the file lies.
+//! The `server` of a generated test file, relative to the file.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use wire::redact::{Redactor, Secrets};
 use crate::args::generate::GenerateArgs;
 use crate::verb::generated_file::relative;
 
-/// All of it, to play the file at once.
-pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
+/// The complete entry, including secrets, to run the file at once.
+pub(super) fn complete(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
     let target = args.server.named();
     let mut server = Map::new();
     let pairs = |texts: &[String], mark: char| -> Map<String, Value> {
@@ -37,9 +37,13 @@ pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
     server
 }
 
-/// The same without what may be secret, and the names of that.
-pub(super) fn public(args: &GenerateArgs, path: &Path, redactor: &Redactor) -> (Map<String, Value>, Vec<String>) {
-    let mut server = whole(args, path);
+/// The entry without values that may be secret, and their names.
+pub(super) fn without_secrets(
+    args: &GenerateArgs,
+    path: &Path,
+    redactor: &Redactor,
+) -> (Map<String, Value>, Vec<String>) {
+    let mut server = complete(args, path);
     let mut left_out = Vec::new();
     for (member, header) in [("headers", true), ("env", false)] {
         let Some(Value::Object(pairs)) = server.get_mut(member) else { continue };

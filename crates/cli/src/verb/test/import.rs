@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use suite::import::{self, Imported, Source};
 use suite::test;
 
-use super::{ENDINGS, MAX_DEPTH, found};
+use super::{ENDINGS, MAX_DEPTH, find_files};
 use crate::args::import::ImportArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::verb::generated_file::{self, Writer};
@@ -60,7 +60,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
         let mut files = vec![path.clone()];
         if path.is_dir() {
             files.clear();
-            found(path, &IMPORTED, MAX_DEPTH, &mut files);
+            find_files(path, &IMPORTED, MAX_DEPTH, &mut files);
             files.retain(|file| !ENDINGS.iter().any(|ending| file.to_string_lossy().ends_with(ending)));
             files.sort();
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use net::client::{Address, Command, HttpAddress};
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 use replay::{self, Replay};
 use serde_json_path::JsonPath;
 use suite::test::{Standin, StandinFuture};
@@ -70,8 +70,8 @@ fn selected_revisions(args: &TestArgs) -> Result<Vec<Revision>, Exit> {
 }
 
 async fn served(replay: Replay, over: Over) -> Result<Standin, String> {
-    let beside = Beside { sse: over == Over::Sse, websocket: over == Over::Ws };
-    let options = http::Options { beside, ..http::Options::default() };
+    let other_transports = OtherTransports { sse: over == Over::Sse, websocket: over == Over::Ws };
+    let options = http::Options { other_transports, ..http::Options::default() };
     let (scheme, path) = match over {
         Over::Ws => ("ws", http::WEBSOCKET_PATH.to_owned()),
         Over::Sse => ("http", http::SSE_PATH.to_owned()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{MAX_DEPTH, is_foreign};
+use super::{MAX_DEPTH, is_skipped};
 
 /// The polling interval.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -75,7 +75,7 @@ fn collect(path: &Path, room: usize, stamps: &mut Stamps) {
         let Ok(kind) = entry.file_type() else { continue };
         let name = entry.file_name();
         let hidden = name.to_string_lossy().starts_with('.');
-        let ignored = hidden || kind.is_symlink() || kind.is_dir() && is_foreign(&name);
+        let ignored = hidden || kind.is_symlink() || kind.is_dir() && is_skipped(&name);
         if !ignored {
             collect(&entry.path(), room - 1, stamps);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::fault::{nearest, quoted};
+use super::super::file_error::{nearest, quoted};
 use super::{Filter, Hole, Part, Pattern, Start, Wrong};
 
 const FILTERS: [&str; 4] = ["default", "upper", "lower", "json"];

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::escape::plain;
 use super::text::{Paint, count, wrap};
-use crate::compare::{Comparison, FORMAT, Place, Shift};
+use crate::compare::{Comparison, FORMAT, Shift, TransportRevision};
 use crate::saved::{Finding, Report, Subject};
 
 /// How many lines a list that is not about findings may have.
@@ -61,8 +61,8 @@ pub fn human(old: &Report, new: &Report, comparison: &Comparison<'_>, paint: Pai
     findings(&mut out, &paint.red("NEW"), &comparison.findings.new, true);
     shifts(&mut out, "No longer judged", &coverage.lost);
     shifts(&mut out, "Newly judged", &coverage.gained);
-    places(&mut out, "Runs that are gone", &comparison.runs.removed);
-    places(&mut out, "New runs", &comparison.runs.added);
+    runs(&mut out, "Runs that are gone", &comparison.runs.removed);
+    runs(&mut out, "New runs", &comparison.runs.added);
     list(&mut out, "Rules that are gone", comparison.rules.removed.iter().map(|id| plain(id).into_owned()));
     list(&mut out, "New rules", comparison.rules.added.iter().map(|id| plain(id).into_owned()));
     let line = verdict(comparison);
@@ -92,8 +92,8 @@ fn findings(out: &mut String, word: &str, findings: &[&Finding], at_length: bool
     for ((rule, message), group) in groups {
         let Some(first) = group.first() else { continue };
         let _ = writeln!(out, "{word}  {}  {}", plain(rule), plain(&first.level));
-        let places: Vec<_> = group.iter().map(|f| format!("{} {}", f.transport, f.revision)).collect();
-        wrap(out, 6, &plain(&places.join(", ")));
+        let runs: Vec<_> = group.iter().map(|f| format!("{} {}", f.transport, f.revision)).collect();
+        wrap(out, 6, &plain(&runs.join(", ")));
         if at_length {
             wrap(out, 6, &plain(message));
             let _ = writeln!(out, "      {}", plain(&first.url));
@@ -111,8 +111,8 @@ fn shifts(out: &mut String, title: &str, shifts: &[Shift<'_>]) {
     list(out, title, shifts.iter().map(line));
 }
 
-fn places(out: &mut String, title: &str, places: &[Place<'_>]) {
-    list(out, title, places.iter().map(|place| plain(&format!("{} {}", place.transport, place.revision)).into_owned()));
+fn runs(out: &mut String, title: &str, runs: &[TransportRevision<'_>]) {
+    list(out, title, runs.iter().map(|run| plain(&format!("{} {}", run.transport, run.revision)).into_owned()));
 }
 
 fn list(out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {

@@ -40,7 +40,9 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
     for group in of(|one| one == Disposition::Failing) {
         finding(&mut out, &group, &style.paint.red("FAIL"), style.paint);
     }
+    unconfirmed(&mut out, view.report, style.paint);
     table(&mut out, view.report, style.paint);
+    also_served(&mut out, view);
     scenarios(&mut out, view);
     stale(&mut out, view);
     conclusion(&mut out, view, style.paint);
@@ -136,6 +138,31 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
     }
     let note = "  not ex. = not exercised: the rule applies, but was not tested";
     let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
+}
+
+/// What was broken once, and not in a second play.
+fn unconfirmed(out: &mut String, report: &Report, paint: Paint) {
+    for group in grouped(report.unconfirmed.iter()) {
+        let first = group.first;
+        let _ = writeln!(out, "{}  {}  {}", paint.dim("SEEN ONCE"), first.rule, first.level.as_str());
+        wrap(out, 6, &places(&group.all));
+        wrap(
+            out,
+            6,
+            &wire::escape::line(&format!("not confirmed by a second play, so not counted: {}", first.message)),
+        );
+        if let Some(evidence) = first.evidence.first() {
+            quote(out, evidence, paint);
+        }
+        out.push('\n');
+    }
+}
+
+/// The revisions that were left out.
+fn also_served(out: &mut String, view: &ReportView<'_>) {
+    if let Some(served) = view.also_served() {
+        wrap(out, 0, &format!("Also supports, not checked: {served} (--revision all)."));
+    }
 }
 
 /// Scenarios that a client did not end well in: shown, not scored.

@@ -44,6 +44,8 @@ pub fn render(view: &ReportView<'_>) -> String {
         format!("- {} ({}) is {}\n", code(&entry.rule), code(&place), view.stale_advice(entry))
     });
     page.list("Stale baseline entries", stale);
+    let once = grouped(view.report.unconfirmed.iter());
+    page.folded("Seen once, not confirmed by a second play, not counted", once.iter().map(silent_line));
     let silent = grouped(view.report.results.iter().filter(|finding| finding.outcome == Outcome::NotExercised));
     page.folded("Rules not exercised", silent.iter().map(silent_line));
     page.close()
@@ -77,6 +79,9 @@ fn head(view: &ReportView<'_>) -> String {
         let _ = writeln!(out, "| {} {} | {} | {time:.1} s |", run.transport, run.revision, cells.join(" | "));
     }
     out.push('\n');
+    if let Some(served) = view.also_served() {
+        let _ = writeln!(out, "Also supports, not checked: {served}\n");
+    }
     for (run, why) in view.cut_short() {
         let _ = writeln!(out, "**Cut short** at {} {}: {}\n", run.transport, run.revision, code(&cut(why, 500)));
     }

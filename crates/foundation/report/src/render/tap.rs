@@ -39,6 +39,13 @@ pub fn render(view: &ReportView<'_>) -> String {
     if !subject.target.is_empty() {
         let _ = writeln!(out, "# {}", plain(&subject.target));
     }
+    for finding in &view.report.unconfirmed {
+        let place = format!("{} {}", finding.transport, finding.revision);
+        let _ = writeln!(out, "# seen once, not confirmed: {place} {}: {}", finding.rule, plain(&finding.message));
+    }
+    if let Some(served) = view.also_served() {
+        let _ = writeln!(out, "# also supports, not checked: {served}");
+    }
     let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(&view.report.summary), conclusion.summary);
     out
 }

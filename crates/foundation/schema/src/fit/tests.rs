@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::containers::COMPARED;
 use super::*;
 
 fn fit(schema: &Value, value: &Value) -> Fit {

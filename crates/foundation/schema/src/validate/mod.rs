@@ -2,6 +2,7 @@
 //! value that would take too long to check counts as one that does not fit.
 
 mod circles;
+mod dialect;
 mod work;
 
 use std::fmt::{self, Display, Formatter};
@@ -10,6 +11,7 @@ use jsonschema::PatternOptions;
 use serde_json::Value;
 
 use circles::goes_in_circles;
+use dialect::dialect;
 use work::{Patterns, Work, is_simple, work};
 
 /// How large a peer's schema may be, in bytes and in depth.
@@ -95,6 +97,10 @@ impl Validator {
             PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS).size_limit(each.min(COMPILED_BYTES_EACH));
         let options = jsonschema::options().with_pattern_options(patterns);
         let options = if formats { options.should_validate_formats(true) } else { options };
+        let options = match dialect(schema) {
+            Some(dialect) => options.with_draft(dialect),
+            None => options,
+        };
         let compiled = options.build(schema).map_err(|error| Unusable::Invalid {
             pointer: error.instance_path().to_string(),
             why: error.to_string(),

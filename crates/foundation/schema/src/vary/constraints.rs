@@ -36,7 +36,7 @@ impl Walker<'_> {
         let members = view.get("enum").and_then(Value::as_array);
         if let Some(members) = members.filter(|_| self.width.edges) {
             for member in members.iter().take(self.width.members) {
-                self.fitting(spot, Kind::Choice, "enum", &format!("is {}", said(member)), member.clone());
+                self.fitting(spot, Kind::Choice, "enum", &format!("is {}", shown(member)), member.clone());
             }
         }
         let keyword = if members.is_some() { "enum" } else { "const" };
@@ -52,7 +52,7 @@ impl Walker<'_> {
             _ => Vec::new(),
         };
         for other in others {
-            let what = format!("is {}, none of its values", said(&other));
+            let what = format!("is {}, not a value of its {keyword}", shown(&other));
             if self.breaking(spot, keyword, &what, other, value) {
                 break;
             }
@@ -65,23 +65,23 @@ impl Walker<'_> {
         let unit = step.unwrap_or(1.0);
         for (keyword, away) in [("minimum", -unit), ("maximum", unit)] {
             if let Some(limit) = bound(keyword) {
-                let which = if away < 0.0 { "least" } else { "greatest" };
-                self.edge(spot, keyword, &format!("is its {which}, {}", plain(limit)), plain(limit));
+                let side = if away < 0.0 { "below" } else { "above" };
+                self.edge(spot, keyword, &format!("is its {keyword}, {}", plain(limit)), plain(limit));
                 let beyond = plain(limit + away);
-                self.breaking(spot, keyword, &format!("is {beyond}, beyond its {which}"), beyond, value);
+                self.breaking(spot, keyword, &format!("is {beyond}, {side} its {keyword}"), beyond, value);
             }
         }
         for (keyword, away) in [("exclusiveMinimum", unit), ("exclusiveMaximum", -unit)] {
             if let Some(limit) = bound(keyword) {
                 let inside = plain(limit + away);
-                self.edge(spot, keyword, &format!("is {inside}, just within its bound"), inside);
-                self.breaking(spot, keyword, &format!("is its bound, {}", plain(limit)), plain(limit), value);
+                self.edge(spot, keyword, &format!("is {inside}, just within its {keyword}"), inside);
+                self.breaking(spot, keyword, &format!("is {}, its {keyword}", plain(limit)), plain(limit), value);
             }
         }
         if let Some((step, present)) = step.zip(value.as_f64()) {
             for between in [present + step / 2.0, present + 1.0] {
                 let between = plain(between);
-                let what = format!("is {between}, no multiple of {}", plain(step));
+                let what = format!("is {between}, not a multiple of {}", plain(step));
                 if self.breaking(spot, "multipleOf", &what, between, value) {
                     break;
                 }
@@ -94,10 +94,10 @@ impl Walker<'_> {
         let fits = json!(text);
         for (keyword, beyond) in [("minLength", -1), ("maxLength", 1)] {
             let Some(limit) = length(keyword) else { continue };
-            let which = if beyond < 0 { "least" } else { "greatest" };
-            self.edge(spot, keyword, &format!("has its {which} length, {limit}"), json!(of_length(limit)));
+            let side = if beyond < 0 { "below" } else { "above" };
+            self.edge(spot, keyword, &format!("has its {keyword}, {limit}"), json!(of_length(limit)));
             let Some(wrong) = limit.checked_add_signed(beyond) else { continue };
-            let what = format!("has the length {wrong}, beyond its {which}");
+            let what = format!("has the length {wrong}, {side} its {keyword}");
             self.breaking(spot, keyword, &what, json!(of_length(wrong)), &fits);
         }
         if view.contains_key("pattern") {
@@ -106,7 +106,7 @@ impl Walker<'_> {
                 if self.breaking(
                     spot,
                     "pattern",
-                    &format!("is {}, not of its pattern", said(&json!(other))),
+                    &format!("is {}, which does not match its pattern", shown(&json!(other))),
                     json!(other),
                     &fits,
                 ) {
@@ -119,7 +119,7 @@ impl Walker<'_> {
                 if self.breaking(
                     spot,
                     "format",
-                    &format!("is {}, no {format}", said(&json!(other))),
+                    &format!("is {}, which is not a valid {format}", shown(&json!(other))),
                     json!(other),
                     &fits,
                 ) {
@@ -142,13 +142,13 @@ impl Walker<'_> {
         };
         for (keyword, beyond) in [("minItems", -1), ("maxItems", 1)] {
             let Some(limit) = bound(keyword) else { continue };
-            let which = if beyond < 0 { "fewest" } else { "most" };
+            let side = if beyond < 0 { "below" } else { "above" };
             if let Some(list) = many(limit) {
-                self.edge(spot, keyword, &format!("has its {which} items, {limit}"), list);
+                self.edge(spot, keyword, &format!("has its {keyword}, {limit}"), list);
             }
             if let Some((wrong, list)) = limit.checked_add_signed(beyond).and_then(|wrong| Some((wrong, many(wrong)?)))
             {
-                self.breaking(spot, keyword, &format!("has {wrong} items, beyond its {which}"), list, &fits);
+                self.breaking(spot, keyword, &format!("has {wrong} items, {side} its {keyword}"), list, &fits);
             }
         }
         if !view.contains_key("minItems") {
@@ -156,7 +156,7 @@ impl Walker<'_> {
         }
         if unique && let Some(first) = items.first() {
             let twice = [items, std::slice::from_ref(first)].concat();
-            self.breaking(spot, "uniqueItems", "has an item twice", twice.into(), &fits);
+            self.breaking(spot, "uniqueItems", "has a duplicate item", twice.into(), &fits);
         }
     }
 }
@@ -171,7 +171,7 @@ fn next(item: &Value) -> Option<Value> {
 }
 
 /// A value in a sentence.
-fn said(value: &Value) -> String {
+fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.is_empty() => "empty".to_owned(),
         Value::String(text) if text.chars().count() <= 30 => text.clone(),

@@ -16,6 +16,10 @@ pub fn refused(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     let wrong = |name: &str| {
         let property = resolve(properties.get(name)?, schema, DEPTH)?;
+        // Of another type it could not be mirrored into its header, and would be refused for that.
+        if property.get("x-mcp-header").is_some() {
+            return None;
+        }
         Some((name.to_owned(), of_another_type(property.get("type")?.as_str()?)?))
     };
     let names = required(schema).chain(properties.keys().map(String::as_str));

@@ -243,7 +243,7 @@ impl Walker<'_> {
         if view.get("additionalProperties") == Some(&json!(false)) {
             let mut more = there.clone();
             more.insert("proof_unknown".to_owned(), json!("proof"));
-            let what = "with a member that is not declared";
+            let what = "with an undeclared member";
             self.breaking(spot, "additionalProperties", what, more.into(), &there.clone().into());
         }
         let properties = view.get("properties").and_then(Value::as_object);

@@ -3,6 +3,8 @@
 //!
 //! One thing differs: an integer that no double holds exactly keeps its digits. Rounded, two requests would become one.
 
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
 use super::write_string;
@@ -17,13 +19,42 @@ pub fn canonical(value: &Value) -> Vec<u8> {
 /// Whether two JSON values are equal as values: `1` and `1.0` are, members may be in any order.
 pub fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64()),
+        (Value::Number(a), Value::Number(b)) => a == b || compare(a, b) == Some(Ordering::Equal),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
         }
         _ => one == other,
     }
+}
+
+/// How two numbers compare, integers by all of their digits; `None` where digits were lost in reading that might decide it.
+pub fn order(one: &Number, other: &Number) -> Option<Ordering> {
+    let is_exact = |number: &Number| whole(number).is_some() || number.as_f64().is_some_and(|n| n.abs() < EXACT as f64);
+    compare(one, other).filter(|order| order.is_ne() || (is_exact(one) && is_exact(other)))
+}
+
+/// An integer that was read with all its digits.
+fn whole(number: &Number) -> Option<i128> {
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+}
+
+fn compare(one: &Number, other: &Number) -> Option<Ordering> {
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        (Some(one), None) => compare_whole(one, other.as_f64()?),
+        (None, Some(other)) => compare_whole(other, one.as_f64()?).map(Ordering::reverse),
+        (None, None) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+/// Every double within the range of `i128` has an integral part that it holds exactly.
+fn compare_whole(whole: i128, double: f64) -> Option<Ordering> {
+    if double.abs() >= i128::MAX as f64 {
+        return 0.0.partial_cmp(&double);
+    }
+    let integral = whole.cmp(&(double.trunc() as i128));
+    Some(integral.then(0.0.partial_cmp(&double.fract())?))
 }
 
 fn write_value(out: &mut Vec<u8>, value: &Value) {
@@ -59,9 +90,11 @@ fn write_value(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
+/// Beyond it a double no longer tells which integer was meant.
+const EXACT: u64 = 1 << 53;
+
 /// A number as ECMAScript spells it (RFC 8785, 3.2.2.3).
 fn spelled(number: &Number) -> String {
-    const EXACT: u64 = 1 << 53;
     if let Some(whole) = number.as_i64().filter(|whole| whole.unsigned_abs() > EXACT) {
         return whole.to_string();
     }
@@ -105,7 +138,11 @@ fn placed(digits: &str, point: i32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::canonical;
+    use std::cmp::Ordering::{Equal, Greater, Less};
+
+    use serde_json::Value;
+
+    use super::{canonical, order, same};
 
     fn of(text: &str) -> String {
         String::from_utf8(canonical(&serde_json::from_str(text).unwrap())).unwrap()
@@ -133,6 +170,28 @@ mod tests {
             ("9007199254740993", "9007199254740993"),
         ] {
             assert_eq!(of(written), spelled, "{written}");
+        }
+    }
+
+    #[test]
+    fn integers_are_compared_by_all_of_their_digits() {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for (one, other, expected) in [
+            ("9007199254740992", "9007199254740993", Some(Less)),
+            ("18446744073709551615", "18446744073709551614", Some(Greater)),
+            ("-9007199254740993", "-9007199254740992", Some(Less)),
+            ("9007199254740992.0", "9007199254740993", Some(Less)),
+            ("1", "1.0", Some(Equal)),
+            ("-1", "-1.5", Some(Greater)),
+            ("1", "1.5", Some(Less)),
+            ("1e300", "1", Some(Greater)),
+            ("-1e300", "1", Some(Less)),
+            ("18446744073709551616", "18446744073709551617", None),
+        ] {
+            let (a, b) = (read(one), read(other));
+            let found = order(a.as_number().unwrap(), b.as_number().unwrap());
+            assert_eq!(found, expected, "{one} and {other}");
+            assert_eq!(same(&a, &b), matches!(expected, Some(Equal) | None), "{one} and {other}");
         }
     }
 

@@ -4,10 +4,13 @@
 //! side, tries a timing-dependent finding once more, and folds verdicts into a report.
 
 mod answers;
+mod confirm;
 mod context;
+mod greeting;
 pub mod hints;
 mod lock;
 pub mod options;
+mod play;
 mod probe;
 mod probes;
 mod recorded;
@@ -16,13 +19,14 @@ mod run;
 mod silence;
 mod spawn_limit;
 mod survey;
+mod time_limit;
 mod unauthenticated;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use net::Tap;
-use net::client::{Address, ConnectOptions, Detected, OpenError, detect};
+use net::client::{Address, ConnectOptions, Detected, OpenError, detect_any};
 use tokio::sync::Semaphore;
 use wire::Revision;
 use wire::redact::Redactor;
@@ -31,12 +35,14 @@ use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
 use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
 use context::Setting;
+use greeting::judged_at;
 use lock::ChangeLock;
-pub use options::{CallPolicy, Options};
+pub use options::{CallPolicy, Options, RevisionChoice};
 pub use recorded::{RecordingError, recorded};
-use report::{Report, Subject, Summary};
+use report::{Report, Served, Subject, Summary};
 use run::Ran;
 use spawn_limit::SpawnLimit;
+use time_limit::TimeLimit;
 
 impl From<&Setting> for RunId {
     fn from(setting: &Setting) -> Self {
@@ -86,6 +92,7 @@ pub fn check(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+    let time = TimeLimit::begin(options.max_time);
     let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
     // So many per target: each is a server of its own, and only the built-in one comes as several.
@@ -98,35 +105,41 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut order = Vec::new();
     let mut introduced = None;
     let mut ran = Vec::new();
+    let mut also_served = Vec::new();
     // What targets serve that serve none of the revisions asked for: the others are judged all the same.
     let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     let looking = options.targets.iter().map(|address| {
         let address = address.clone();
-        let connect = ConnectOptions::new(options.limits.clone(), &options.children);
-        tokio::spawn(async move { detect(&address, &connect, Tap::new).await })
+        let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();
+        tokio::spawn(async move { detect_any(&address, &connect, Tap::new).await })
     });
     for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
-        let found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
+        let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        {
             Ok(found) => found,
             Err(error) => {
-                let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;
+                let shut_out = shut_out(&options, address, error, (&redactor, time), &watch).await?;
                 order.extend(shut_out.iter().map(|run: &Ran| RunId::from(run.setting.as_ref())));
                 ran.extend(shut_out);
                 continue;
             }
         };
-        let revisions = selected(&options.revisions, &found);
+        let revisions = judged_at(&options.revisions, &found);
         if revisions.is_empty() {
+            if let Some(failure) = failure {
+                return Err(CheckError::Unreachable(failure));
+            }
             elsewhere.extend(found.revisions);
             continue;
         }
         let text = |text: Option<&str>| text.map(str::to_owned);
+        also_served.extend(also_served_by(&options.revisions, &found, &revisions));
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let lock = ChangeLock::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone()));
+            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone(), time));
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
             let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
@@ -141,16 +154,20 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     if order.is_empty() {
         elsewhere.sort_unstable();
         elsewhere.dedup();
-        return Err(CheckError::NoSuchRevision(options.revisions, elsewhere));
+        return Err(CheckError::NoSuchRevision(options.revisions.named().to_vec(), elsewhere));
     }
     ran.extend(runs.join_all().await);
     ran.sort_by_key(|r| order.iter().position(|place| *place == RunId::from(r.setting.as_ref())));
-    Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
+    let mut checked = conclude(ran, introduced.unwrap_or_default(), &options, &redactor);
+    checked.report.also_served = also_served;
+    Ok(checked)
 }
 
-/// The revisions to judge at: those asked for, or all, as far as they are served.
-fn selected(asked: &[Revision], found: &Detected) -> Vec<Revision> {
-    found.revisions.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect()
+/// What is served and not judged, where the user did not choose: who chose knows.
+fn also_served_by(choice: &RevisionChoice, found: &Detected, judged: &[Revision]) -> Option<Served> {
+    let revisions: Vec<_> = found.revisions.iter().copied().filter(|revision| !judged.contains(revision)).collect();
+    let unnamed = *choice == RevisionChoice::NewestOfEachEra && !revisions.is_empty();
+    unnamed.then_some(Served { transport: found.transport, revisions })
 }
 
 /// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.
@@ -158,11 +175,11 @@ async fn shut_out(
     options: &Options,
     address: &Address,
     error: OpenError,
-    redactor: &Redactor,
+    (redactor, time): (&Redactor, TimeLimit),
     watch: &Watch,
 ) -> Result<Vec<Ran>, CheckError> {
     let OpenError::Unauthorized { revisions: refused, .. } = &error else { return Err(CheckError::Unreachable(error)) };
-    let named: Vec<_> = refused.iter().copied().filter(|r| options.revisions.contains(r)).collect();
+    let named: Vec<_> = refused.iter().copied().filter(|r| options.revisions.named().contains(r)).collect();
     let judged_at = if named.is_empty() { refused.last().copied().into_iter().collect() } else { named.clone() };
     watch.tell(Progress::Found { transport: address.transport(), revisions: judged_at.clone() });
     let lock = ChangeLock::over(address.transport());
@@ -171,7 +188,7 @@ async fn shut_out(
     for revision in judged_at {
         let by =
             if named.is_empty() { unauthenticated::By::Any(refused.clone()) } else { unauthenticated::By::Revision };
-        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default()));
+        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default(), time));
         ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf, options.words).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
@@ -181,7 +198,7 @@ fn setting(
     options: &Options,
     address: &Address,
     revision: Revision,
-    (lock, spawns): (ChangeLock, SpawnLimit),
+    (lock, spawns, time): (ChangeLock, SpawnLimit, TimeLimit),
 ) -> Setting {
     let may_strain = options.intrusive || is_near(address);
     Setting {
@@ -196,6 +213,7 @@ fn setting(
         spawns,
         limits: options.limits.clone(),
         children: options.children.clone(),
+        time,
         silence: Arc::default(),
     }
 }
@@ -217,11 +235,12 @@ fn conclude(
     redactor: &Redactor,
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let of_run = |run: &Ran| {
-        let place = RunId::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &options.reproduce, redactor).findings()
-    };
-    let results: Vec<_> = ran.iter().flat_map(of_run).collect();
+    let (mut results, mut unconfirmed) = (Vec::new(), Vec::new());
+    for run in &ran {
+        let sources = Sources::new(&run.cases, run.setting.as_ref().into(), &options.reproduce, redactor);
+        results.extend(sources.findings());
+        unconfirmed.extend(sources.unconfirmed());
+    }
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
     let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());
     let (name, version) = (redacted(name), redacted(version));
@@ -240,6 +259,8 @@ fn conclude(
         runs: runs.collect(),
         summary: Summary::of(&results),
         results,
+        also_served: Vec::new(),
+        unconfirmed,
     };
     Checked { report }
 }

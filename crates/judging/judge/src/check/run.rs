@@ -1,7 +1,7 @@
-//! One run: all cases of one target at one revision, side by side, each judged as soon as it ends.
+//! One run: all cases of one target at one revision, side by side, each judged as soon as it ends, and what is broken
+//! confirmed.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use wire::Transport;
 use wire::trace::Trace;
 
+use super::confirm::Confirmations;
 use super::context::{Abort, ProbeContext, Setting};
 use super::probe::{Access, Probe};
 use super::probes::PROBES;
@@ -33,42 +34,75 @@ pub struct Ran {
 }
 
 /// The names of the cases in which probes share a connection.
-const SHARED_SESSION: &str = "shared-session";
-const DISRUPTIVE_SESSION: &str = "disruptive-session";
+pub(super) const SHARED_SESSION: &str = "shared-session";
+pub(super) const DISRUPTIVE_SESSION: &str = "disruptive-session";
 
 /// Plays every probe that fits and judges what crossed.
 pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Watch, judge: TraceJudge) -> Ran {
     let begun = Instant::now();
-    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), permits, jobs, watch, judge };
+    let stage = Stage {
+        setting: Arc::new(setting),
+        survey: Arc::default(),
+        permits,
+        jobs,
+        watch,
+        judge,
+        confirmations: Arc::default(),
+        untried: Arc::default(),
+    };
     let opened = match stage.open().await {
         // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
-        Err(_) if !stage.setting.silence.is_total() => {
+        Err((_, ref abort)) if !stage.setting.silence.is_total() && abort.may_be_chance() => {
             let _alone = stage.permits.acquire_many(stage.jobs).await;
             stage.open_with(None).await
         }
         opened => opened,
     };
-    let (survey, cases, lost) = match opened {
-        Err((case, abort)) => (None, vec![case], Some(abort)),
+    let (survey, mut cases, lost) = match opened {
+        Err((case, abort)) => {
+            // What a server says to other greetings is judged all the same.
+            let apart = match abort {
+                Abort::Unwelcome => stage.apart(&[Access::Bare]).await,
+                _ => Vec::new(),
+            };
+            (None, std::iter::once(case).chain(apart).collect(), Some(abort))
+        }
         Ok((stage, guide, permit)) => {
-            let ((mut cases, lost), disruptive, apart) =
-                tokio::join!(stage.shared_session(guide, permit), stage.disruptive_session(), stage.apart());
+            let greeting = stage.so_far(SHARED_SESSION, &guide).await;
+            let ((mut cases, lost), disruptive, apart, ()) = tokio::join!(
+                stage.shared_session(guide, permit),
+                stage.disruptive_session(),
+                stage.apart(&[Access::Fresh, Access::Bare]),
+                stage.confirm(&greeting)
+            );
             cases.extend(disruptive);
             cases.extend(apart);
-            stage.retry_doubtful(&mut cases).await;
+            let lost = lost.or(stage.survey.unwelcome.then_some(Abort::Unwelcome));
             (Some(stage.survey), cases, lost)
         }
     };
     let probes = cases.iter().map(|case| case.parts.len()).sum();
+    let stage = Stage { survey: survey.clone().unwrap_or_default(), ..stage };
+    stage.settle(&mut cases).await;
     let lost = lost.or(stage.setting.silence.is_total().then(|| Abort::of(&stage.setting.silence)));
-    let cut_short = lost.map(|abort| abort.to_string());
+    let cut_short = lost.map(|abort| abort.to_string()).or_else(|| stage.out_of_time());
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
 }
 
-/// What crossed in a case, and how many of its probes came to their end before a connection was lost.
-struct Played {
-    trace: Trace,
-    completed: usize,
+/// What crossed in a case.
+pub(super) struct Played {
+    pub(super) trace: Trace,
+    /// How many of its probes came to their end before a connection was lost.
+    pub(super) completed: usize,
+    /// When each probe began, in microseconds of the trace.
+    pub(super) begins: Vec<u64>,
+}
+
+impl Played {
+    /// A case that did not come to its first probe.
+    pub(super) const fn nothing(trace: Trace) -> Self {
+        Self { trace, completed: 0, begins: Vec::new() }
+    }
 }
 
 /// Leave to play a case.
@@ -79,14 +113,17 @@ const CHILD: u32 = 3;
 
 /// What the cases of one run are played with.
 #[derive(Clone)]
-struct Stage {
-    setting: Arc<Setting>,
-    survey: Arc<Survey>,
-    permits: Arc<Semaphore>,
+pub(super) struct Stage {
+    pub(super) setting: Arc<Setting>,
+    pub(super) survey: Arc<Survey>,
+    pub(super) permits: Arc<Semaphore>,
     /// How many permits there are in all.
-    jobs: u32,
-    watch: Watch,
-    judge: TraceJudge,
+    pub(super) jobs: u32,
+    pub(super) watch: Watch,
+    pub(super) judge: TraceJudge,
+    pub(super) confirmations: Arc<Confirmations>,
+    /// The probes for which no time was left.
+    pub(super) untried: Arc<Mutex<Vec<&'static str>>>,
 }
 
 impl Stage {
@@ -101,10 +138,16 @@ impl Stage {
         let case = ProbeContext::bare(self.setting.clone(), Arc::default(), SHARED_SESSION).await;
         let mut case = match case {
             Ok(case) => case,
-            Err((abort, trace)) => return Err((self.ended(SHARED_SESSION, Vec::new(), &abort, trace).await, abort)),
+            Err((abort, trace)) => {
+                return Err((self.ended(SHARED_SESSION, Vec::new(), Played::nothing(trace)).await, abort));
+            }
         };
-        match Survey::take(&case).await {
-            Err(abort) => Err((self.ended(SHARED_SESSION, Vec::new(), &abort, case.finish().await).await, abort)),
+        match case.in_time(Survey::take(&case)).await {
+            Err(abort) => {
+                tracing::debug!(case = SHARED_SESSION, %abort, "the case ended early");
+                let played = Played::nothing(case.finish().await);
+                Err((self.ended(SHARED_SESSION, Vec::new(), played).await, abort))
+            }
             Ok(survey) => {
                 let stage = Self { survey: Arc::new(survey), ..self.clone() };
                 case.learnt(stage.survey.clone());
@@ -113,25 +156,28 @@ impl Stage {
         }
     }
 
-    async fn permit(&self) -> Permit {
+    pub(super) async fn permit(&self) -> Permit {
         let weight = if self.setting.transport == Transport::Stdio { CHILD.min(self.jobs) } else { 1 };
         self.permits.clone().acquire_many_owned(weight).await.ok()
     }
 
-    async fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, played: Played) -> Judged {
+    /// Judges a case, and confirms at once what it found.
+    async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, played: Played) -> Judged {
         let (case, trace) = parts(name, &probes, played);
-        self.judge.judge_and_keep(case, self.place(), trace).await
+        let judged = self.judge.judge_and_keep(case, self.place(), trace).await;
+        self.confirm(&judged).await;
+        judged
     }
 
-    fn place(&self) -> RunId {
+    /// What the rules make of a case that goes on.
+    async fn so_far(&self, name: &'static str, case: &ProbeContext) -> Judged {
+        let played = Played::nothing(case.connection().tap().snapshot());
+        let (case, trace) = parts(name, &[], played);
+        self.judge.judge(case, self.place(), trace).await.0
+    }
+
+    pub(super) fn place(&self) -> RunId {
         self.setting.as_ref().into()
-    }
-
-    /// Judges a case whose last probe did not come to its end.
-    async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, abort: &Abort, trace: Trace) -> Judged {
-        tracing::debug!(case = name, %abort, "the case ended early");
-        let completed = probes.len().saturating_sub(1);
-        self.judged(name, probes, Played { trace, completed }).await
     }
 
     fn due(&self, access: &[Access]) -> Vec<&'static Probe> {
@@ -139,6 +185,16 @@ impl Stage {
             access.contains(&probe.access) && is_due(probe, &self.setting, &self.survey, self.judge.selection())
         };
         PROBES.iter().copied().filter(fits).collect()
+    }
+
+    /// No time was left for these.
+    fn leave_out(&self, probes: &[&'static Probe]) {
+        let mut untried = self.untried.lock().unwrap_or_else(PoisonError::into_inner);
+        untried.extend(probes.iter().map(|probe| probe.name));
+    }
+
+    fn out_of_time(&self) -> Option<String> {
+        self.setting.time.describe(&self.untried.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// All probes that leave their connection as they found it.
@@ -153,11 +209,15 @@ impl Stage {
         let mut cases = Vec::new();
         while !probes.is_empty() && !self.setting.silence.is_total() {
             let _permit = self.permit().await;
-            let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
-            let stage = Self { setting: Arc::new(setting), ..self.clone() };
+            if self.setting.time.is_up() {
+                self.leave_out(&probes);
+                break;
+            }
+            let stage = self.undisturbed();
             match stage.greeted(DISRUPTIVE_SESSION).await {
                 Err(trace) => {
-                    return vec![stage.judged(DISRUPTIVE_SESSION, probes, Played { trace, completed: 0 }).await];
+                    cases.push(stage.ended(DISRUPTIVE_SESSION, probes, Played::nothing(trace)).await);
+                    return cases;
                 }
                 Ok(guide) => cases.extend(stage.together(DISRUPTIVE_SESSION, probes.clone(), guide).await.0),
             }
@@ -165,6 +225,12 @@ impl Stage {
             probes = self.due(&[Access::Disruptive]).split_off(played);
         }
         cases
+    }
+
+    /// The same with a silence of its own: what it brings about says nothing about the run.
+    pub(super) fn undisturbed(&self) -> Self {
+        let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
+        Self { setting: Arc::new(setting), ..self.clone() }
     }
 
     /// Probes one after the other on one connection, on a new one wherever one was lost. What ended it early, if anything
@@ -176,160 +242,88 @@ impl Stage {
         mut guide: ProbeContext,
     ) -> (Vec<Judged>, Option<Abort>) {
         let mut cases = Vec::new();
-        let mut played = Vec::new();
-        for probe in probes {
+        let (mut played, mut begins) = (Vec::new(), Vec::new());
+        for (at, probe) in probes.iter().copied().enumerate() {
             if self.setting.silence.is_total() {
                 break;
             }
+            if self.setting.time.is_up() {
+                self.leave_out(&probes[at..]);
+                break;
+            }
             played.push(probe);
+            begins.push(guide.connection().tap().now());
             self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
-            match (probe.script)(&guide).await {
+            match guide.in_time((probe.script)(&guide)).await {
                 Ok(()) => {}
                 Err(Abort::Lacks(what)) => tracing::debug!(probe = probe.name, what, "the peer lacks something"),
                 Err(abort) => {
-                    cases.push(self.ended(name, std::mem::take(&mut played), &abort, guide.finish().await).await);
+                    tracing::debug!(case = name, %abort, "the case ended early");
+                    let completed = played.len().saturating_sub(1);
+                    let case = Played { trace: guide.finish().await, completed, begins: std::mem::take(&mut begins) };
+                    cases.push(self.ended(name, std::mem::take(&mut played), case).await);
+                    if matches!(abort, Abort::OutOfTime) {
+                        self.leave_out(&probes[at..]);
+                        return (cases, None);
+                    }
                     if self.setting.silence.is_total() {
                         return (cases, Some(abort));
                     }
                     match self.greeted(name).await {
                         Ok(next) => guide = next,
                         Err(trace) => {
-                            cases.push(self.judged(name, played, Played { trace, completed: 0 }).await);
+                            cases.push(self.ended(name, played, Played::nothing(trace)).await);
                             return (cases, Some(abort));
                         }
                     }
                 }
             }
         }
-        let all = Played { trace: guide.finish().await, completed: played.len() };
-        cases.push(self.judged(name, played, all).await);
+        let all = Played { trace: guide.finish().await, completed: played.len(), begins };
+        cases.push(self.ended(name, played, all).await);
         (cases, None)
     }
 
     /// All probes that want a connection of their own, side by side.
-    async fn apart(&self) -> Vec<Judged> {
-        let probes = self.due(&[Access::Fresh, Access::Bare]);
+    async fn apart(&self, access: &[Access]) -> Vec<Judged> {
+        let probes = self.due(access);
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
         let mut playing = JoinSet::new();
-        for probe in order {
+        for (at, probe) in order.iter().copied().enumerate() {
             // Waited for here, so that they begin in their order.
             let permit = self.permit().await;
             if self.setting.silence.is_total() {
                 break;
             }
+            if self.setting.time.is_up() {
+                self.leave_out(&order[at..]);
+                break;
+            }
             self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             let stage = self.clone();
-            playing.spawn(async move {
-                let _permit = permit;
-                stage.play(probe).await
-            });
+            playing.spawn(async move { stage.play(probe, permit).await });
         }
         let mut cases = playing.join_all().await;
         cases.sort_by_key(|case| probes.iter().position(|p| p.name == case.name));
         cases
     }
 
-    /// A connection of its own, after the handshake.
-    async fn greeted(&self, name: &str) -> Result<ProbeContext, Trace> {
-        let case =
-            ProbeContext::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
-        match case.handshake().await {
-            Ok(_) => Ok(case),
-            Err(_) => Err(case.finish().await),
-        }
-    }
-
     /// Plays one probe on a connection of its own.
-    async fn play(&self, probe: &'static Probe) -> Judged {
+    async fn play(&self, probe: &'static Probe, permit: Permit) -> Judged {
         let played = self.played(probe).await;
-        self.judged(probe.name, vec![probe], played).await
-    }
-
-    async fn played(&self, probe: &'static Probe) -> Played {
-        let case = if probe.access == Access::Bare {
-            let case = ProbeContext::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
-            // Its script says the first word, perhaps one that is not answered: the time that a start took before tells
-            // when it has started at the latest.
-            case.inspect(|case| case.starts_within(self.survey.start)).map_err(|(_, trace)| trace)
-        } else {
-            self.greeted(probe.name).await
-        };
-        match case {
-            Err(trace) => Played { trace, completed: 0 },
-            Ok(case) => {
-                let outcome = (probe.script)(&case).await;
-                if let Err(abort) = &outcome {
-                    tracing::debug!(case = probe.name, %abort, "the case ended early");
-                }
-                Played { trace: case.finish().await, completed: usize::from(came_to_its_end(&outcome)) }
-            }
+        drop(permit);
+        if played.completed == 0 && self.setting.time.is_up() {
+            self.leave_out(&[probe]);
         }
-    }
-
-    /// Plays once more, alone, the cases with findings that may be owed to timing, the shortest first, and believes the
-    /// second time. A rule that was broken twice in one case is settled: no other case is played again for its sake.
-    async fn retry_doubtful(&self, cases: &mut [Judged]) {
-        let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by_key(|&at| cases[at].parts.len());
-        let mut settled = BTreeSet::new();
-        for at in order {
-            let case = &mut cases[at];
-            if case.doubtful().all(|rule| settled.contains(rule)) {
-                case.hold_back();
-                continue;
-            }
-            if self.setting.silence.is_total() {
-                return;
-            }
-            let rules: Vec<_> = case.doubtful().collect();
-            tracing::debug!(case = case.name, ?rules, "played once more, alone");
-            let _alone = self.permits.acquire_many(self.jobs).await;
-            let probes = named(&case.parts);
-            let second = match probes.as_slice() {
-                [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
-                probes => self.replay_together(case.name, probes).await,
-            };
-            let (parts, trace) = parts(case.name, &probes, second);
-            let (second, trace) = self.judge.judge(parts, self.place(), trace).await;
-            if case.correct(second) {
-                cases[at].number = self.judge.keep(&cases[at], self.place(), trace).await;
-            }
-            settled.extend(cases[at].doubtful());
-        }
-    }
-
-    async fn replay_together(&self, name: &'static str, probes: &[&'static Probe]) -> Played {
-        match self.greeted(name).await {
-            Err(trace) => Played { trace, completed: 0 },
-            Ok(case) => {
-                let mut completed = 0;
-                for probe in probes {
-                    if !came_to_its_end(&(probe.script)(&case).await) {
-                        break;
-                    }
-                    completed += 1;
-                }
-                Played { trace: case.finish().await, completed }
-            }
-        }
+        self.ended(probe.name, vec![probe], played).await
     }
 }
 
 /// What was played, apart from what crossed.
-fn parts(name: &'static str, probes: &[&'static Probe], played: Played) -> (CaseParts, Trace) {
-    let Played { trace, completed } = played;
-    (CaseParts { name, parts: probes.iter().map(|probe| probe.name).collect(), completed }, trace)
-}
-
-/// The probes of these names.
-fn named(names: &[&'static str]) -> Vec<&'static Probe> {
-    names.iter().filter_map(|name| PROBES.iter().copied().find(|probe| probe.name == *name)).collect()
-}
-
-/// Whether a script got as far as it could with this peer.
-fn came_to_its_end(outcome: &Result<(), Abort>) -> bool {
-    matches!(outcome, Ok(()) | Err(Abort::Lacks(_)))
+pub(super) fn parts(name: &'static str, probes: &[&'static Probe], played: Played) -> (CaseParts, Trace) {
+    let Played { trace, completed, begins } = played;
+    (CaseParts { name, parts: probes.iter().map(|probe| probe.name).collect(), completed, begins }, trace)
 }
 
 fn is_due(probe: &Probe, setting: &Setting, survey: &Survey, by: &Selection) -> bool {

@@ -1,14 +1,19 @@
 //! Detects a peer that has stopped answering: after a few unanswered requests in a row, over all cases of a run, the run
 //! ends, so that it does not wait for a hundred timeouts. Must not judge: the traces show what went unanswered.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// After so many unanswered requests in a row the peer counts as silent. Single ones may go unanswered for a reason.
 const ENOUGH: u32 = 6;
 
+/// After so many unanswered requests of one method in a row, that method is asked no more: other methods are answered.
+const ENOUGH_OF_A_KIND: u32 = 3;
+
 /// How many requests of a run went unanswered since the last answer. Greetings do not count: every new child greets.
 #[derive(Debug, Default)]
-pub struct Silence(AtomicU32, AtomicBool);
+pub struct Silence(AtomicU32, AtomicBool, Mutex<HashMap<String, u32>>);
 
 impl Silence {
     /// While a request timed out, answers came with ids that no request had.
@@ -31,6 +36,22 @@ impl Silence {
         }
     }
 
+    /// A request for `method` was answered, or was not.
+    pub fn heard_of(&self, method: &str, answered: bool) {
+        let mut kinds = self.2.lock().unwrap_or_else(PoisonError::into_inner);
+        match kinds.get_mut(method) {
+            Some(unanswered) if *unanswered >= ENOUGH_OF_A_KIND => {}
+            Some(unanswered) => *unanswered = if answered { 0 } else { *unanswered + 1 },
+            None => _ = kinds.insert(method.to_owned(), u32::from(!answered)),
+        }
+    }
+
+    /// Whether requests for `method` are pointless.
+    pub fn is_over_for(&self, method: &str) -> bool {
+        let kinds = self.2.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.get(method).is_some_and(|unanswered| *unanswered >= ENOUGH_OF_A_KIND)
+    }
+
     /// The peer counts as silent from now on.
     pub fn fall(&self) {
         self.0.store(ENOUGH, Ordering::Relaxed);
@@ -44,7 +65,7 @@ impl Silence {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENOUGH, Silence};
+    use super::{ENOUGH, ENOUGH_OF_A_KIND, Silence};
 
     #[test]
     fn an_answer_in_between_breaks_the_silence() {
@@ -54,6 +75,22 @@ mod tests {
             silence.heard(true);
         }
         assert!(!silence.is_total());
+    }
+
+    #[test]
+    fn a_method_that_is_never_answered_is_asked_no_more() {
+        let silence = Silence::default();
+        for _ in 0..ENOUGH_OF_A_KIND {
+            assert!(!silence.is_over_for("tools/call"));
+            silence.heard_of("tools/call", true);
+        }
+        for _ in 0..ENOUGH_OF_A_KIND {
+            assert!(!silence.is_over_for("tools/call"));
+            silence.heard_of("tools/call", false);
+            silence.heard_of("ping", true);
+        }
+        silence.heard_of("tools/call", true);
+        assert!(silence.is_over_for("tools/call") && !silence.is_over_for("ping"));
     }
 
     #[test]

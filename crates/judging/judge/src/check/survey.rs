@@ -18,6 +18,8 @@ pub const PAGES: usize = 64;
 pub struct Survey {
     /// The result of `initialize` or `server/discover`.
     pub welcome: Value,
+    /// Whether it answered that with an error.
+    pub unwelcome: bool,
     /// How long it took from its start to its first answer.
     pub start: Duration,
     /// Tools as listed.
@@ -36,8 +38,12 @@ impl Survey {
     /// Greets the peer and asks for every list that it says it has.
     pub async fn take(case: &ProbeContext) -> Result<Self, Abort> {
         let begun = Instant::now();
-        let welcome = case.handshake().await?;
-        let mut survey = Self { welcome, start: begun.elapsed(), ..Self::default() };
+        let (welcome, unwelcome) = match case.handshake().await {
+            // Every request of this era stands by itself: what is there shows without the greeting.
+            Err(Abort::Unwelcome) if case.era() == Era::Modern => (seen_undeclared(case).await?, true),
+            welcome => (welcome?, false),
+        };
+        let mut survey = Self { welcome, unwelcome, start: begun.elapsed(), ..Self::default() };
         if survey.has("tools") {
             survey.tools = case.list("tools/list", "tools", PAGES).await?;
         }
@@ -68,6 +74,17 @@ impl Survey {
         let text = |key: &str| Some(info?.get(key)?.as_str()?.to_owned());
         (text("name"), text("version"))
     }
+}
+
+/// What a server should have declared, by the lists that it serves.
+async fn seen_undeclared(case: &ProbeContext) -> Result<Value, Abort> {
+    let mut capabilities = json!({});
+    for capability in ["tools", "resources", "prompts"] {
+        if case.request(&format!("{capability}/list"), json!({})).await?.result().is_some() {
+            capabilities[capability] = json!({});
+        }
+    }
+    Ok(json!({ "capabilities": capabilities }))
 }
 
 /// The method of the first request that was answered 401.

@@ -222,6 +222,8 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
         runs: runs.collect(),
         summary: Summary::of(&results),
         results,
+        also_served: Vec::new(),
+        unconfirmed: Vec::new(),
     };
     Checked { report }
 }

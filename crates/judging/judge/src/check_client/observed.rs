@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use faults::server::FaultyServer;
 use net::Tap;
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 use net::server::recorder::HttpRecorder;
 use reference::Server;
 use wire::redact::Redactor;
@@ -58,8 +58,8 @@ impl Listening {
     pub async fn start(address: SocketAddr, scenario: &Scenario) -> io::Result<Self> {
         let traces = [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket].map(tap);
         let recorder = Arc::new(HttpRecorder::apart(&traces[0], &traces[1], &traces[2]));
-        let beside = Beside { sse: true, websocket: true };
-        let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
+        let other_transports = OtherTransports { sse: true, websocket: true };
+        let http = http::Options { other_transports, recorder: Some(recorder.clone()), ..http::Options::default() };
         let server = Server::new(reference::Options {
             catalogue: Arc::new((scenario.offers)(&format!("http://{address}"))),
             http,
@@ -130,6 +130,8 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let (name, version) = who;
     let subject = Subject { kind: "client", target: target.clone(), name, version };
     let summary = Summary::of(&results);
-    let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
+    let (also_served, unconfirmed) = (Vec::new(), Vec::new());
+    let proof = env!("CARGO_PKG_VERSION");
+    let report = Report { schema: report::FORMAT, proof, subject, runs, summary, results, also_served, unconfirmed };
     Checked { report }
 }

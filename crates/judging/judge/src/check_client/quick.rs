@@ -18,6 +18,7 @@ const NAMES: &[&str] = &[
     "odd-events",
     "streams-everywhere",
     "model-with-progress",
+    "request-cancelled",
     "session-in-capitals",
     "little-declared",
     "tools-alone",

@@ -147,7 +147,12 @@ impl Stage {
     async fn played(&self, place: RunId, scenario: &'static Scenario) -> (PlayedScenario, Trace) {
         let Played { trace, end, elapsed } = play(&self.options, place, scenario).await;
         tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
-        let parts = CaseParts { name: scenario.name, parts: vec![scenario.name], completed: usize::from(!end.hung()) };
+        let parts = CaseParts {
+            name: scenario.name,
+            parts: vec![scenario.name],
+            completed: usize::from(!end.hung()),
+            begins: Vec::new(),
+        };
         let (judged, trace) = self.judge.judge(parts, place, trace).await;
         (PlayedScenario { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
     }

@@ -91,7 +91,7 @@ const FEATURES: &[&Scenario] = &[
     &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read the resource again when the server says that it changed.").shows(&[server(&["notifications/resources/updated"])]),
     &scenario(
         "tasks",
-        "Call `slow` and `errand` as tasks (in the modern era: declare tasks). Poll them, answer their questions, and get their results. Cancel another task.",
+        "Call `slow` and `buy` as tasks (in the modern era: declare tasks). Poll them, answer their questions, and get their results. Cancel another task.",
     )
     .since(R2025_11_25).shows(&[client(&["tasks/get"])]),
     &scenario(
@@ -102,7 +102,7 @@ const FEATURES: &[&Scenario] = &[
     .era(Legacy).shows(&[server(&["sampling/createMessage", "scenario-progress"])]),
     &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse the request.").shows(&[server(&["sampling/createMessage"])]),
     &scenario(
-        "question-taken-back",
+        "request-cancelled",
         "Declare sampling, call `echo`, and do not answer at once. The server cancels its request.",
     )
     .tries(&[quirks::CANCELS_ITS_QUESTION])
@@ -123,11 +123,11 @@ const FEATURES: &[&Scenario] = &[
     &scenario("late-answer", "Call `slow`, and cancel the call after a moment. The server answers anyway: continue.")
         .wrong(&[faulty::CANCELLATION_IGNORED])
         .era(Legacy).shows(&[client(&["notifications/cancelled"]), server(&[r#""content""#])]),
-    &scenario("tasks-by-looking", "Declare nothing, open no other stream, and call `slow` as a task. Poll it until it is done.")
+    &scenario("tasks-by-polling", "Declare nothing, open no other stream, and call `slow` as a task. Poll it until it is done.")
         .on(HTTP)
         .since(R2025_11_25)
         .until(R2025_11_25).shows(&[client(&["tasks/get"])]),
-    &scenario("older-era", "Connect without knowing the server's era. It refuses modern requests with an unusual code: fall back.")
+    &scenario("legacy-fallback", "Connect without knowing the server's era. It refuses modern requests with an unusual code: fall back.")
         .wrong(&[quirks::DISCOVER_REFUSED])
         .on(&[Transport::Stdio])
         .era(Modern).shows(&[server(&[r#""code":-32000"#])]),
@@ -142,8 +142,8 @@ const FEATURES: &[&Scenario] = &[
         .tries(&[quirks::BATCHED])
         .since(R2025_03_26)
         .until(R2025_03_26).shows(&[server(&["[{", "scenario-b1"])]),
-    &scenario("not-found-as-before", "Read a resource. The server refuses with the code of earlier revisions: continue.")
-        .tries(&[quirks::NOT_FOUND_AS_BEFORE])
+    &scenario("old-not-found-code", "Read a resource. The server refuses with the code of earlier revisions: continue.")
+        .tries(&[quirks::OLD_NOT_FOUND_CODE])
         .era(Modern).shows(&[server(&[r#""code":-32002"#])]),
     &scenario("untyped-results", "List the resources to the last page. The results have no `resultType`.")
         .tries(&[quirks::UNTYPED_LISTS])

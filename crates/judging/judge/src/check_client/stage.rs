@@ -7,7 +7,7 @@ use faults::server::{FaultyServer, quirks};
 use net::Tap;
 use net::client::Command;
 use net::process::Output;
-use net::server::http::{self, Beside, Guard};
+use net::server::http::{self, Guard, OtherTransports};
 use net::server::recorder::HttpRecorder;
 use net::server::stdio::bridge::Bridge;
 use net::tap::Written;
@@ -125,10 +125,13 @@ fn server(
     catalogue: Arc<Catalogue>,
     recorder: Option<Arc<HttpRecorder>>,
 ) -> (FaultyServer, Option<Arc<TokenGuard>>) {
-    let beside =
-        Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
-    let http = http::Options { beside, recorder, ..http::Options::default() };
-    let gate = |development| TokenGuard::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
+    let other_transports = OtherTransports {
+        sse: place.transport == Transport::HttpSse,
+        websocket: place.transport == Transport::WebSocket,
+    };
+    let http = http::Options { other_transports, recorder, ..http::Options::default() };
+    let gate =
+        |development| TokenGuard::new(Tokens::Ours(development), &http.path, other_transports, Arc::clone(&catalogue));
     let gate = scenario.demands.map(|set_up| Arc::new(gate(set_up())));
     let guard = gate.clone().map(|gate| gate as Arc<dyn Guard>);
     let http = http::Options { guard, ..http };

@@ -43,6 +43,19 @@ impl<'s> Sources<'s> {
         rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
     }
 
+    /// One finding for each rule that was broken and did not come again in a second play.
+    pub fn unconfirmed(&self) -> Vec<Finding> {
+        let of = |rule: &'static Rule| {
+            let mut verdicts = Vec::new();
+            for case in self.cases {
+                let found = case.unconfirmed.iter().find(|(r, _)| r.id == rule.id);
+                verdicts.extend(found.map(|(_, verdict)| (case, verdict)));
+            }
+            self.finding_of(rule, &verdicts)
+        };
+        rules::all_rules().filter_map(of).collect()
+    }
+
     /// A rule's verdict in each case, heaviest first.
     fn verdicts(&self, rule: &Rule) -> Vec<(&Judged, &Verdict)> {
         let mut verdicts = Vec::new();
@@ -59,8 +72,11 @@ impl<'s> Sources<'s> {
     }
 
     fn finding(&self, rule: &'static Rule) -> Option<Finding> {
+        self.finding_of(rule, &self.verdicts(rule))
+    }
+
+    fn finding_of(&self, rule: &'static Rule, verdicts: &[(&Judged, &Verdict)]) -> Option<Finding> {
         let RunId { transport, revision } = self.place;
-        let verdicts = self.verdicts(rule);
         let (_, heaviest) = verdicts.first()?;
         // A rule that the revision does not have shows at the wording it has elsewhere.
         let (at, sentence) = rule.sentence_at(revision).map(|s| (revision, s)).or_else(|| rule.newest())?;
@@ -82,7 +98,7 @@ impl<'s> Sources<'s> {
             outcome,
             message: self.redactor.redact_text(message).into_owned(),
             url: sentence.url(at),
-            evidence: self.evidence(&verdicts),
+            evidence: self.evidence(verdicts),
             repro: broken.then(|| {
                 self.reproduce.command(&Reproduction { rule: rule.id, revision, transport, safety: rule.is_safety() })
             }),

@@ -1,8 +1,8 @@
 //! A case's trace, judged by every selected rule. What was played, and how, is not known here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rules::{Rule, Verdict, View, judge};
+use rules::{Level, Rule, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
@@ -25,6 +25,29 @@ pub struct Judged {
     pub quoted: BTreeMap<usize, Frame>,
     /// What each selected rule makes of it.
     pub verdicts: Vec<(&'static Rule, Verdict)>,
+    /// The revision it is judged at.
+    pub revision: Revision,
+    /// When each part began, in microseconds of the trace.
+    pub begins: Vec<u64>,
+    /// What was broken and did not come again in a second play.
+    pub unconfirmed: Vec<(&'static Rule, Verdict)>,
+}
+
+/// A broken rule that is to be seen a second time.
+#[derive(Clone, Debug)]
+pub struct Suspicion {
+    /// The rule.
+    pub rule: &'static str,
+    /// Its level.
+    pub level: Level,
+    /// Why it is broken.
+    pub why: String,
+    /// Whether timing may have caused it.
+    pub timed: bool,
+    /// Whether it fails a check at the least demanding: a MUST or a safety rule.
+    pub fails: bool,
+    /// During which part it was broken, by place; `None` before the first.
+    pub part: Option<usize>,
 }
 
 impl Judged {
@@ -46,7 +69,9 @@ impl Judged {
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
         let declared = view.server_capabilities().is_some();
-        Self { name, completed: parts.len(), parts, number: None, declared, quoted, verdicts }
+        let (begins, unconfirmed) = (Vec::new(), Vec::new());
+        let completed = parts.len();
+        Self { name, completed, parts, number: None, declared, quoted, verdicts, revision, begins, unconfirmed }
     }
 
     /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
@@ -93,9 +118,45 @@ impl Judged {
         self.verdicts.iter().filter(|(rule, verdict)| rule.timed && verdict.is_broken()).map(|(rule, _)| rule.id)
     }
 
-    /// Drops the doubtful findings, which were not tried again here.
-    pub fn hold_back(&mut self) {
-        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
+    /// The broken rules that are to be seen a second time before they are reported.
+    pub fn suspicions(&self) -> Vec<Suspicion> {
+        let of = |(rule, verdict): &(&'static Rule, Verdict)| {
+            let Verdict::Broken(breach) = verdict else { return None };
+            let level = rule.sentence_at(self.revision)?.level;
+            let fails = matches!(level, Level::Must | Level::Safety);
+            let at = self.quoted.get(&breach.event).map_or(0, |frame| frame.at);
+            let part = self.begins.iter().rposition(|begin| *begin <= at);
+            let why = breach.why.clone();
+            (fails || rule.timed).then_some(Suspicion { rule: rule.id, level, why, timed: rule.timed, fails, part })
+        };
+        self.verdicts.iter().filter_map(of).collect()
+    }
+
+    /// The broken rules, and why.
+    pub fn broken(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.verdicts.iter().filter_map(|(rule, verdict)| match verdict {
+            Verdict::Broken(breach) => Some((rule.id, breach.why.clone())),
+            _ => None,
+        })
+    }
+
+    /// Forgets what it says of all other rules.
+    pub fn keep_only(&mut self, wanted: impl Fn(&'static str) -> bool) {
+        self.verdicts.retain(|(rule, _)| wanted(rule.id));
+    }
+
+    /// Takes back what was to be seen a second time, and was not.
+    pub fn hold_back(&mut self, confirmed: &BTreeSet<&'static str>) {
+        let suspicions = self.suspicions();
+        let open = |id: &str| suspicions.iter().find(|one| one.rule == id && !confirmed.contains(id));
+        for (rule, verdict) in &mut self.verdicts {
+            let Some(suspicion) = open(rule.id) else { continue };
+            let why = "it was broken once, and not in a second play".to_owned();
+            let broken = std::mem::replace(verdict, Verdict::NotSeen(why));
+            if suspicion.fails {
+                self.unconfirmed.push((*rule, broken));
+            }
+        }
     }
 }
 

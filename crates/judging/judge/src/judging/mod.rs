@@ -19,7 +19,7 @@ use wire::{Revision, Transport};
 pub use self::dialogue::dialogue;
 pub use self::findings::Sources;
 pub use self::identity::identity;
-pub use self::judged::Judged;
+pub use self::judged::{Judged, Suspicion};
 pub use self::progress::{Progress, Watch};
 pub use self::reproduction::{Reproduce, Reproduction};
 pub use self::rule_index::rule_index;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wire::{Revision, Transport};
+use wire::{Level, Revision, Transport};
 
 use super::RunId;
 
@@ -23,6 +23,17 @@ pub enum Progress {
         run: RunId,
         /// Its name.
         probe: &'static str,
+    },
+    /// A rule was found broken twice.
+    Confirmed {
+        /// Where.
+        run: RunId,
+        /// The rule.
+        rule: &'static str,
+        /// Its level.
+        level: Level,
+        /// Why it is broken, secrets redacted.
+        message: String,
     },
     /// A run is over.
     Done(RunId),

@@ -31,6 +31,8 @@ pub struct CaseParts {
     pub parts: Vec<&'static str>,
     /// How many of them came to their end.
     pub completed: usize,
+    /// When each began, in microseconds of the trace; empty where that does not matter.
+    pub begins: Vec<u64>,
 }
 
 /// Judges the traces of one run and hands them on.
@@ -52,14 +54,19 @@ impl TraceJudge {
         &self.selection
     }
 
+    /// A text as it may be shown.
+    pub fn redact(&self, text: &str) -> String {
+        self.sink.redactor.redact_text(text).into_owned()
+    }
+
     /// What the selected rules make of a trace, and the trace.
     pub async fn judge(&self, case: CaseParts, place: RunId, trace: Trace) -> (Judged, Trace) {
         let _alone = if trace.weight() >= HEAVY { self.heavy.0.acquire().await.ok() } else { None };
         let selection = self.selection.clone();
         off_thread(move || {
-            let CaseParts { name, parts, completed } = case;
+            let CaseParts { name, parts, completed, begins } = case;
             let judged = Judged::new(name, parts, &trace, place.revision, &selection);
-            (Judged { completed, ..judged }, trace)
+            (Judged { completed, begins, ..judged }, trace)
         })
         .await
     }

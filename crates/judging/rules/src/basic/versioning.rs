@@ -80,7 +80,7 @@ fn is_unsupported(view: &View<'_>, version: &str) -> bool {
 }
 
 /// Whether the HTTP headers, where there are any, tell the version that the body does.
-fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
+pub(crate) fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
     let exchange = view.exchange(call.request.exchange);
     exchange.is_none_or(|x| x.request_header("mcp-protocol-version") == named(call))
 }

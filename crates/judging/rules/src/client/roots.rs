@@ -6,8 +6,8 @@ use wire::error_code::METHOD_NOT_FOUND;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Kind};
 
-use crate::liveness::{Incident, server_survives};
-use crate::questions::{Reply, declared_if_served, questions, replies, retries};
+use crate::reading::liveness::{Incident, server_survives};
+use crate::reading::questions::{Reply, declared_if_served, questions, replies, retries};
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};

@@ -70,7 +70,7 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     }
     let ended = view.frames().skip(stimulus).find(|&(event, f)| {
         here(f.connection)
-            && !view.was_stopped(event, connection)
+            && !view.was_stopped(event, f.connection)
             && match &f.content {
                 Content::Exit { .. } => true,
                 // Written down where no connection came about: for the next request, before it could be put.

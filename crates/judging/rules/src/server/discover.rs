@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_VERSION};
 use wire::revision::R2026_07_28;
 
-use crate::basic::versioning::{is_modern, named};
+use crate::basic::versioning::{headers_agree, is_modern, named};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
@@ -107,7 +107,9 @@ fn versions_served(view: &View<'_>) -> Verdict {
     let Some(listed) = view.discovered() else { return Verdict::NotSeen(UNSEEN.to_owned()) };
     let calls = view
         .all_calls()
-        .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)));
+        .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)))
+        // Where the header names another version, that may be the one that is refused.
+        .filter(|c| headers_agree(view, c));
     Verdict::every(calls, "no request of a listed version was answered", |call| {
         match (call.response, call.error_code()) {
             (Some(r), Some(UNSUPPORTED_VERSION)) => {

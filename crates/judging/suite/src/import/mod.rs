@@ -14,7 +14,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use document::{Fault, Faults};
+use document::{FileError, FileErrors};
 
 use crate::advice::Words;
 
@@ -54,17 +54,17 @@ pub struct Tally {
 }
 
 /// Makes test files, one for each server. `fixture` replaces `{{fixture}}` of mcp-assert.
-pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result<Vec<Imported>, Vec<Faults>> {
+pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result<Vec<Imported>, Vec<FileErrors>> {
     let mut all: Vec<Imported> = Vec::new();
     let mut wrong = Vec::new();
     for source in sources {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let file = match source.format {
-            Format::McpJest => mcp_jest::file(source, &mut faults),
-            Format::McpAssert => mcp_assert::file(source, (fixture, words), &mut faults),
+            Format::McpJest => mcp_jest::file(source, &mut errors),
+            Format::McpAssert => mcp_assert::file(source, (fixture, words), &mut errors),
         };
-        if !faults.is_empty() {
-            wrong.push(Faults::new(&source.path.display().to_string(), faults));
+        if !errors.is_empty() {
+            wrong.push(FileErrors::new(&source.path.display().to_string(), errors));
         } else if let Some(file) = file {
             join(&mut all, source, file);
         }
@@ -79,9 +79,9 @@ pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result
             }
             None => wrong.extend(without_server.sources.iter().map(|path| {
                 let what = "only a trace of calls and no server, which `proof test` cannot run";
-                Faults::new(
+                FileErrors::new(
                     &path.display().to_string(),
-                    vec![Fault::new(None, what, "import it together with files that have a `server`")],
+                    vec![FileError::new(None, what, "import it together with files that have a `server`")],
                 )
             })),
         }
@@ -143,5 +143,4 @@ impl Imported {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use document::{self, Fault, Faults, Node, Position};
+use document::{self, FileError, FileErrors, Node, Position};
 use serde_json::{Map, Value};
 
 use super::Format;
@@ -28,48 +28,48 @@ pub struct Source {
 }
 
 /// Reads a file; `None` if it has neither format.
-pub fn load(path: &Path) -> Result<Option<Source>, Faults> {
-    let refuse = |fault: Fault| Faults::new(&path.display().to_string(), vec![fault]);
+pub fn load(path: &Path) -> Result<Option<Source>, FileErrors> {
+    let refuse = |error: FileError| FileErrors::new(&path.display().to_string(), vec![error]);
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(|error| {
-        refuse(Fault::new(None, format!("cannot read the file: {error}"), "check the path and its permissions"))
+        refuse(FileError::new(None, format!("cannot read the file: {error}"), "check the path and its permissions"))
     })?;
     if bytes.len() > MAX_BYTES {
-        return Err(refuse(Fault::new(None, "the file is larger than 8 MiB", "split it into several files")));
+        return Err(refuse(FileError::new(None, "the file is larger than 8 MiB", "split it into several files")));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse(Fault::new(None, "the file is not UTF-8 text", "convert it to UTF-8")))?;
-    parse(&text, path).map_err(|faults| Faults::new(&path.display().to_string(), faults))
+        .map_err(|_| refuse(FileError::new(None, "the file is not UTF-8 text", "convert it to UTF-8")))?;
+    parse(&text, path).map_err(|errors| FileErrors::new(&path.display().to_string(), errors))
 }
 
 /// Reads a file's text.
-pub(super) fn parse(text: &str, path: &Path) -> Result<Option<Source>, Vec<Fault>> {
+pub(super) fn parse(text: &str, path: &Path) -> Result<Option<Source>, Vec<FileError>> {
     let text = text.trim_start_matches('\u{feff}');
     let (value, tree) = read(text)?;
     let Value::Object(root) = value else { return Ok(None) };
     let Some(format) = format(&root) else { return Ok(None) };
-    bounded(&root).map_err(|what| vec![Fault::new(None, what, "use a smaller file")])?;
+    bounded(&root).map_err(|what| vec![FileError::new(None, what, "use a smaller file")])?;
     Ok(Some(Source { path: path.to_owned(), format, root, tree }))
 }
 
 /// Reads JSON, or else YAML. Most JSON is also YAML with the same meaning, but not all.
-fn read(text: &str) -> Result<(Value, Option<Node>), Vec<Fault>> {
+fn read(text: &str) -> Result<(Value, Option<Node>), Vec<FileError>> {
     if text.trim().is_empty() {
-        return Err(vec![Fault::new(None, "the file is empty", "use a file with tests")]);
+        return Err(vec![FileError::new(None, "the file is empty", "use a file with tests")]);
     }
     let tree = document::read(text);
     let json = text.trim_start().starts_with('{').then(|| serde_json::from_str::<Value>(text));
     match (json, tree) {
-        (_, Ok((_, faults))) if !faults.is_empty() => Err(faults),
+        (_, Ok((_, errors))) if !errors.is_empty() => Err(errors),
         (Some(Ok(value)), tree) => Ok((value, tree.ok().map(|(tree, _)| tree))),
         (_, Ok((tree, _))) => Ok((tree.to_value(), Some(tree))),
         (Some(Err(error)), Err(_)) => {
             let why = error.to_string();
             let why = why.split(" at line ").next().unwrap_or_default().to_owned();
             let at = Position { line: error.line(), column: error.column().max(1) };
-            Err(vec![Fault::new(at, format!("invalid JSON: {why}"), "a comma, quote or bracket here or above")])
+            Err(vec![FileError::new(at, format!("invalid JSON: {why}"), "a comma, quote or bracket here or above")])
         }
-        (None, Err(fault)) => Err(vec![fault]),
+        (None, Err(error)) => Err(vec![error]),
     }
 }
 
@@ -106,7 +106,7 @@ impl Source {
     }
 
     /// An error at a JSON pointer.
-    pub(super) fn fault(&self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) -> Fault {
-        Fault::new(self.tree.as_ref().map(|tree| tree.place(pointer)), what, remedy)
+    pub(super) fn error(&self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) -> FileError {
+        FileError::new(self.tree.as_ref().map(|tree| tree.place(pointer)), what, remedy)
     }
 }

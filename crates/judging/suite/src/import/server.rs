@@ -1,6 +1,6 @@
 //! Reads the server, which is similar in both formats.
 
-use document::Fault;
+use document::FileError;
 use serde_json::{Map, Value, json};
 use url::Url;
 
@@ -22,10 +22,10 @@ pub(super) struct Server {
     pub(super) image: Option<String>,
 }
 
-/// Reads the server; `None` after adding errors to `faults`.
-pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
+/// Reads the server; `None` after adding errors to `errors`.
+pub(super) fn read(source: &Source, errors: &mut Vec<FileError>) -> Option<Server> {
     let Some(Value::Object(config)) = source.root.get("server") else {
-        faults.push(source.fault("/server", "no `server` mapping", "server: { command: node, args: [server.js] }"));
+        errors.push(source.error("/server", "no `server` mapping", "server: { command: node, args: [server.js] }"));
         return None;
     };
     let text = |name: &str| config.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -34,7 +34,7 @@ pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
     let mut server = Server::default();
     if let Some(url) = url {
         if !Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "ws" | "wss") && url.has_host()) {
-            faults.push(source.fault("/server/url", "invalid URL", "http://127.0.0.1:3000/mcp"));
+            errors.push(source.error("/server/url", "invalid URL", "http://127.0.0.1:3000/mcp"));
             return None;
         }
         server.members.insert("url".to_owned(), json!(url));
@@ -47,7 +47,7 @@ pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
         server.members.insert("command".to_owned(), json!(words));
     } else {
         let what = if transport == "stdio" { "the server has no `command`" } else { "the server has no `url`" };
-        faults.push(source.fault("/server", what, "a `command`, or a `transport` and a `url`"));
+        errors.push(source.error("/server", what, "a `command`, or a `transport` and a `url`"));
         return None;
     }
     for (name, value) in config {

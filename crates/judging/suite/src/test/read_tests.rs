@@ -9,12 +9,12 @@ const SERVER: &str = "server: { command: [my-server] }\n";
 #[track_caller]
 fn refused(rest: &str, line: usize, what: &str, remedy: &str) {
     let text = format!("{SERVER}{rest}");
-    let mut faults = read(&text, Path::new("x.mcp.yaml")).expect_err(rest);
-    faults.sort_by_key(|fault| fault.at);
-    let fault = &faults[0];
-    assert!(fault.what.contains(what) && fault.remedy.contains(remedy), "{rest}: {faults:?}");
-    assert_eq!(fault.at.map(|at| at.line), Some(line), "{rest}: {faults:?}");
-    assert_eq!(faults.len(), 1, "{rest}: {faults:?}");
+    let mut errors = read(&text, Path::new("x.mcp.yaml")).expect_err(rest);
+    errors.sort_by_key(|error| error.at);
+    let error = &errors[0];
+    assert!(error.what.contains(what) && error.remedy.contains(remedy), "{rest}: {errors:?}");
+    assert_eq!(error.at.map(|at| at.line), Some(line), "{rest}: {errors:?}");
+    assert_eq!(errors.len(), 1, "{rest}: {errors:?}");
 }
 
 #[test]
@@ -31,15 +31,15 @@ fn a_file_is_read() {
 
 #[test]
 fn a_transport_must_fit_the_url_and_the_revisions() {
-    let faults = |server: &str, revisions: &str| {
+    let errors = |server: &str, revisions: &str| {
         let text = format!("server: {server}\nmatrix: {{ revisions: [{revisions}] }}\ncases: [{{ call: a }}]\n");
         let read = read(&text, Path::new("x.mcp.yaml"));
-        read.err().map(|faults| faults.into_iter().map(|fault| fault.what).collect::<Vec<_>>())
+        read.err().map(|errors| errors.into_iter().map(|error| error.what).collect::<Vec<_>>())
     };
     for sound in ["sse }", "http }", "sse, command: [my-server] }"] {
-        assert_eq!(faults(&format!("{{ url: 'http://x/y', transport: {sound}"), "2024-11-05, 2025-11-25"), None);
+        assert_eq!(errors(&format!("{{ url: 'http://x/y', transport: {sound}"), "2024-11-05, 2025-11-25"), None);
     }
-    assert_eq!(faults("{ url: 'wss://x/y', transport: ws }", "2025-11-25"), None);
+    assert_eq!(errors("{ url: 'wss://x/y', transport: ws }", "2025-11-25"), None);
     for (server, revisions, what) in [
         ("{ url: 'http://x/y', transport: ws }", "2025-11-25", "not reached over"),
         ("{ url: 'ws://x/y', transport: sse }", "2024-11-05", "not reached over"),
@@ -47,8 +47,8 @@ fn a_transport_must_fit_the_url_and_the_revisions() {
         ("{ url: 'http://x/y', transport: stdio }", "2024-11-05", "stdio"),
         ("{ url: 'http://x/y', transport: sse }", "2025-06-18, 2025-11-25", "only 2024-11-05"),
     ] {
-        let faults = faults(server, revisions).expect(server);
-        assert!(faults.len() == 1 && faults[0].contains(what), "{server}: {faults:?}");
+        let errors = errors(server, revisions).expect(server);
+        assert!(errors.len() == 1 && errors[0].contains(what), "{server}: {errors:?}");
     }
 }
 

@@ -44,8 +44,8 @@ pub fn authorizer(resource: Url, mut options: Options, faults: &[&'static Fault]
     }
     let faults: Arc<[&'static Fault]> = faults.into();
     if let Agent::Browser(browser) = &mut options.agent {
-        let (tell, faults) = (browser.tell.clone(), faults.clone());
-        browser.tell = Arc::new(move |url| tell(&visited(&faults, url)));
+        let (show_url, faults) = (browser.show_url.clone(), faults.clone());
+        browser.show_url = Arc::new(move |url| show_url(&visited(&faults, url)));
     }
     let backend = FaultyBackend { inner: NetBackend::new(&options), faults: faults.clone() };
     Authorizer::with_verifier(resource, options, Arc::new(backend), LaxVerifier(faults))

@@ -78,7 +78,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy()
-    .seen_in("question-taken-back"),
+    .seen_in("request-cancelled"),
     fault(
         "fails-on-late-response",
         "cancellation.client-late-answers-ignored",

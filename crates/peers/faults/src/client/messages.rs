@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Transport;
-use wire::meta;
+use wire::meta::PREFIX;
 use wire::revision::R2025_06_18;
 
 use super::{Fault, Kind, fault, is};
@@ -186,7 +186,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy()
-    .seen_in("question-taken-back"),
+    .seen_in("request-cancelled"),
     fault(
         "asks-for-prompts",
         "prompts.only-where-declared",
@@ -267,6 +267,6 @@ fn meta(message: &mut Value, name: &str, value: Value) -> bool {
 
 /// Takes a reserved member out of it.
 fn unmeta(message: &mut Value, name: &str) -> bool {
-    let name = format!("{}{name}", meta::PREFIX);
+    let name = format!("{}{name}", PREFIX);
     message.pointer_mut("/params/_meta").is_some_and(|meta| super::drop_member(meta, &name))
 }

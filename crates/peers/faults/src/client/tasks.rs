@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ["/task/pollInterval", "/pollInterval"].into_iter().any(|at| set(result, at, json!(1)))
         }),
     )
-    .seen_in("tasks-by-looking"),
+    .seen_in("tasks-by-polling"),
     task(
         "task-cursor-altered",
         "tasks.cursors-opaque",

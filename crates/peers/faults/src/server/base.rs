@@ -134,14 +134,13 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     &fault(
         "latin-1",
-        "transport.utf-8",
+        "jsonrpc.utf8",
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
     .breaks_too(&[
         "http.json-is-one-message",
         "jsonrpc.answered",
-        "jsonrpc.utf8",
         "ping.answered",
         "stdio.only-messages-on-stdout",
     ])

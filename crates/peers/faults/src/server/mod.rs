@@ -43,6 +43,7 @@ use std::sync::Arc;
 use net::server::http::{Bytes, HeaderMap, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
 use serde_json::Value;
+use wire::meta::PREFIX;
 use wire::revision::R2026_07_28;
 use wire::{Applies, Era, Revision, Transport};
 
@@ -152,11 +153,11 @@ impl IncomingMessage<'_> {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
+        &self.message["params"]["_meta"][format!("{}{name}", PREFIX)]
     }
 
     fn set_meta(&mut self, name: &str, value: Value) {
-        self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)] = value;
+        self.message["params"]["_meta"][format!("{}{name}", PREFIX)] = value;
     }
 
     fn is_modern(&self) -> bool {
@@ -191,7 +192,7 @@ impl ServiceRequest {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
+        &self.message["params"]["_meta"][format!("{}{name}", PREFIX)]
     }
 
     fn is_modern(&self) -> bool {

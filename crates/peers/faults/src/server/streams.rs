@@ -97,8 +97,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "jsonrpc.utf8",
         "texts in events begin with a letter in Latin-1",
         Http { event: Some(|_, event, _| replaced(&event, b"\"text\":\"", b"\"text\":\"\xfc").into()), ..HTTP },
-    )
-    .breaks_too(&["transport.utf-8"]),
+    ),
     &fault(
         "progress-on-all-streams",
         "http.not-broadcast",

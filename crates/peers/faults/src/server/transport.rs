@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{
-    Body, BufferedBody, Bytes, HeaderMap, Later, Layer, Limits, MESSAGES_PATH, Method, Next, Parts, Request, Response,
-    SSE_PATH, StatusCode, WEBSOCKET_PATH,
+    Body, BufferedBody, Bytes, HeaderMap, HttpFuture, Layer, Limits, MESSAGES_PATH, Method, Next, Parts, Request,
+    Response, SSE_PATH, StatusCode, WEBSOCKET_PATH,
 };
 use serde_json::Value;
 use wire::http::{PROTOCOL_VERSION, SESSION_ID};
@@ -177,7 +177,7 @@ impl FaultyTransport {
 }
 
 impl Layer for FaultyTransport {
-    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> Later<'a, Response> {
+    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> HttpFuture<'a, Response> {
         Box::pin(self.answer(request, next))
     }
 

@@ -1,6 +1,6 @@
 //! What the server says about itself as a resource (RFC 9728), at every place where clients look.
 
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use net::server::http::{Method, StatusCode};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub(super) fn is_for<'p>(path: &str, paths: &'p [String]) -> Option<&'p str> {
 
 impl TokenGuard {
     /// The metadata of the endpoint at `path`, named as the client named it.
-    pub(super) fn metadata(&self, asked: &Asked, path: &str) -> Served {
+    pub(super) fn metadata(&self, asked: &GuardRequest, path: &str) -> GuardResponse {
         if asked.method != Method::GET {
             return reply::not_allowed("GET");
         }

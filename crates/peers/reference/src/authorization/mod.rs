@@ -14,7 +14,9 @@ mod token;
 use std::sync::Arc;
 
 use net::server::http::StatusCode;
-use net::server::http::{Asked, Beside, Denied, Grant, Guard, Head, Later, SSE_PATH, Served, WEBSOCKET_PATH};
+use net::server::http::{
+    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, OtherTransports, SSE_PATH, WEBSOCKET_PATH,
+};
 use oauth::Secret;
 use serde_json::{Value, json};
 use wire::Message;
@@ -121,9 +123,9 @@ enum AcceptedTokens {
 }
 
 impl TokenGuard {
-    /// One before the endpoint at `path` and those `beside` it, for what `catalogue` offers.
-    pub fn new(tokens: Tokens, path: &str, beside: Beside, catalogue: Arc<Catalogue>) -> Self {
-        let others = [(beside.sse, SSE_PATH), (beside.websocket, WEBSOCKET_PATH)];
+    /// A guard for the endpoints at `path` and of `other_transports`. `catalogue` decides which scopes a call needs.
+    pub fn new(tokens: Tokens, path: &str, other_transports: OtherTransports, catalogue: Arc<Catalogue>) -> Self {
+        let others = [(other_transports.sse, SSE_PATH), (other_transports.websocket, WEBSOCKET_PATH)];
         let others = others.into_iter().filter(|(served, _)| *served).map(|(_, path)| path.to_owned());
         let paths = std::iter::once(path.to_owned()).chain(others).collect();
         let tokens = match tokens {
@@ -236,7 +238,7 @@ impl Guard for TokenGuard {
         if let AcceptedTokens::Ours(issuer) = &self.tokens { issuer.owns(path) } else { false }
     }
 
-    fn serve(&self, asked: Asked) -> Later<'_, Served> {
+    fn serve(&self, asked: GuardRequest) -> HttpFuture<'_, GuardResponse> {
         Box::pin(async move {
             if let Some(path) = metadata::is_for(asked.uri.path(), &self.paths) {
                 return self.metadata(&asked, path);
@@ -248,7 +250,7 @@ impl Guard for TokenGuard {
         })
     }
 
-    fn admit<'g>(&'g self, head: Head<'g>) -> Later<'g, Result<Grant, Denied>> {
+    fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>> {
         Box::pin(async move {
             let least = self.least();
             let grant = self

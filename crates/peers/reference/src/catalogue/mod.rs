@@ -30,7 +30,7 @@ pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};
 pub use crate::logging::Level;
-use document::Faults;
+use document::FileErrors;
 
 /// A text of a catalogue: known at build time, or read at start.
 pub type Text = Cow<'static, str>;
@@ -128,7 +128,7 @@ impl Catalogue {
     }
 
     /// What a file describes in YAML (`docs/serve.md`), or everything that is wrong with it.
-    pub fn load(path: &Path) -> Result<Self, Faults> {
+    pub fn load(path: &Path) -> Result<Self, FileErrors> {
         yaml::load(path)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 use net::server::recorder::HttpRecorder;
 use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use reference::{Options, Server};
@@ -53,8 +53,8 @@ async fn converse(connection: &Connection, revision: Revision) {
 async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
     let far = Tap::new(header(Party::Client, transport, revision));
     let recorder = Arc::new(HttpRecorder::one(&far));
-    let beside = Beside { sse: true, websocket: true };
-    let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
+    let other_transports = OtherTransports { sse: true, websocket: true };
+    let http = http::Options { other_transports, recorder: Some(recorder.clone()), ..http::Options::default() };
     let server = Server::new(Options { http, ..Options::default() });
     let server = server.http(([127, 0, 0, 1], 0).into()).await.unwrap();
     let at = server.local_addr();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use net::server::http::{Beside, Limits, Options};
+use net::server::http::{Limits, Options, OtherTransports};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
@@ -11,7 +11,8 @@ use crate::wire_http::{Client, Reply, Stream, modern_request};
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 async fn client(change: impl FnOnce(&mut Limits)) -> Client {
-    let mut options = Options { beside: Beside { sse: true, websocket: false }, ..Options::default() };
+    let mut options =
+        Options { other_transports: OtherTransports { sse: true, websocket: false }, ..Options::default() };
     change(&mut options.limits);
     Client::with(options).await
 }

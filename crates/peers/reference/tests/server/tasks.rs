@@ -53,9 +53,9 @@ async fn tasks_are_declared_where_there_are_any() {
         };
         if revision == R2025_11_25 {
             assert_eq!(support("slow"), Some(json!("optional")));
-            assert_eq!(support("errand"), Some(json!("required")));
+            assert_eq!(support("buy"), Some(json!("required")));
         } else {
-            assert_eq!((support("slow"), support("errand")), (Some(Value::Null), None));
+            assert_eq!((support("slow"), support("buy")), (Some(Value::Null), None));
             // Who declares nothing takes no notice of the wish for a task.
             let call = json!({ "name": "echo", "arguments": { "message": "a" }, "task": "nonsense" });
             assert!(talk.result("tools/call", call).await.get("content").is_some(), "{revision}");
@@ -90,7 +90,7 @@ async fn a_call_becomes_a_task_and_gives_its_result_later() {
 #[tokio::test]
 async fn a_task_that_asks_asks_whoever_waits_for_its_result() {
     let mut talk = LineClient::start(R2025_11_25).await;
-    let task = begin(&mut talk, "errand", json!({}), json!({})).await;
+    let task = begin(&mut talk, "buy", json!({}), json!({})).await;
     let status = loop {
         let message = talk.next().await;
         if message["method"] == STATUS {
@@ -125,14 +125,14 @@ async fn a_task_that_asks_asks_whoever_waits_for_its_result() {
     assert_eq!(states, [json!("working"), json!("completed")]);
     for result in results {
         assert!(result["id"] == first || result["id"] == second);
-        assert_eq!(result["result"]["content"][0]["text"], "Here is what you wanted from the market: eggs");
+        assert_eq!(result["result"]["content"][0]["text"], "Bought at the market: eggs");
     }
 }
 
 #[tokio::test]
 async fn a_question_that_is_not_answered_stays_open() {
     let mut talk = LineClient::start(R2025_11_25).await;
-    let task = begin(&mut talk, "errand", json!({}), json!({})).await;
+    let task = begin(&mut talk, "buy", json!({}), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let question = loop {
         let message = talk.next().await;
@@ -186,7 +186,7 @@ async fn a_cancelled_task_stays_cancelled_and_says_nothing_more() {
 #[tokio::test]
 async fn a_cancelled_task_takes_its_question_back() {
     let mut talk = LineClient::start(R2025_11_25).await;
-    let task = begin(&mut talk, "errand", json!({}), json!({})).await;
+    let task = begin(&mut talk, "buy", json!({}), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let question = loop {
         let message = talk.next().await;
@@ -220,7 +220,7 @@ async fn tools_say_whether_they_run_as_tasks() {
     let mut talk = LineClient::start(R2025_11_25).await;
     let forbidden = json!({ "name": "echo", "arguments": { "message": "a" }, "task": {} });
     assert_eq!(talk.error("tools/call", forbidden).await["code"], -32601);
-    assert_eq!(talk.error("tools/call", json!({ "name": "errand" })).await["code"], -32601);
+    assert_eq!(talk.error("tools/call", json!({ "name": "buy" })).await["code"], -32601);
     assert_eq!(talk.call("slow", json!({ "steps": 1 })).await["content"][0]["text"], "Took 1 steps");
     for bad in [json!("soon"), json!([]), json!({ "ttl": "long" }), json!({ "ttl": -1 }), json!({ "ttl": 1.5 })] {
         let params = json!({ "name": "slow", "task": bad });

@@ -21,7 +21,7 @@ async fn begin(client: &Client, session: &str, tool: &str, arguments: Value) -> 
 async fn the_stream_of_the_result_carries_the_question() {
     let client = Client::start().await;
     let session = client.initialize("2025-11-25").await;
-    let task = begin(&client, &session, "errand", json!({ "shop": "the baker" })).await;
+    let task = begin(&client, &session, "buy", json!({ "shop": "the baker" })).await;
     let mut stream = client.ask(&session, 2, "tasks/result", task.clone()).await;
     let question = stream.message().await.unwrap();
     assert_eq!(question["method"], "elicitation/create");
@@ -32,7 +32,7 @@ async fn the_stream_of_the_result_carries_the_question() {
     let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer });
     assert_eq!(client.post(&[("Mcp-Session-Id", &session)], &answer.to_string()).await.status, 202);
     let result = stream.message().await.unwrap();
-    assert_eq!(result["result"]["content"][0]["text"], "Here is what you wanted from the baker: bread");
+    assert_eq!(result["result"]["content"][0]["text"], "Bought at the baker: bread");
     assert_eq!(result["result"]["_meta"]["io.modelcontextprotocol/related-task"], task);
 }
 

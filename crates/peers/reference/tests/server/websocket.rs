@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use net::server::http::{Beside, Limits, Options};
+use net::server::http::{Limits, Options, OtherTransports};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -10,7 +10,8 @@ use crate::frames::{ACCEPT, BINARY, CLOSE, PING, PONG, Socket, TEXT, frame, shak
 use crate::wire_http::{Client, modern_request};
 
 async fn client(change: impl FnOnce(&mut Limits)) -> Client {
-    let mut options = Options { beside: Beside { sse: false, websocket: true }, ..Options::default() };
+    let mut options =
+        Options { other_transports: OtherTransports { sse: false, websocket: true }, ..Options::default() };
     change(&mut options.limits);
     Client::with(options).await
 }

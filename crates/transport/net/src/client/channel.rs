@@ -9,6 +9,7 @@ use wire::{Message, Party, Revision, Transport};
 
 use super::authorizer::Authorizer;
 use super::inbox::Inbox;
+use super::lenient::Leniency;
 use super::{ConnectOptions, Limits};
 use crate::tap::{Tap, Written};
 
@@ -22,13 +23,15 @@ pub(crate) struct Channel {
     pub(crate) limits: Limits,
     pub(crate) inbox: Inbox,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+    /// What tells which request a broken response answers, where that is wanted.
+    pub(crate) leniency: Option<Leniency>,
     stopped: AtomicBool,
     forgetful: AtomicBool,
 }
 
 impl Channel {
     pub(crate) fn new(tap: &Tap, transport: Transport, revision: Revision, options: &ConnectOptions) -> Arc<Self> {
-        let ConnectOptions { limits, authorizer, .. } = options;
+        let ConnectOptions { limits, authorizer, lenient, .. } = options;
         tap.limit(limits.trace_bytes);
         let inbox = Inbox::new(limits.trace_bytes);
         let number = tap.next_connection();
@@ -40,6 +43,7 @@ impl Channel {
             limits: limits.clone(),
             inbox,
             authorizer: authorizer.clone(),
+            leniency: lenient.then(Leniency::default),
             stopped: AtomicBool::new(false),
             forgetful: AtomicBool::new(false),
         })
@@ -92,13 +96,29 @@ impl Channel {
         self.stopped.load(Ordering::Acquire)
     }
 
+    /// Takes note of what came in, for those who are lenient.
+    fn note(&self, bytes: &[u8], messages: &[Result<Message, Malformed>]) {
+        if let Some(leniency) = &self.leniency {
+            let all = !messages.is_empty() && messages.iter().all(Result::is_ok);
+            leniency.received(bytes, messages.iter().flatten(), all);
+        }
+    }
+
+    /// Takes note of what is sent, for those who are lenient.
+    pub(crate) fn note_sent(&self, bytes: &[u8]) {
+        if let Some(leniency) = &self.leniency {
+            leniency.sent(bytes);
+        }
+    }
+
     /// Parses messages and puts them into the inbox; `seen` is called with each first. Whether there is room for more.
     pub(crate) fn take_in(&self, bytes: &[u8], mut seen: impl FnMut(&Message)) -> Result<bool, Malformed> {
-        let packet = message::parse(bytes)?;
+        let packet = message::parse(bytes).inspect_err(|_| self.note(bytes, &[]))?;
         let messages = match packet {
             Packet::Message(message) => vec![Ok(message)],
             Packet::Batch(parts) => parts,
         };
+        self.note(bytes, &messages);
         let mut room = true;
         for message in messages.into_iter().flatten() {
             seen(&message);

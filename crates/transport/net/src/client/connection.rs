@@ -12,6 +12,7 @@ use wire::{Era, Message, RequestId, Revision, Transport};
 use super::channel::Channel;
 use super::http::Http;
 use super::inbox::Waited;
+use super::lenient::Found;
 use super::stdio::Stdio;
 use super::views::{ChildView, HttpView};
 use super::websocket::WebSocket;
@@ -23,6 +24,8 @@ const ECHO: Duration = Duration::from_secs(1);
 const ECHO_POLL: Duration = Duration::from_millis(50);
 /// How many messages may contain an echo.
 const ECHO_WITHIN: usize = 64;
+/// How long to wait for the right response after one that no request has.
+const AFTER_STRAY: Duration = Duration::from_secs(2);
 
 /// One child process, one HTTP client with at most one legacy session, one HTTP+SSE session, or one socket. Clones are the
 /// same connection; when the last is dropped, sockets are closed and the child's group is killed.
@@ -126,15 +129,17 @@ impl Connection {
         let begun = Instant::now();
         let wanted = |message: &Message| message.kind().is_response() && message.id() == Some(id);
         let asked = if let Carrier::Http(http) = &self.0.carrier { http.exchange_of(id) } else { None };
-        let waited = match &asked {
-            None => self.0.channel.inbox.wait(wanted, patience).await,
-            Some(exchange) => tokio::select! {
-                waited = self.0.channel.inbox.wait(wanted, patience) => waited,
-                () = self.cannot_be_answered(exchange, patience) => {
-                    self.0.channel.inbox.take(&wanted).0.map_or(Waited::Ended, Waited::Received)
-                }
-            },
+        let waited = tokio::select! {
+            biased;
+            waited = self.0.channel.inbox.wait(wanted, patience) => waited,
+            waited = self.loosely_answered(id, asked.as_ref()) => waited,
+            () = self.cannot_be_answered(asked.as_ref(), patience) => {
+                self.0.channel.inbox.take(&wanted).0.map_or(Waited::Ended, Waited::Received)
+            }
         };
+        if let Some(leniency) = &self.0.channel.leniency {
+            leniency.given_up(id);
+        }
         if let Waited::Received(message) = waited {
             if let Carrier::Http(http) = &self.0.carrier {
                 http.forget(id);
@@ -150,7 +155,8 @@ impl Connection {
 
     /// Resolves when `exchange` is over and no other stream may bring its response: a legacy event stream that broke may be
     /// resumed, and HTTP+SSE answers on another stream.
-    async fn cannot_be_answered(&self, exchange: &Exchange, patience: Duration) {
+    async fn cannot_be_answered(&self, exchange: Option<&Exchange>, patience: Duration) {
+        let Some(exchange) = exchange else { return std::future::pending().await };
         let over = exchange.finished(patience).await;
         let success = exchange.status().is_some_and(|status| (200..300).contains(&status));
         let elsewhere = match self.transport() {
@@ -159,6 +165,23 @@ impl Connection {
         };
         if !over || (success && elsewhere) {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Resolves when a response that breaks the envelope is to be taken for the one to `id`, or when there will be none: one
+    /// that no request has came instead, and nothing after it. Never resolves on a connection that is not lenient.
+    async fn loosely_answered(&self, id: &RequestId, asked: Option<&Exchange>) -> Waited {
+        let Some(leniency) = &self.0.channel.leniency else { return std::future::pending().await };
+        let found = match asked.filter(|_| self.transport() == Transport::StreamableHttp) {
+            Some(exchange) => Found::Response(exchange.own_response(id).await),
+            None => leniency.response(id).await,
+        };
+        match found {
+            Found::Response(message) => Waited::Received(message),
+            Found::Stray => {
+                tokio::time::sleep(AFTER_STRAY).await;
+                Waited::TimedOut
+            }
         }
     }
 

@@ -26,6 +26,18 @@ const SHUTDOWN: Duration = Duration::from_millis(300);
 /// How much one attempt may record: the first answer is short, and several attempts run at once. A single message may still
 /// be as long as the limits allow.
 const BYTES: usize = 4 << 20;
+
+/// How a peer greets in a revision that it does not agree to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherGreeting {
+    /// It names the versions that it speaks instead.
+    Refused,
+    /// A result that names no version which a client could use.
+    WithoutVersion,
+    /// An error that says nothing of versions, with its code where it has one.
+    Error(Option<i64>),
+}
+
 /// What a peer serves.
 #[derive(Clone, Debug)]
 pub struct Detected {
@@ -33,10 +45,12 @@ pub struct Detected {
     pub address: Address,
     /// What carries it.
     pub transport: Transport,
-    /// The revisions it serves, oldest first; never empty.
+    /// The revisions it serves, oldest first; empty only from [`detect_any`].
     pub revisions: Vec<Revision>,
     /// How it introduced itself in each of them, in the same order.
     pub introductions: Vec<Introduction>,
+    /// How it greets in the revisions that it answers and does not agree to, oldest first.
+    pub others: Vec<(Revision, OtherGreeting)>,
     /// Versions it names that are not known here.
     pub unknown: Vec<String>,
     /// The traces of all attempts.
@@ -85,6 +99,16 @@ pub async fn detect(
     options: &ConnectOptions,
     new_tap: impl Fn(Header) -> Tap,
 ) -> Result<Detected, OpenError> {
+    let (detected, failure) = detect_any(address, options, new_tap).await?;
+    failure.map_or(Ok(detected), Err)
+}
+
+/// The same for who can use a peer that answers in MCP's manner and agrees to no revision: also why it cannot be used.
+pub async fn detect_any(
+    address: &Address,
+    options: &ConnectOptions,
+    new_tap: impl Fn(Header) -> Tap,
+) -> Result<(Detected, Option<OpenError>), OpenError> {
     // Every answer here is the first one.
     let limits = &options.limits;
     let first = if address.transport() == Transport::Stdio { limits.start } else { Duration::ZERO };
@@ -115,13 +139,52 @@ pub async fn detect(
             address = old;
         }
     }
+    let mut others: Vec<_> = attempts.iter().filter_map(other_greeting).collect();
+    others.sort_by_key(|(revision, _)| *revision);
+    let mut failure = None;
     if introductions.is_empty() {
-        return Err(detection.failure(&address, attempts));
+        let error = detection.failure(&address, attempts);
+        if others.is_empty() {
+            return Err(error);
+        }
+        failure = Some(error);
     }
     introductions.sort_by_key(|introduction| introduction.revision);
     let revisions = introductions.iter().map(|introduction| introduction.revision).collect();
     let Detection { unknown, evidence, .. } = detection;
-    Ok(Detected { transport: address.transport(), address, revisions, introductions, unknown, evidence })
+    let transport = address.transport();
+    Ok((Detected { transport, address, revisions, introductions, others, unknown, evidence }, failure))
+}
+
+/// How a peer greets in a revision that it answers and does not agree to.
+fn other_greeting(attempt: &Attempt) -> Option<(Revision, OtherGreeting)> {
+    let Outcome::Answer(answer) = &attempt.outcome else { return None };
+    let revision = attempt.revision;
+    let greeting = match Negotiation::read(answer, revision.era()) {
+        Negotiation::ModernError => return None,
+        Negotiation::Introduced(named) | Negotiation::VersionRefused(named)
+            if named.iter().any(|version| version == revision.as_str()) =>
+        {
+            return None;
+        }
+        Negotiation::Introduced(named) if !named.iter().any(|version| is_usable(version, revision.era())) => {
+            OtherGreeting::WithoutVersion
+        }
+        Negotiation::VersionRefused(named) if named.is_empty() => OtherGreeting::Error(answer.error_code()),
+        Negotiation::Introduced(_) | Negotiation::VersionRefused(_) => OtherGreeting::Refused,
+        Negotiation::OtherError => OtherGreeting::Error(answer.error_code()),
+    };
+    Some((revision, greeting))
+}
+
+/// Whether a client can use a version that a greeting of `era` names: one of the era, or one that a newer client may know.
+fn is_usable(version: &str, era: Era) -> bool {
+    let is_date = version.len() == 10
+        && version
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() });
+    version.parse::<Revision>().map_or(is_date, |revision| revision.era() == era)
 }
 
 /// The address that a redirect leads to; `hop` counts redirects from 0. Redirects to another origin are not followed.

@@ -9,9 +9,15 @@ use tokio::time::{Instant, timeout_at};
 use wire::framing::sse::Block;
 use wire::message::{self, Packet};
 use wire::trace::{Closed, Headers, header};
-use wire::{Kind, Message};
+use wire::{Kind, Message, RequestId};
 
 use super::error::OpenError;
+use super::lenient::LooseResponse;
+
+/// Longer than any exchange is waited for.
+const FOREVER: Duration = Duration::from_hours(1);
+/// How long the right response may come after another one in the same exchange.
+const AFTER_OTHER: Duration = Duration::from_millis(30);
 
 /// One exchange. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -145,6 +151,36 @@ impl Exchange {
         match message::parse(&self.body()?) {
             Ok(Packet::Message(message)) if message.kind() == Kind::Error && message.id().is_none() => Some(message),
             _ => None,
+        }
+    }
+
+    /// The response to the request `id` that the exchange itself carried, where its own id says another thing or it breaks the
+    /// envelope. Never resolves where there is none.
+    pub(crate) async fn own_response(&self, id: &RequestId) -> Message {
+        let mut seen = 0;
+        loop {
+            self.until(FOREVER, |state| state.closed.is_some() || state.events.len() > seen).await;
+            let (over, texts) = {
+                let state = self.state();
+                let events = state.events[seen.min(state.events.len())..].iter().filter(|block| block.is_message());
+                let texts: Vec<Vec<u8>> = events.filter_map(|block| Some(block.data.clone()?.into_bytes())).collect();
+                seen = state.events.len();
+                (
+                    state.closed.is_some(),
+                    if texts.is_empty() { state.body.clone().into_iter().collect() } else { texts },
+                )
+            };
+            let loose: Vec<_> = texts.iter().flat_map(|text| LooseResponse::read(text)).collect();
+            let is_plain = |text: &Vec<u8>| message::parse(text).is_ok();
+            // What is as it should be comes the usual way.
+            let usual = loose.iter().any(|response| response.is_exactly(id)) && texts.iter().all(is_plain);
+            if let Some(message) = loose.iter().find_map(|response| response.answering(id)).filter(|_| !usual) {
+                tokio::time::sleep(AFTER_OTHER).await;
+                return message;
+            }
+            if over {
+                std::future::pending::<()>().await;
+            }
         }
     }
 

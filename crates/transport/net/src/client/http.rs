@@ -81,6 +81,9 @@ impl Http {
             return Err(SendError::Closed);
         }
         let message = outgoing.body.as_deref().and_then(single_message);
+        if let Some(body) = outgoing.body.as_deref().filter(|_| self.channel.transport == Transport::HttpSse) {
+            self.channel.note_sent(body);
+        }
         let prepared = Prepared::new(outgoing, message.as_ref(), &self.context());
         prepared.request()?;
         let asked = message.filter(|message| message.kind() == Kind::Request);

@@ -48,11 +48,18 @@ pub struct ConnectOptions {
     pub children: Children,
     /// Supplies credentials for HTTP requests.
     pub authorizer: Option<Arc<dyn Authorizer>>,
+    /// Whether a response that breaks the envelope counts where it is clear which request it answers.
+    pub lenient: bool,
 }
 
 impl ConnectOptions {
     /// Without credentials.
     pub fn new(limits: Limits, children: &Children) -> Self {
-        Self { limits, children: children.clone(), authorizer: None }
+        Self { limits, children: children.clone(), authorizer: None, lenient: false }
+    }
+
+    /// Takes responses that break the envelope, where it is clear which request they answer.
+    pub fn lenient(self) -> Self {
+        Self { lenient: true, ..self }
     }
 }

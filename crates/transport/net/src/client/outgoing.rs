@@ -44,6 +44,16 @@ impl Outgoing {
         Self { body: Some(body.into()), ..Self::default() }
     }
 
+    /// The method of the MCP request that it carries, if it carries one.
+    pub fn method_asked(&self) -> Option<String> {
+        match wire::message::parse(self.body.as_deref()?) {
+            Ok(wire::message::Packet::Message(message)) if message.kind() == wire::Kind::Request => {
+                message.method().map(str::to_owned)
+            }
+            _ => None,
+        }
+    }
+
     /// A request of `method` without a body.
     pub fn bare(method: impl Into<String>) -> Self {
         Self { method: Some(method.into()), ..Self::default() }

@@ -139,6 +139,9 @@ impl Stdio {
         let mut guard = self.stdin.lock().await;
         let stdin = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
         let lines = pieces.concat();
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            self.channel.note_sent(line);
+        }
         let frames: Vec<Written> = lines
             .split_inclusive(|&byte| byte == b'\n')
             .map(|line| match line.strip_suffix(b"\n") {

@@ -57,6 +57,7 @@ impl WebSocket {
     pub(crate) async fn send(&self, bytes: &[u8]) -> Result<(), SendError> {
         let mut sink = self.sink.lock().await;
         let open = sink.as_mut().ok_or(SendError::Closed)?;
+        self.channel.note_sent(bytes);
         let text = std::str::from_utf8(bytes).ok();
         let content = Content::WebSocket { bytes: bytes.to_vec(), text: text.is_some() };
         let frame = self.channel.write(Party::Client, 0, content, Written::NONE);

@@ -1,5 +1,5 @@
-//! The client end of authorization against servers that do not keep to the rules. Each is a table of canned answers on
-//! loopback, which also writes down what it was asked.
+//! The client end of authorization against servers that break the rules. Each server is a table of canned responses on
+//! loopback, and records its requests.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod grants;
@@ -17,15 +17,15 @@ use url::{Url, form_urlencoded};
 use wire::Revision;
 use wire::trace::Headers;
 
-/// One request as it came.
+/// One received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) target: String,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// A parameter of its query or form.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let query = self.target.split_once('?').map_or("", |(_, query)| query);
@@ -39,38 +39,42 @@ impl Asked {
     }
 }
 
-/// What is answered: status, header lines, body.
-pub(crate) type Said = (u16, String, String);
+/// Status, header lines and body.
+pub(crate) type CannedResponse = (u16, String, String);
 
-pub(crate) fn json_said(value: Value) -> Said {
+pub(crate) fn json_response(value: Value) -> CannedResponse {
     (200, "Content-Type: application/json\r\n".to_owned(), value.to_string())
 }
 
-type Page = Box<dyn Fn(&Asked, &str) -> Said + Send + Sync>;
+type Page = Box<dyn Fn(&ReceivedRequest, &str) -> CannedResponse + Send + Sync>;
 
 /// A server of canned pages, by path.
-pub(crate) struct Fake {
+pub(crate) struct FakeServer {
     pages: HashMap<&'static str, Page>,
 }
 
-impl Fake {
-    /// One that does all as it should, as resource and issuer in one.
-    pub(crate) fn good() -> Self {
+impl FakeServer {
+    /// A correct server that is both the resource and the issuer.
+    pub(crate) fn correct() -> Self {
         let mut fake = Self { pages: HashMap::new() };
         fake.page("/.well-known/oauth-protected-resource/mcp", |_, base| {
-            json_said(json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
+            json_response(json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
         });
-        fake.page("/.well-known/oauth-authorization-server", |_, base| json_said(metadata(base)));
-        fake.page("/register", |_, _| json_said(json!({ "client_id": "registered" })));
-        fake.page("/authorize", |asked, base| {
-            let (back, state) = (asked.parameter("redirect_uri").unwrap(), asked.parameter("state").unwrap());
+        fake.page("/.well-known/oauth-authorization-server", |_, base| json_response(metadata(base)));
+        fake.page("/register", |_, _| json_response(json!({ "client_id": "registered" })));
+        fake.page("/authorize", |request, base| {
+            let (back, state) = (request.parameter("redirect_uri").unwrap(), request.parameter("state").unwrap());
             (302, format!("Location: {back}?code=c0de&state={state}&iss={base}\r\n"), String::new())
         });
-        fake.page("/token", |_, _| json_said(json!({ "access_token": "t0ken", "token_type": "Bearer" })));
+        fake.page("/token", |_, _| json_response(json!({ "access_token": "t0ken", "token_type": "Bearer" })));
         fake
     }
 
-    pub(crate) fn page(&mut self, path: &'static str, page: impl Fn(&Asked, &str) -> Said + Send + Sync + 'static) {
+    pub(crate) fn page(
+        &mut self,
+        path: &'static str,
+        page: impl Fn(&ReceivedRequest, &str) -> CannedResponse + Send + Sync + 'static,
+    ) {
         self.pages.insert(path, Box::new(page));
     }
 
@@ -78,11 +82,11 @@ impl Fake {
         self.pages.remove(path);
     }
 
-    pub(crate) async fn start(self) -> Running {
+    pub(crate) async fn start(self) -> RunningServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (fake, log) = (Arc::new(self), Arc::new(Mutex::new(Vec::new())));
-        let running = Running { base: base.clone(), log: log.clone() };
+        let running = RunningServer { base: base.clone(), log: log.clone() };
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(answer(socket, fake.clone(), base.clone(), log.clone()));
@@ -105,7 +109,7 @@ pub(crate) fn metadata(base: &str) -> Value {
     })
 }
 
-async fn answer(mut socket: TcpStream, fake: Arc<Fake>, base: String, log: Arc<Mutex<Vec<Asked>>>) {
+async fn answer(mut socket: TcpStream, fake: Arc<FakeServer>, base: String, log: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let mut bytes = Vec::new();
     let (head, length) = loop {
         if socket.read_buf(&mut bytes).await.unwrap_or(0) == 0 {
@@ -121,30 +125,30 @@ async fn answer(mut socket: TcpStream, fake: Arc<Fake>, base: String, log: Arc<M
     while bytes.len() < length && socket.read_buf(&mut bytes).await.unwrap_or(0) > 0 {}
     let target = head.split(' ').nth(1).unwrap().to_owned();
     let body = String::from_utf8_lossy(&bytes[head.len() + 4..]).into_owned();
-    let asked = Asked { target, head, body };
-    log.lock().unwrap().push(asked.clone());
-    let page = fake.pages.get(asked.target.split('?').next().unwrap());
-    let (status, headers, body) = page.map_or((404, String::new(), String::new()), |page| page(&asked, &base));
+    let request = ReceivedRequest { target, head, body };
+    log.lock().unwrap().push(request.clone());
+    let page = fake.pages.get(request.target.split('?').next().unwrap());
+    let (status, headers, body) = page.map_or((404, String::new(), String::new()), |page| page(&request, &base));
     let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
     let _ = socket.shutdown().await;
 }
 
-/// A fake that listens.
-pub(crate) struct Running {
+/// A fake server that listens.
+pub(crate) struct RunningServer {
     pub(crate) base: String,
-    log: Arc<Mutex<Vec<Asked>>>,
+    log: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
-impl Running {
-    /// What was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+impl RunningServer {
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
         self.log.lock().unwrap().clone()
     }
 
     /// The requests for a path.
-    pub(crate) fn asked_at(&self, path: &str) -> Vec<Asked> {
-        self.asked().into_iter().filter(|asked| asked.target.split('?').next() == Some(path)).collect()
+    pub(crate) fn requests_to(&self, path: &str) -> Vec<ReceivedRequest> {
+        self.requests().into_iter().filter(|request| request.target.split('?').next() == Some(path)).collect()
     }
 
     pub(crate) fn options() -> Options {
@@ -155,7 +159,7 @@ impl Running {
         Authorizer::new(Url::parse(&format!("{}/mcp", self.base)).unwrap(), options).unwrap()
     }
 
-    /// What comes of a refusal with `challenge`: the headers that go along next.
+    /// The headers of the next request after a refusal with `challenge`.
     pub(crate) async fn refused(&self, options: Options, challenge: &str) -> Result<Headers, OAuthError> {
         let mut operation = self.authorizer(options).operation("POST");
         assert!(operation.headers().await?.is_empty());

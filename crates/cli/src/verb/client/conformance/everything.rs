@@ -1,12 +1,12 @@
-//! Everything that a server offers, used once: lists, tools, resources, prompts. It shows a client at work.
+//! Uses everything that a server offers once: lists, tools, resources and prompts.
 
 use client::{Client, ClientError, Tool, argument_errors, example};
 use serde_json::{Map, Value};
 
 /// How many of each kind are used.
-const OF_EACH: usize = 32;
+const MAX_OF_EACH: usize = 32;
 
-/// A call with arguments of the scenario's own.
+/// A call whose arguments the scenario gives.
 pub(super) struct Call {
     /// The tool's name.
     pub(super) tool: String,
@@ -14,28 +14,28 @@ pub(super) struct Call {
     pub(super) arguments: Map<String, Value>,
 }
 
-/// Uses everything, with arguments made from schemas where `calls` names none. What the server refuses is passed over; that
-/// it cannot be talked to is not.
+/// Uses everything. Arguments come from `calls`, or else are made from schemas. Continues after error responses, but not
+/// after a lost connection.
 pub(super) async fn use_everything(client: &Client, calls: &[Call]) -> Result<(), ClientError> {
     let greeting = client.greeting();
     if greeting.may_have("tools") {
         let (tools, _) = unless_refused(client.tools().await)?.unwrap_or_default();
-        for tool in tools.iter().take(OF_EACH) {
+        for tool in tools.iter().take(MAX_OF_EACH) {
             use_tool(client, tool, calls).await?;
         }
     }
     if greeting.may_have("resources") {
         let listed = unless_refused(client.resources().await)?.unwrap_or_default();
-        for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(OF_EACH) {
+        for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(MAX_OF_EACH) {
             unless_refused(client.read(uri).await)?;
         }
         unless_refused(client.templates().await)?;
     }
     if greeting.may_have("prompts") {
         let listed = unless_refused(client.prompts().await)?.unwrap_or_default();
-        for prompt in listed.items.iter().take(OF_EACH) {
+        for prompt in listed.items.iter().take(MAX_OF_EACH) {
             let Some(name) = prompt.get("name").and_then(Value::as_str) else { continue };
-            unless_refused(client.prompt(name, texts(prompt)).await)?;
+            unless_refused(client.prompt(name, required_arguments(prompt)).await)?;
         }
     }
     Ok(())
@@ -54,7 +54,7 @@ async fn use_tool(client: &Client, tool: &Tool, calls: &[Call]) -> Result<(), Cl
 }
 
 /// The arguments that a prompt requires.
-fn texts(prompt: &Value) -> Map<String, Value> {
+fn required_arguments(prompt: &Value) -> Map<String, Value> {
     let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
     let required = arguments.filter(|argument| argument.get("required") == Some(&Value::Bool(true)));
     required.filter_map(|argument| Some((argument.get("name")?.as_str()?.to_owned(), Value::from("text")))).collect()

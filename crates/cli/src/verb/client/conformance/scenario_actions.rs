@@ -1,4 +1,4 @@
-//! What the scenarios of `proof check-client` ask for beyond a tour of what the server offers.
+//! What the scenarios of `proof check-client` ask for besides using everything that the server offers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,52 +8,52 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use wire::revision::R2025_11_25;
 
-/// Of how many steps a call is that lasts, and one whose answer comes soon after it is cancelled.
+/// The steps of a long call, and of a call whose answer comes soon after its cancellation.
 const LONG: u32 = 50;
 const SHORT: u32 = 16;
 /// How long a call runs before it is cancelled.
-const MOMENT: Duration = Duration::from_millis(300);
-/// By when an answer has come that is late.
-const LATE: Duration = Duration::from_millis(1600);
-/// How long a change may take to be told.
-const CHANGE: Duration = Duration::from_secs(3);
-/// By when a token that soon expires has expired.
+const CANCEL_AFTER: Duration = Duration::from_millis(300);
+/// How long to wait for the answer to a cancelled call.
+const LATE_ANSWER: Duration = Duration::from_millis(1600);
+/// How long to wait for the notification of a change.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(3);
+/// After this time a short-lived token has expired.
 const EXPIRY: Duration = Duration::from_secs(3);
 /// More tasks than a page lists.
-const PAGE: usize = 12;
+const MORE_THAN_A_PAGE: usize = 12;
 /// The resource that changes.
 const COUNTER: &str = "proof://counter";
 
-/// The changes that a server tells.
+/// The methods of a server's notifications.
 pub(super) type Changes = mpsc::UnboundedReceiver<String>;
 
-/// Who hears of changes.
+/// An observer that passes on notifications.
 pub(super) fn observer() -> (Observer, Changes) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, changes) = mpsc::unbounded_channel();
     let observer: Observer = Arc::new(move |note| {
         if let ClientEvent::Notification { method, .. } = note {
-            // Where nobody listens any more, nobody has to know.
-            let _ = tell.send(method);
+            // The receiver may be gone at the end.
+            let _ = sender.send(method);
         }
     });
-    (observer, told)
+    (observer, changes)
 }
 
-/// Does what `scenario` asks for; `None` where that is a tour.
-pub(super) async fn act(scenario: &str, client: &Client, told: &mut Changes) -> Option<Result<(), ClientError>> {
+/// Does what `scenario` asks for; `None` if it is to use everything that the server offers.
+pub(super) async fn perform(scenario: &str, client: &Client, changes: &mut Changes) -> Option<Result<(), ClientError>> {
     Some(match scenario {
-        "cancellation" => Box::pin(cancel(client, LONG)).await,
-        "question-taken-back" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
-        "late-answer" => Box::pin(wait_for_nothing(client)).await,
-        "hostile.silence" => insist(client).await,
-        "list-changes" => follow_list(client, told).await,
-        "subscriptions" => follow_resource(client, told).await,
+        "cancellation" => Box::pin(cancel_call(client, LONG)).await,
+        "request-cancelled" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
+        "late-answer" => Box::pin(continue_after_late_answer(client)).await,
+        "hostile.silence" => call_again_after_timeout(client).await,
+        "list-changes" => list_again_after_change(client, changes).await,
+        "subscriptions" => read_again_after_change(client, changes).await,
         "completion" => complete(client).await,
-        "progress" => Box::pin(watch_two(client)).await,
-        "tasks-by-looking" => Box::pin(look_after(client)).await,
+        "progress" => Box::pin(call_two_in_parallel(client)).await,
+        "tasks-by-polling" => Box::pin(poll_task(client)).await,
         "tasks" => Box::pin(run_tasks(client)).await,
         "caching" => list_twice(client).await,
-        "auth/token-expires" | "auth/issuer-moves" => outstay(client).await,
+        "auth/token-expires" | "auth/issuer-moves" => continue_after_expiry(client).await,
         _ => return None,
     })
 }
@@ -63,16 +63,16 @@ async fn tool(client: &Client, name: &str) -> Result<Option<Tool>, ClientError> 
     Ok(tools.into_iter().find(|tool| tool.name() == name))
 }
 
-/// Calls something long, and gives it up.
-async fn cancel(client: &Client, steps: u32) -> Result<(), ClientError> {
+/// Makes a long call and cancels it.
+async fn cancel_call(client: &Client, steps: u32) -> Result<(), ClientError> {
     let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
     let call = client.call(&slow, Map::from_iter([("steps".to_owned(), json!(steps))]));
     tokio::pin!(call);
     tokio::select! {
         done = &mut call => return done.map(drop),
-        () = tokio::time::sleep(MOMENT) => client.cancel_all("no longer wanted").await,
+        () = tokio::time::sleep(CANCEL_AFTER) => client.cancel_all("no longer wanted").await,
     }
-    // What comes too late is let go of, and all else goes on.
+    // A late answer must not disturb other requests.
     client.tools().await.map(drop)
 }
 
@@ -81,10 +81,10 @@ async fn call_echo(client: &Client) -> Result<(), ClientError> {
     client.call(&echo, example(echo.input())).await.map(drop)
 }
 
-/// Gives a call up whose answer comes all the same, and goes on after that.
-async fn wait_for_nothing(client: &Client) -> Result<(), ClientError> {
-    Box::pin(cancel(client, SHORT)).await?;
-    tokio::time::sleep(LATE).await;
+/// Cancels a call whose answer comes anyway, and continues.
+async fn continue_after_late_answer(client: &Client) -> Result<(), ClientError> {
+    Box::pin(cancel_call(client, SHORT)).await?;
+    tokio::time::sleep(LATE_ANSWER).await;
     Box::pin(call_echo(client)).await
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn list_in_two_sessions(options: Options, connector: &Arc<dyn C
     Ok(())
 }
 
-/// Lets its roots be asked for, changes them, and lets them be asked for again.
+/// Lets the server ask for the roots, changes them, and lets it ask again.
 pub(super) async fn change_roots(client: &Client, change: impl FnOnce()) -> Result<(), ClientError> {
     let Some(list) = tool(client, "list_roots").await? else { return Ok(()) };
     client.call(&list, Map::new()).await?;
@@ -107,8 +107,8 @@ pub(super) async fn change_roots(client: &Client, change: impl FnOnce()) -> Resu
     client.call(&list, Map::new()).await.map(drop)
 }
 
-/// Calls something that is not answered, gives it up in the time that a request has, and calls it again.
-async fn insist(client: &Client) -> Result<(), ClientError> {
+/// Makes a call that is not answered, and makes it again after the timeout.
+async fn call_again_after_timeout(client: &Client) -> Result<(), ClientError> {
     let Some(echo) = tool(client, "echo").await? else { return Ok(()) };
     let arguments = example(echo.input());
     match client.call(&echo, arguments.clone()).await {
@@ -117,40 +117,40 @@ async fn insist(client: &Client) -> Result<(), ClientError> {
     }
 }
 
-async fn follow_list(client: &Client, told: &mut Changes) -> Result<(), ClientError> {
+async fn list_again_after_change(client: &Client, changes: &mut Changes) -> Result<(), ClientError> {
     let Some(toggle) = tool(client, "toggle_tool").await? else { return Ok(()) };
     let listening = client.listen(&Topics { tools: true, ..Topics::default() }).await?;
     client.call(&toggle, Map::new()).await?;
-    if hears(told, "notifications/tools/list_changed").await {
+    if receives(changes, "notifications/tools/list_changed").await {
         client.tools().await?;
     }
     client.stop_listening(&listening).await;
     Ok(())
 }
 
-async fn follow_resource(client: &Client, told: &mut Changes) -> Result<(), ClientError> {
+async fn read_again_after_change(client: &Client, changes: &mut Changes) -> Result<(), ClientError> {
     let Some(touch) = tool(client, "touch_resource").await? else { return Ok(()) };
     client.read(COUNTER).await?;
     let listening = client.listen(&Topics { uris: vec![COUNTER.to_owned()], ..Topics::default() }).await?;
     client.call(&touch, Map::new()).await?;
-    if hears(told, "notifications/resources/updated").await {
+    if receives(changes, "notifications/resources/updated").await {
         client.read(COUNTER).await?;
     }
     client.stop_listening(&listening).await;
     Ok(())
 }
 
-/// Whether this is told before long.
-async fn hears(told: &mut Changes, method: &str) -> bool {
+/// Whether this notification arrives in time.
+async fn receives(changes: &mut Changes, method: &str) -> bool {
     let notifications = async {
-        while let Some(one) = told.recv().await {
+        while let Some(one) = changes.recv().await {
             if one == method {
                 return true;
             }
         }
         false
     };
-    tokio::time::timeout(CHANGE, notifications).await.unwrap_or_default()
+    tokio::time::timeout(CHANGE_TIMEOUT, notifications).await.unwrap_or_default()
 }
 
 /// Completes the first argument of every prompt and the first variable of every template.
@@ -171,11 +171,11 @@ async fn complete(client: &Client) -> Result<(), ClientError> {
     Ok(())
 }
 
-/// Asks when a letter is typed, and again after the three that follow.
+/// Completes a value after one typed letter, and after four.
 async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), ClientError> {
     for typed in ["a", "alph"] {
         match client.complete_value(of.clone(), (argument, typed), Map::new()).await {
-            // Nothing has to be completable.
+            // A server need not complete every argument.
             Err(ClientError::Rpc { .. } | ClientError::NotSent { .. }) => {}
             other => drop(other?),
         }
@@ -183,18 +183,18 @@ async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), 
     Ok(())
 }
 
-/// Lets calls run as tasks: one that lasts, one that asks, more than one page lists, and one that it stops.
+/// Runs tasks: a long one, one that asks a question, more than fit on a page, and one to cancel.
 async fn run_tasks(client: &Client) -> Result<(), ClientError> {
     let (tools, _) = client.tools().await?;
     let has = |name: &str| tools.iter().find(|tool| tool.name() == name);
-    let (Some(slow), Some(errand)) = (has("slow"), has("errand")) else { return Ok(()) };
+    let (Some(slow), Some(buy)) = (has("slow"), has("buy")) else { return Ok(()) };
     if client.revision() != R2025_11_25 {
-        return Box::pin(follow_tasks(client, [slow, errand])).await;
+        return Box::pin(call_tools_as_tasks(client, [slow, buy])).await;
     }
-    for tool in [slow, errand] {
+    for tool in [slow, buy] {
         client.call_as_task(tool.name(), example(tool.input())).await?;
     }
-    for _ in 0..PAGE {
+    for _ in 0..MORE_THAN_A_PAGE {
         client.begin_task("fail", Map::new()).await?;
     }
     let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(LONG))])).await?;
@@ -202,8 +202,8 @@ async fn run_tasks(client: &Client) -> Result<(), ClientError> {
     client.tasks().await.map(drop)
 }
 
-/// Makes calls that the server may make tasks of, and stops one.
-async fn follow_tasks(client: &Client, tools: [&Tool; 2]) -> Result<(), ClientError> {
+/// Makes calls that the server may run as tasks, and cancels one.
+async fn call_tools_as_tasks(client: &Client, tools: [&Tool; 2]) -> Result<(), ClientError> {
     for tool in tools {
         client.call(tool, example(tool.input())).await?;
     }
@@ -211,22 +211,22 @@ async fn follow_tasks(client: &Client, tools: [&Tool; 2]) -> Result<(), ClientEr
     client.cancel_task(&long).await.map(drop)
 }
 
-/// Lets a call run as a task of which nobody tells it anything.
-async fn look_after(client: &Client) -> Result<(), ClientError> {
+/// Runs a call as a task, without notifications about it.
+async fn poll_task(client: &Client) -> Result<(), ClientError> {
     let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
     client.call_as_task(slow.name(), example(slow.input())).await.map(drop)
 }
 
-/// Waits for two things that take time at once.
-async fn watch_two(client: &Client) -> Result<(), ClientError> {
+/// Makes two slow calls in parallel.
+async fn call_two_in_parallel(client: &Client) -> Result<(), ClientError> {
     let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
     let (one, two) = tokio::join!(client.call(&slow, Map::new()), client.call(&slow, Map::new()));
     one.and(two)?;
     client.tools().await.map(drop)
 }
 
-/// Goes on after its token has expired: with another list, since what it was told before may still be believed.
-async fn outstay(client: &Client) -> Result<(), ClientError> {
+/// Continues after the token has expired, with another list: the first one may still be cached.
+async fn continue_after_expiry(client: &Client) -> Result<(), ClientError> {
     client.tools().await?;
     tokio::time::sleep(EXPIRY).await;
     client.prompts().await.map(drop)

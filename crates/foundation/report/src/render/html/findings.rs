@@ -114,7 +114,7 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
         }
     }
     if let Some(more @ 1..) = finding.evidence.len().checked_sub(quoted.len()) {
-        let _ = writeln!(out, "<p class=\"note\">{} more like it.</p>", count(more, "event"));
+        let _ = writeln!(out, "<p class=\"note\">{}.</p>", count(more, "similar event"));
     }
     if let Some(repro) = &finding.repro {
         let _ = writeln!(

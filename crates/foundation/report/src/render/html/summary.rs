@@ -70,6 +70,19 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
             None => reasons.push((why, vec![at])),
         }
     }
+    for finding in &grid.view.report.unconfirmed {
+        let place = format!("{} {}", finding.transport, finding.revision);
+        let _ = writeln!(
+            out,
+            "<p class=\"notice\"><b>Seen once</b>, not confirmed by a second play, not counted: <code>{}</code> at {}: {}</p>",
+            Text(finding.rule),
+            Text(&place),
+            Text(&finding.message)
+        );
+    }
+    if let Some(served) = grid.view.also_served() {
+        let _ = writeln!(out, "<p class=\"notice\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
+    }
     for (why, runs) in reasons {
         let _ = writeln!(
             out,

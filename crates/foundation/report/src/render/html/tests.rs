@@ -52,6 +52,8 @@ fn report(results: Vec<Finding>) -> Report {
         runs: vec![run(R2025_06_18), run(R2025_11_25)],
         summary: Summary::of(&results),
         results,
+        also_served: Vec::new(),
+        unconfirmed: Vec::new(),
     }
 }
 

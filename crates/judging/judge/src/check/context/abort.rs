@@ -11,10 +11,14 @@ pub enum Abort {
     Gone(String),
     /// The peer lacks something the script needs.
     Lacks(&'static str),
+    /// The peer answers the greeting with an error.
+    Unwelcome,
     /// The peer has stopped answering: see [`Silence`].
     Silent,
     /// It answers, but with ids that no request had.
     Unfit,
+    /// The check has no more time.
+    OutOfTime,
     /// More came than the limits allow.
     Flooded,
 }
@@ -26,13 +30,22 @@ impl Abort {
     }
 }
 
+impl Abort {
+    /// Whether another attempt may go better.
+    pub const fn may_be_chance(&self) -> bool {
+        !matches!(self, Self::Unwelcome | Self::OutOfTime)
+    }
+}
+
 impl std::fmt::Display for Abort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Gone(why) => write!(f, "the connection is gone: {why}"),
             Self::Lacks(what) => write!(f, "the peer lacks {what}"),
+            Self::Unwelcome => f.write_str("the peer answers the greeting with an error; what needs one was not tried"),
             Self::Silent => f.write_str("the peer has stopped answering"),
             Self::Unfit => f.write_str("the peer answers under other ids than it is asked with"),
+            Self::OutOfTime => f.write_str("the time limit of the check was reached"),
             Self::Flooded => f.write_str("the peer sends without end"),
         }
     }

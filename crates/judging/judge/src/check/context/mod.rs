@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use net::Tap;
-use net::client::{ConnectOptions, Connection, OpenError};
+use net::client::{ConnectOptions, Connection};
 use wire::trace::{Header, Stimulus, Trace};
 use wire::{Era, Revision, Transport};
 
@@ -44,17 +44,15 @@ impl ProbeContext {
     pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Abort, Trace)> {
         let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
         let ids = Arc::new(AtomicI64::new(1));
-        Self::open(setting, survey, tap.clone(), ids).await.map_err(|error| (error.into(), tap.finish()))
+        Self::open(setting, survey, tap.clone(), ids).await.map_err(|abort| (abort, tap.finish()))
     }
 
-    async fn open(
-        setting: Arc<Setting>,
-        survey: Arc<Survey>,
-        tap: Tap,
-        ids: Arc<AtomicI64>,
-    ) -> Result<Self, OpenError> {
-        let start = setting.spawns.acquire(setting.transport).await;
-        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children);
+    async fn open(setting: Arc<Setting>, survey: Arc<Survey>, tap: Tap, ids: Arc<AtomicI64>) -> Result<Self, Abort> {
+        let start = tokio::select! {
+            start = setting.spawns.acquire(setting.transport) => start,
+            () = setting.time.up() => return Err(Abort::OutOfTime),
+        };
+        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children).lenient();
         let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
         Ok(Self { setting, survey, tap, ids, connection, answering, start })
@@ -159,11 +157,24 @@ impl ProbeContext {
         self.tap.mark(self.connection.number(), what);
     }
 
-    /// Ends the connection in order; the trace stays open for others.
+    /// What `script` comes to, where there is time for it.
+    pub async fn in_time<T>(&self, script: impl Future<Output = Result<T, Abort>>) -> Result<T, Abort> {
+        tokio::select! {
+            biased;
+            outcome = script => outcome,
+            () = self.setting.time.up() => Err(Abort::OutOfTime),
+        }
+    }
+
+    /// Ends the connection in order, or at once where there is no time for it; the trace stays open for others.
     pub async fn close(&self) {
         self.answering.stop();
         self.start.release();
-        self.connection.close().await;
+        if self.setting.time.is_up() {
+            self.connection.kill().await;
+        } else {
+            self.connection.close().await;
+        }
     }
 
     /// Ends the case and gives its trace.

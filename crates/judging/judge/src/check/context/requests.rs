@@ -1,15 +1,18 @@
 //! Requests and notifications of a probe, in the form of the era that is spoken.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
 use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
-use wire::{Era, Message, RequestId, Transport};
+use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::super::resume::Rest;
 use super::identity::{client_capabilities, client_info};
 use super::{Abort, ProbeContext};
+
+/// The requests that begin a conversation.
+const GREETINGS: [&str; 2] = ["initialize", "server/discover"];
 
 /// How long a command may take to end after it has stopped answering, if it does.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -68,10 +71,21 @@ impl ProbeContext {
         if self.setting.silence.is_total() {
             return Err(Abort::of(&self.setting.silence));
         }
-        let before = self.connection.received_count();
-        let reply = self.put(id.clone(), outgoing, patience).await?;
-        if reply.0.is_some() || self.has_started() {
+        let method = outgoing.method_asked();
+        if method.as_deref().is_some_and(|method| self.setting.silence.is_over_for(method)) {
+            return Ok(Reply(None));
+        }
+        let (before, begun) = (self.connection.received_count(), Instant::now());
+        let (reply, status) = self.put(id.clone(), outgoing, patience).await?;
+        // Over HTTP, a refusal without a message is no silence.
+        let refused = status.is_some() && begun.elapsed() < patience / 2;
+        // Who answers nothing but greetings is silent, too: every new child greets.
+        let greeted = reply.0.is_some() && method.as_deref().is_some_and(|m| GREETINGS.contains(&m));
+        if !greeted && (reply.0.is_some() || (self.has_started() && !refused)) {
             self.setting.silence.heard(reply.0.is_some());
+            if let Some(method) = method {
+                self.setting.silence.heard_of(&method, reply.0.is_some());
+            }
         }
         let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
         if reply.0.is_none() && self.connection.received().iter().skip(before).any(stray) {
@@ -97,7 +111,8 @@ impl ProbeContext {
         self.transport() != Transport::Stdio || self.connection.received_count() > 0
     }
 
-    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Abort> {
+    /// Puts a request and waits for its answer; also the HTTP status, where there is one.
+    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<(Reply, Option<u16>), Abort> {
         let exchange = self.connection.send_with(outgoing).await?;
         let patience = patience + self.still_starting();
         let mut rest = Rest::default();
@@ -111,7 +126,7 @@ impl ProbeContext {
             self.start.answered(self.survey.start);
         }
         self.start.release();
-        Ok(reply)
+        Ok((reply, exchange.status()))
     }
 
     /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it
@@ -139,8 +154,10 @@ impl ProbeContext {
         let text = self.request_text(&json!(id), method, params);
         let starts = self.transport() == Transport::Stdio;
         let patience = if starts { self.patience().max(self.setting.limits.start) } else { self.patience() };
-        let reply = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
-        let result = reply.result().cloned().ok_or(Abort::Lacks("a successful handshake"))?;
+        let (reply, _) = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
+        let refused = reply.0.as_ref().is_some_and(|answer| answer.kind() == Kind::Error);
+        let lacking = if refused { Abort::Unwelcome } else { Abort::Lacks("a successful handshake") };
+        let result = reply.result().cloned().ok_or(lacking)?;
         if self.era() == Era::Legacy {
             self.notify("notifications/initialized", json!({})).await?;
         }

@@ -11,6 +11,7 @@ use super::super::lock::ChangeLock;
 use super::super::options::CallPolicy;
 use super::super::silence::Silence;
 use super::super::spawn_limit::SpawnLimit;
+use super::super::time_limit::TimeLimit;
 
 /// What all cases of one run have in common.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Setting {
     pub limits: Limits,
     /// Owns the peer's processes.
     pub children: Children,
+    /// How long all of it may take.
+    pub time: TimeLimit,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
 }

@@ -12,6 +12,7 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::shape;
 use wire::{Kind, Transport};
 
+use crate::basic::versioning::headers_agree;
 use crate::extensions::tasks;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
@@ -282,7 +283,7 @@ fn codes_mean(view: &View<'_>) -> Verdict {
             Some(MISSING_CLIENT_CAPABILITY) if wants_only_declared(call) => {
                 wrong("-32021 means that the client lacks a capability; it declared every one that is listed")
             }
-            Some(UNSUPPORTED_VERSION) if refuses_a_listed_version(call) => {
+            Some(UNSUPPORTED_VERSION) if refuses_a_listed_version(call) && headers_agree(view, call) => {
                 wrong("-32022 means that the version is not served; the error itself lists it as supported")
             }
             _ => Ok(()),

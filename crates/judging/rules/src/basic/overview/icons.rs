@@ -5,8 +5,8 @@ use wire::Party;
 use wire::revision::R2025_11_25;
 
 use super::meta::results;
-use crate::fetching::{OfferedUrl, authority, fetches, homes, is_watched, parts, unfetched};
-use crate::liveness::client_continues;
+use crate::reading::fetching::{OfferedUrl, authority, fetches, homes, is_watched, parts, unfetched};
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;

@@ -1,9 +1,9 @@
 //! The page `basic`, section "Messages": what any JSON-RPC message is.
 
-use wire::Transport;
 use wire::message::{Fault, Packet};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::trace::Content;
+use wire::{Party, Transport};
 
 use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, safety};
@@ -26,8 +26,8 @@ pub(crate) const RULES: &[Rule] = &[
     both("jsonrpc.utf8")
         .says(R2025_03_26, at("basic/transports", ""), "Messages MUST be encoded in UTF-8.")
         .says(R2026_07_28, at("basic/transports/index", "messages"), "Messages MUST be encoded in UTF-8.")
-        .how("Decodes the bytes of every message strictly.")
-        .fix("Encode messages in UTF-8; do not pass bytes of another encoding through.")
+        .how("Decodes the bytes of every message strictly. Of a server, only messages beyond ASCII show how it encodes.")
+        .fix("Encode messages in UTF-8 whatever the platform's locale says (in Python: PYTHONUTF8 or reconfigure stdout).")
         .judge(utf8),
     both("jsonrpc.version-member")
         .says(R2024_11_05, FIRST, "A message MUST have the member `jsonrpc` with the value \"2.0\".")
@@ -76,7 +76,14 @@ fn utf8(view: &View<'_>) -> Verdict {
     if let Some(breach) = view.by_subject().find_map(|sent| invalid_event(view, sent)) {
         return Verdict::Broken(breach);
     }
-    free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), |_| true, UNSEEN)
+    // A client decides itself what it sends, and few have a reason to go beyond ASCII.
+    let shows = |s: &MessageAt<'_>| view.subject() == Party::Client || is_beyond_ascii(s.message.text());
+    let unseen = "the judged party sent no message with a character beyond ASCII";
+    free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), shows, unseen)
+}
+
+fn is_beyond_ascii(text: &str) -> bool {
+    !text.is_ascii() || text.contains("\\u")
 }
 
 /// A message in an event whose data is not UTF-8: a reader of the stream puts U+FFFD in the place of the invalid bytes, and

@@ -9,8 +9,8 @@ use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
 
-use crate::content::canonical;
-use crate::questions;
+use crate::reading::content::canonical;
+use crate::reading::questions;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Call, MessageAt, View};

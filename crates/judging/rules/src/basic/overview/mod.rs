@@ -11,6 +11,7 @@ pub(crate) mod reserved_keys;
 pub(crate) mod responses;
 pub(crate) mod results;
 pub(crate) mod schemas;
+pub(crate) mod shapes;
 pub(crate) mod stateless;
 pub(crate) mod trace_context;
 pub(crate) mod wording;

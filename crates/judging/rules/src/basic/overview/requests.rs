@@ -93,9 +93,7 @@ fn open_ids(view: &View<'_>) -> Verdict {
     let mut open: BTreeMap<u32, Vec<(MessageAt<'_>, usize)>> = BTreeMap::new();
     let judged = view.calls_by(Party::Client).filter_map(|call| {
         let request = call.request;
-        // What HTTP refuses or breaks off is over too, though no message says so.
-        let ended = view.exchange(request.exchange).and_then(|x| x.closed).map(|(event, ..)| event);
-        let end = call.response.map(|response| response.event).into_iter().chain(ended).min().unwrap_or(usize::MAX);
+        let end = view.over_at(&call).unwrap_or(usize::MAX);
         let others = open.entry(request.connection).or_default();
         others.retain(|(_, until)| *until > request.event);
         let same = others.iter().find(|(other, _)| other.message.id() == request.message.id());

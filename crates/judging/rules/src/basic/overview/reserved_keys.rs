@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::Kind;
 use wire::revision::R2025_06_18;
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Rule, at, both};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};

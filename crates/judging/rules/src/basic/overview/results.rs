@@ -5,7 +5,7 @@ use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::{Kind, Party};
 
-use crate::references::{Uses, offers};
+use crate::reading::references::{Uses, offers};
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, View, declared};

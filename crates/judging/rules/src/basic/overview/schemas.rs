@@ -8,8 +8,8 @@ use wire::Party;
 use wire::pointer;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use crate::fetching::{OfferedUrl, is_watched, parts, unfetched};
-use crate::liveness::client_continues;
+use crate::reading::fetching::{OfferedUrl, is_watched, parts, unfetched};
+use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::Kind;
 use wire::revision::R2026_07_28;
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::Verdict;

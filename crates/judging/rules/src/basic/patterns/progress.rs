@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 use wire::Party;
-use wire::json::same;
+use wire::json::{order, same};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
@@ -127,15 +127,15 @@ fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
     call.request.message.params()?.get("_meta")?.get("progressToken")
 }
 
-fn increases(view: &View<'_>) -> Verdict {
-    let amount = |sent: &MessageAt<'_>| sent.message.params()?.get("progress")?.as_f64();
-    let mut last: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+fn increases<'v>(view: &View<'v>) -> Verdict {
+    let amount = |sent: &MessageAt<'v>| sent.message.params()?.get("progress")?.as_number();
+    let mut last: BTreeMap<(usize, u32), &Number> = BTreeMap::new();
     let judged = reports(view).into_iter().filter_map(|(sent, about)| {
         let now = amount(&sent)?;
         let before = last.insert((about?.request.index, sent.exchange), now)?;
         let why = || format!("progress {now} follows {before}");
-        let kept: Kept = if now > before { Ok(()) } else { Err(sent.breach("/params/progress", why())) };
-        Some((sent.event, kept))
+        let grows = order(before, now)?.is_lt();
+        Some((sent.event, if grows { Ok(()) } else { Err(sent.breach("/params/progress", why())) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no request had two progress notifications")
 }
@@ -171,7 +171,8 @@ fn unique_tokens(view: &View<'_>) -> Verdict {
     let judged = own.filter_map(|(call, token)| {
         let MessageAt { connection, exchange, event, from, .. } = call.request;
         let exchange = if from == Party::Client { 0 } else { exchange };
-        let end = call.response.map_or(usize::MAX, |response| response.event);
+        let cancelled = view.cancellation_of(call.request).map(|sent| sent.event);
+        let end = view.over_at(&call).into_iter().chain(cancelled).min().unwrap_or(usize::MAX);
         let mut under_way = |token: Option<String>| {
             let until = open.entry((connection, exchange, token)).or_default();
             let others = *until > event;

@@ -6,7 +6,7 @@ use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
 
-use crate::liveness::client_continues;
+use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};

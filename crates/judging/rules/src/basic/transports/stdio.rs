@@ -19,14 +19,6 @@ const GRACE: u64 = 1_000_000;
 
 /// The page's rules, in its own order.
 pub(crate) const RULES: &[Rule] = &[
-    server("transport.utf-8")
-        .says(R2025_03_26, at("basic/transports", ""), "JSON-RPC messages MUST be encoded in UTF-8.")
-        .says(R2026_07_28, at("basic/transports/index", "messages"), "JSON-RPC messages MUST be encoded in UTF-8.")
-        .how("Looks at the bytes of every message of the server that goes beyond ASCII.")
-        .fix(
-            "Encode output as UTF-8 whatever the platform's locale says (in Python: PYTHONUTF8 or reconfigure stdout).",
-        )
-        .judge(utf8),
     server("stdio.no-embedded-newlines")
         .on(STDIO)
         .says(R2024_11_05, at("basic/transports", "stdio"), "A message on stdout MUST NOT contain a newline.")
@@ -99,37 +91,6 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Leave the read loop at end of file, stop what runs in the background, and exit.")
         .judge(exits_at_end_of_input),
 ];
-
-/// The bytes of a frame in which the server sent a message or what should have been one.
-fn message_bytes(content: &Content) -> Option<&[u8]> {
-    match content {
-        Content::Line { bytes, terminated: true } | Content::Sse(bytes) | Content::WebSocket { bytes, text: true } => {
-            Some(bytes)
-        }
-        _ => None,
-    }
-}
-
-fn utf8(view: &View<'_>) -> Verdict {
-    let exchanges = view.exchanges();
-    let bodies = exchanges.iter().filter(|x| {
-        x.partner == Some(Party::Server)
-            && x.media_type().as_deref() == Some("application/json")
-            && x.response_header("content-encoding").is_none()
-            && x.is_whole(view)
-    });
-    let bodies = bodies.filter_map(|x| x.response_body);
-    let frames = view.frames().filter(|(_, frame)| frame.from == Party::Server && frame.to == Party::Client);
-    let sent = frames.filter_map(|(event, frame)| Some((event, message_bytes(&frame.content)?)));
-    let beyond_ascii = |bytes: &[u8]| !bytes.is_ascii() || bytes.windows(2).any(|pair| pair == b"\\u");
-    let sent: Vec<_> = sent.chain(bodies).filter(|(_, bytes)| beyond_ascii(bytes)).collect();
-    Verdict::every(sent, "the server sent no character beyond ASCII", |(event, bytes)| {
-        match std::str::from_utf8(bytes) {
-            Ok(_) => Ok(()),
-            Err(bad) => Err(Breach::at(*event, "", format!("byte {} of the message is not UTF-8", bad.valid_up_to()))),
-        }
-    })
-}
 
 /// A line of the judged party's, on stdout or stdin: its event, its bytes without the line feed, whether that came.
 type Line<'v> = (usize, &'v [u8], bool);

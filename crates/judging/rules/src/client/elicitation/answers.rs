@@ -8,11 +8,11 @@ use wire::{Era, Kind, Party, Transport};
 
 use super::{ELICIT, here, is_form};
 use crate::budget::Budget;
-use crate::content::canonical;
-use crate::liveness::{Incident, server_survives};
-use crate::questions::{Question, asks_for_input, param, questions, retries};
+use crate::reading::content::canonical;
+use crate::reading::liveness::{Incident, server_survives};
+use crate::reading::questions::{Question, asks_for_input, param, questions, retries};
+use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Rule, server};
-use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 

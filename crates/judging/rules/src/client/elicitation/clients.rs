@@ -7,11 +7,11 @@ use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here, is_form};
-use crate::fetching::{OfferedUrl, fetches, is_watched};
-use crate::liveness::client_continues;
-use crate::questions::{self, Reply, declared_if_served, questions, replies};
+use crate::reading::fetching::{OfferedUrl, fetches, is_watched};
+use crate::reading::liveness::client_continues;
+use crate::reading::questions::{self, Reply, declared_if_served, questions, replies};
+use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Rule, client};
-use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 

@@ -9,7 +9,7 @@ use wire::method;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here};
-use crate::questions::questions;
+use crate::reading::questions::questions;
 use crate::rule::{Rule, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{MessageAt, View};

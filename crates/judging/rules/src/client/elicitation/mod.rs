@@ -9,7 +9,7 @@ pub(crate) mod urls;
 
 use serde_json::Value;
 
-use crate::questions::{Question, questions};
+use crate::reading::questions::{Question, questions};
 use crate::rule::{Anchor, at};
 use crate::view::View;
 

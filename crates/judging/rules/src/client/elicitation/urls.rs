@@ -6,8 +6,8 @@ use wire::error_code::URL_ELICITATION_REQUIRED;
 use wire::revision::R2025_11_25;
 
 use super::{ELICIT, here};
-use crate::content::{scheme, uri_fault};
-use crate::questions::questions;
+use crate::reading::content::{scheme, uri_fault};
+use crate::reading::questions::questions;
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};

@@ -7,7 +7,7 @@ use wire::shape;
 
 use super::tools::{blocks, has_role, is, unanswered};
 use super::{SAMPLE, here};
-use crate::questions::{Question, Reply, declared_if_served, replies};
+use crate::reading::questions::{Question, Reply, declared_if_served, replies};
 use crate::rule::{Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};

@@ -5,8 +5,8 @@ use wire::revision::{R2024_11_05, R2025_11_25};
 use wire::{Era, shape};
 
 use super::{SAMPLE, here};
-use crate::liveness::{Incident, server_survives};
-use crate::questions::{questions, retries};
+use crate::reading::liveness::{Incident, server_survives};
+use crate::reading::questions::{questions, retries};
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::revision::R2025_11_25;
 
 use super::{SAMPLE, here};
-use crate::questions::questions;
+use crate::reading::questions::questions;
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -34,8 +34,8 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The messages of each request for sampling, with what is needed to point at one.
-fn conversations<'v>(view: &View<'v>) -> Vec<(crate::questions::Question<'v>, &'v Vec<Value>)> {
-    let sent = |question: crate::questions::Question<'v>| {
+fn conversations<'v>(view: &View<'v>) -> Vec<(crate::reading::questions::Question<'v>, &'v Vec<Value>)> {
+    let sent = |question: crate::reading::questions::Question<'v>| {
         let messages = question.param("messages")?.as_array()?;
         Some((question, messages))
     };

@@ -10,10 +10,10 @@ use wire::{Party, RequestId};
 
 use super::{METHODS, capabilities, declares, here};
 use crate::basic::transports::streamable_http::headers::name_of;
-use crate::questions::{self, param};
+use crate::reading::questions::{self, param};
+use crate::reading::task_polling::{about, unhurried, until_done};
+use crate::reading::tasks::{creations_of, named, task_states_of};
 use crate::rule::{Rule, client};
-use crate::task_polling::{about, unhurried, until_done};
-use crate::tasks::{creations_of, named, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 

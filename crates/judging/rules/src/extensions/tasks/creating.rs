@@ -6,8 +6,8 @@ use wire::revision::R2026_07_28;
 
 use super::{declares, here, judgeable_calls, other_capabilities, unlike_missing};
 use crate::legacy::tasks::creating::guessed;
+use crate::reading::tasks::{by_tool_call, creations, named, tool_call_key};
 use crate::rule::{Rule, server};
-use crate::tasks::{by_tool_call, creations, named, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 

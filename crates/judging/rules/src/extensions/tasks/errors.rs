@@ -9,8 +9,8 @@ use wire::{Kind, Transport};
 use super::{METHODS, declares, here, unlike_missing};
 use crate::legacy::tasks::errors::{informative, unknown};
 use crate::legacy::tasks::managing::wrong_peer;
+use crate::reading::tasks::{creations, named};
 use crate::rule::{Rule, server};
-use crate::tasks::{creations, named};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 

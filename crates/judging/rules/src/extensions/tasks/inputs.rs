@@ -10,9 +10,9 @@ use wire::pointer;
 use wire::revision::R2026_07_28;
 
 use super::{here, judgeable_calls};
-use crate::content::canonical;
+use crate::reading::content::canonical;
+use crate::reading::tasks::{How, TaskState, is_made_up_name, named, task_states};
 use crate::rule::{Rule, server};
-use crate::tasks::{How, TaskState, is_made_up_name, named, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 

@@ -9,8 +9,8 @@ use wire::shape;
 use super::{METHODS, declares, here};
 use crate::legacy::tasks::lifecycle::final_status;
 use crate::legacy::tasks::results::{always, explained};
+use crate::reading::tasks::{Creation, TaskState, by_tool_call, creations, task_states, tool_call_key};
 use crate::rule::{Rule, server};
-use crate::tasks::{Creation, TaskState, by_tool_call, creations, task_states, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 

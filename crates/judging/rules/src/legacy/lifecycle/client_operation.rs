@@ -9,8 +9,8 @@ use wire::trace::{Closed, Content};
 use wire::{Party, Revision};
 
 use super::clients::{greetings, offered, own};
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, View, declared};
 

@@ -5,7 +5,7 @@ use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
-use crate::questions;
+use crate::reading::questions;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View, declared};

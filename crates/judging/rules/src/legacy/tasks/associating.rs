@@ -7,9 +7,9 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Kind, Party};
 
 use super::{CALLS, here};
-use crate::content::canonical;
+use crate::reading::content::canonical;
+use crate::reading::tasks::{creations, endings, named, related, task_states};
 use crate::rule::{Rule, server};
-use crate::tasks::{creations, endings, named, related, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 

@@ -12,8 +12,8 @@ use super::requesting::{
     result_requested,
 };
 use super::{associating::param_counts, here, managing::listed};
+use crate::reading::task_polling::{unhurried, until_done};
 use crate::rule::{Rule, client};
-use crate::task_polling::{unhurried, until_done};
 
 const fn bound(id: &'static str, section: &'static str, text: &'static str) -> Rule {
     client(id).says(R2025_11_25, here(section), text).gone(R2026_07_28)

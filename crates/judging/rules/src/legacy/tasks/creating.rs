@@ -6,11 +6,11 @@ use wire::Transport;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{CALLS, here, is_failure, judgeable_calls};
-use crate::entropy::guessable;
+use crate::reading::entropy::guessable;
+use crate::reading::tasks::{Creation, creations, is_timestamp, status, task_params, task_states};
 use crate::rule::{Rule, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
-use crate::tasks::{Creation, creations, is_timestamp, status, task_params, task_states};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 

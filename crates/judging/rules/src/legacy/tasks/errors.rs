@@ -5,8 +5,8 @@ use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::here;
+use crate::reading::tasks::{is_made_up_name, named};
 use crate::rule::{Rule, server};
-use crate::tasks::{is_made_up_name, named};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 

@@ -7,8 +7,8 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Party, Transport};
 
 use super::{CALLS, here};
+use crate::reading::tasks::{How, TaskState, endings, named, related, task_states};
 use crate::rule::{Rule, server};
-use crate::tasks::{How, TaskState, endings, named, related, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 

@@ -9,9 +9,9 @@ use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{CALLS, here};
+use crate::reading::tasks::{Creation, How, creations, named, task_params, task_states};
 use crate::rule::{Rule, server};
 use crate::server::listing::{List, walks};
-use crate::tasks::{Creation, How, creations, named, task_params, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};
 

@@ -15,8 +15,8 @@ pub(crate) mod results;
 
 use serde_json::Value;
 
+use crate::reading::tasks::{by_tool_call, creations, task_params, tool_call_key};
 use crate::rule::{Anchor, at};
-use crate::tasks::{by_tool_call, creations, task_params, tool_call_key};
 use crate::view::{Call, View};
 
 /// The capability of servers that run calls of tools as tasks.

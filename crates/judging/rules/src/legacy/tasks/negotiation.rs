@@ -6,10 +6,10 @@ use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{CALLS, Twins, here, is_failure, judgeable_calls};
+use crate::reading::tasks::{creations, task_params};
 use crate::rule::{Rule, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
-use crate::tasks::{creations, task_params};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View, declared};
 

@@ -11,7 +11,7 @@ use super::errors::{informative, invalid_cursor, unknown};
 use super::lifecycle::{cancel_of_ended, cancelled, final_status};
 use super::negotiation::clients_path;
 use super::results::blocks;
-use crate::tasks::{creations, task_params, task_states};
+use crate::reading::tasks::{creations, task_params, task_states};
 use crate::verdict::{Kept, Located, Verdict};
 use crate::view::{Call, View, declared};
 

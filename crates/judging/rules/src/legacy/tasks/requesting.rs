@@ -6,10 +6,10 @@ use wire::{Kind, Party};
 use super::CALLS;
 use super::managing::TASKS;
 use super::negotiation::support;
+use crate::reading::task_polling::about;
+use crate::reading::tasks::{How, creations_of, named, related, task_params, task_states_of};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
-use crate::task_polling::about;
-use crate::tasks::{How, creations_of, named, related, task_params, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View, declared};
 

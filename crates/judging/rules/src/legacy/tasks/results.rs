@@ -6,8 +6,8 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::shape;
 
 use super::{CALLS, Twins, here};
+use crate::reading::tasks::{Creation, How, creations, named, task_states};
 use crate::rule::{Rule, server};
-use crate::tasks::{Creation, How, creations, named, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -70,7 +70,7 @@ pub(super) fn blocks(view: &View<'_>) -> Verdict {
     let judged = view.calls("tasks/result").filter(|call| view.judges_content(call)).filter_map(|call| {
         let (response, id) =
             (call.response.filter(|_| !is_envelope_refusal(call.error_code()))?, named(&call.request)?);
-        let of = |how: &&crate::tasks::TaskState<'_>| how.id == id;
+        let of = |how: &&crate::reading::tasks::TaskState<'_>| how.id == id;
         let before = task_states.iter().filter(of).rfind(|state| state.sent.event < call.request.event)?;
         let after =
             task_states.iter().filter(of).find(|state| state.how == How::Got && state.requested > response.event)?;

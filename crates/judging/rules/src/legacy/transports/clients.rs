@@ -10,8 +10,8 @@ use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Exchange, View};
 
@@ -222,8 +222,7 @@ const THOROUGH: u64 = 250_000;
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let stated = all.iter().filter_map(|x| {
-        let named = |fields: &wire::trace::SseFields| fields.retry.as_deref()?.trim().parse::<u64>().ok();
-        let retry = x.blocks.iter().rev().find_map(|(_, block)| named(block)).filter(|ms| *ms > 0)?;
+        let retry = x.blocks.iter().rev().find_map(|(_, block)| block.retry_ms()).filter(|ms| *ms > 0)?;
         let (closed, ..) = x.closed.filter(|(_, by, _)| *by == Party::Server)?;
         Some((*x, retry, closed))
     });

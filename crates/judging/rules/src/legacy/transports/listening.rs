@@ -8,7 +8,7 @@ use wire::{Era, Party, Revision, Transport};
 
 use super::sessions::{endings, issued};
 use crate::basic::transports::streamable_http::foreign_origin;
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};

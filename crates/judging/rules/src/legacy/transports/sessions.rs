@@ -5,7 +5,7 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Revision, Transport};
 
 use crate::basic::transports::streamable_http::{foreign_origin, metadata::impossible};
-use crate::entropy::guessable;
+use crate::reading::entropy::guessable;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, View};
@@ -66,7 +66,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Without a version header, or any other sign of the version, a server SHOULD assume 2025-03-26.",
         )
         .gone(R2026_07_28)
-        .how("Leaves the version header out where no session tells the version, and checks whether the request is served.")
+        .how("Leaves the version header out where no session tells the version, and checks whether the request is served. A refusal counts only where the server agreed to 2025-03-26 before.")
         .fix("Treat a request without `MCP-Protocol-Version` as one of 2025-03-26 instead of refusing it.")
         .judge(absent_version_header_served),
 ];
@@ -236,6 +236,10 @@ fn twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchan
 
 fn absent_version_header_served(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
+    // A server may refuse the version that it has to assume.
+    let speaks = view.legacy_handshakes().any(|call| {
+        call.result().and_then(|result| result.get("protocolVersion")).is_some_and(|v| v == R2025_03_26.as_str())
+    });
     let bare = all.iter().filter(|x| {
         let same = |y: &&Exchange<'_>| {
             y.request_header("mcp-protocol-version").is_some()
@@ -249,10 +253,12 @@ fn absent_version_header_served(view: &View<'_>) -> Verdict {
             && !foreign_origin(x)
             && !x.turned_away()
             && x.status().is_some()
+            && (x.succeeded() || speaks)
             && issued(view).is_empty()
             && all.iter().any(same)
     });
-    Verdict::every(bare.copied(), "no request without a session left the version header out", |x| {
+    let unseen = "no request without a session left the version header out, or whether the server speaks 2025-03-26 is not known";
+    Verdict::every(bare.copied(), unseen, |x| {
         if x.succeeded() {
             return Ok(());
         }

@@ -145,7 +145,7 @@ fn retry_before_disconnect(view: &View<'_>) -> Verdict {
         all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && continues_elsewhere(&all, x));
     let cut = unanswered.chain(left).filter(|x| polls(x) && x.ended() && resumable(x) && !expired(&all, x));
     Verdict::every(cut, "no resumable stream was closed before it was over", |x| {
-        let tells = x.blocks.iter().any(|(_, b)| b.retry.as_deref().is_some_and(|r| r.parse::<u64>().is_ok()));
+        let tells = x.blocks.iter().any(|(_, b)| b.retry_ms().is_some());
         let end = x.closed.map_or(x.event(), |(event, ..)| event);
         if tells { Ok(()) } else { Err(Breach::at(end, "", "closed with no `retry` field before")) }
     })

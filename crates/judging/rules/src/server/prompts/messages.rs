@@ -3,8 +3,8 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 
-use crate::content::{is_base64, is_media_type, uri_fault};
-use crate::liveness::client_continues;
+use crate::reading::content::{is_base64, is_media_type, uri_fault};
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::verdict::Verdict;
 use crate::view::{MessageAt, View};

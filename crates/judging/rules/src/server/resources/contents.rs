@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
-use crate::content::{is_base64, scheme, uri_fault};
-use crate::liveness::client_continues;
+use crate::reading::content::{is_base64, scheme, uri_fault};
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
 use crate::verdict::Verdict;

@@ -7,8 +7,8 @@ use wire::Era;
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::content::scheme;
-use crate::liveness::client_continues;
+use crate::reading::content::scheme;
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};

@@ -5,8 +5,8 @@ use wire::Kind;
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_11_25};
 
+use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Anchor, Rule, at, server};
-use crate::schema_fit::{Fit, fit};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};

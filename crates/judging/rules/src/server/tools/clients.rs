@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::basic::transports::streamable_http::client_headers::argument;
 use crate::basic::transports::streamable_http::headers::Schemas;
-use crate::liveness::client_continues;
+use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;

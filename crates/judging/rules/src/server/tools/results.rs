@@ -4,8 +4,8 @@ use serde_json::Value;
 use wire::json;
 use wire::revision::R2025_06_18;
 
+use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Rule, at, server};
-use crate::schema_fit::{Fit, fit};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
 use crate::verdict::{Kept, Verdict};

@@ -4,8 +4,8 @@ use serde_json::Value;
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_03_26};
 
-use crate::content::canonical;
-use crate::liveness::client_continues;
+use crate::reading::content::canonical;
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};

@@ -1,6 +1,6 @@
 //! `{{fixture}}`: a directory from the command line of mcp-assert.
 
-use document::Fault;
+use document::FileError;
 use serde_json::{Map, Value, json};
 
 use crate::advice::{Advice, Words};
@@ -13,13 +13,13 @@ const MARK: &str = "{{fixture}}";
 pub(super) fn filled(
     source: &Source,
     (fixture, words): (Option<&str>, Words),
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Source> {
     let mut missing = None;
     let root = members(&source.root, "", fixture, &mut missing);
     if let Some(pointer) = missing {
         let what = format!("{MARK} stands for a directory from the command line of mcp-assert");
-        faults.push(source.fault(&pointer, what, words(&Advice::NameFixture)));
+        errors.push(source.error(&pointer, what, words(&Advice::NameFixture)));
         return None;
     }
     Some(source.with(root))

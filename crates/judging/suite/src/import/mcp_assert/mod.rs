@@ -5,7 +5,7 @@ mod fixture;
 mod requests;
 mod steps;
 
-use document::Fault;
+use document::FileError;
 use serde_json::{Map, Value, json};
 
 use self::requests::{Reading, asserted};
@@ -28,7 +28,11 @@ const BLOCKS: [&str; 7] = [
     "assert_notifications",
 ];
 /// Reads a file.
-pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), faults: &mut Vec<Fault>) -> Option<File> {
+pub(super) fn file(
+    source: &Source,
+    (fixture, words): (Option<&str>, Words),
+    errors: &mut Vec<FileError>,
+) -> Option<File> {
     let name = source.root.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
     let name = name.map_or_else(
         || source.path.file_stem().unwrap_or(source.path.as_os_str()).to_string_lossy().into_owned(),
@@ -37,16 +41,16 @@ pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), fau
     if source.root.contains_key("trajectory") {
         return Some(offline(source, &name));
     }
-    let filled = fixture::filled(source, (fixture, words), faults)?;
-    let server = server::read(&filled, faults)?;
+    let filled = fixture::filled(source, (fixture, words), errors)?;
+    let server = server::read(&filled, errors)?;
     let root = &filled.root;
     let mut blocks = BLOCKS.into_iter().filter(|block| root.contains_key(*block));
     let (Some(block), None) = (blocks.next(), blocks.next()) else {
-        faults.push(filled.fault("", "this file needs exactly one `assert…` block", "one `assert…` per file"));
+        errors.push(filled.error("", "this file needs exactly one `assert…` block", "one `assert…` per file"));
         return None;
     };
     let Some(Value::Object(assertion)) = root.get(block) else {
-        faults.push(filled.fault(
+        errors.push(filled.error(
             &format!("/{block}"),
             format!("`{block}` is not a mapping"),
             "assert: { tool: NAME, expect: … }",
@@ -60,12 +64,12 @@ pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), fau
         ..File::default()
     };
     let captured = captured(root);
-    let mut cases = asserted(block, assertion, &Reading { source: &filled, name: &name, captured: &captured }, faults)?;
+    let mut cases = asserted(block, assertion, &Reading { source: &filled, name: &name, captured: &captured }, errors)?;
     for case in &mut cases {
         apply_file_settings(case, root, &server);
     }
     let skipped = cases.iter().any(|case| case.reason().is_some());
-    let steps = setup(&filled, &name, &server, &captured, faults)?;
+    let steps = setup(&filled, &name, &server, &captured, errors)?;
     if skipped {
         // A skipped case needs no setup, and its variables are not captured.
         for case in &mut cases {

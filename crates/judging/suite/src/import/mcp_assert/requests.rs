@@ -1,6 +1,6 @@
 //! The request of an assertion, and the cases made from it.
 
-use document::{Fault, unfilled};
+use document::{FileError, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::expect::{ResultShape, expect};
@@ -26,11 +26,11 @@ impl Reading<'_> {
         block: &str,
         assertion: &'s Map<String, Value>,
         name: &str,
-        faults: &mut Vec<Fault>,
+        errors: &mut Vec<FileError>,
     ) -> Option<&'s str> {
         let text = assertion.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if text.is_none() {
-            faults.push(self.source.fault(
+            errors.push(self.source.error(
                 &format!("/{block}"),
                 format!("`{block}` has no `{name}`"),
                 format!("{name}: …"),
@@ -44,8 +44,8 @@ impl Reading<'_> {
         fill(value, self.captured)
     }
 
-    fn call(&self, block: &str, assertion: &Map<String, Value>, faults: &mut Vec<Fault>) -> Option<Case> {
-        let tool = self.text(block, assertion, "tool", faults)?;
+    fn call(&self, block: &str, assertion: &Map<String, Value>, errors: &mut Vec<FileError>) -> Option<Case> {
+        let tool = self.text(block, assertion, "tool", errors)?;
         let case = Case::new(self.name).with("call", unfilled(&json!(tool)));
         Some(match assertion.get("args") {
             Some(args @ Value::Object(members)) if !members.is_empty() => case.with("arguments", self.filled(args)),
@@ -64,22 +64,22 @@ pub(super) fn asserted(
     block: &str,
     assertion: &Map<String, Value>,
     reading: &Reading<'_>,
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Vec<Case>> {
     let empty = Map::new();
     let expected = assertion.get("expect").and_then(Value::as_object).unwrap_or(&empty);
     let mut case = match block {
-        "assert_resources" => resources(assertion, expected, reading, faults)?,
-        "assert_prompts" => prompts(assertion, expected, reading, faults)?,
-        "assert_completion" => completion(assertion, expected, reading, faults)?,
-        "assert_logging" => return logging(assertion, expected, reading, faults),
+        "assert_resources" => resources(assertion, expected, reading, errors)?,
+        "assert_prompts" => prompts(assertion, expected, reading, errors)?,
+        "assert_completion" => completion(assertion, expected, reading, errors)?,
+        "assert_logging" => return logging(assertion, expected, reading, errors),
         "assert_notifications" => {
-            let mut case = reading.call(block, assertion, faults)?;
+            let mut case = reading.call(block, assertion, errors)?;
             notifications(&mut case, expected);
             case
         }
         _ => {
-            let mut case = reading.call(block, assertion, faults)?;
+            let mut case = reading.call(block, assertion, errors)?;
             if let Some(Value::String(text)) = assertion.get("mock_text") {
                 case = case.with("answers", json!({ "say": text }));
             }
@@ -102,7 +102,7 @@ fn resources(
     assertion: &Map<String, Value>,
     expected: &Map<String, Value>,
     reading: &Reading<'_>,
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Case> {
     match (assertion.get("list"), assertion.get("read").and_then(Value::as_str).filter(|uri| !uri.is_empty())) {
         (Some(list), _) if !list.is_null() => Some(listed("resources", list, expected, reading)),
@@ -118,7 +118,7 @@ fn resources(
                 return Some(case);
             }
             let what = "`assert_resources` has neither `list` nor `read`";
-            faults.push(reading.source.fault("/assert_resources", what, "one of them"));
+            errors.push(reading.source.error("/assert_resources", what, "one of them"));
             case.members.clear();
             None
         }
@@ -129,12 +129,12 @@ fn prompts(
     assertion: &Map<String, Value>,
     expected: &Map<String, Value>,
     reading: &Reading<'_>,
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Case> {
     match (assertion.get("list"), assertion.get("get")) {
         (Some(list), _) if !list.is_null() => Some(listed("prompts", list, expected, reading)),
         (_, Some(Value::Object(get))) => {
-            let name = reading.text("assert_prompts/get", get, "name", faults)?;
+            let name = reading.text("assert_prompts/get", get, "name", errors)?;
             let mut case = Case::new(reading.name).with("get", reading.filled(&json!(name)));
             if let Some(Value::Object(arguments)) = get.get("arguments") {
                 // Arguments of prompts are texts.
@@ -147,7 +147,7 @@ fn prompts(
         }
         _ => {
             let what = "`assert_prompts` has neither `list` nor `get`";
-            faults.push(reading.source.fault("/assert_prompts", what, "one of them"));
+            errors.push(reading.source.error("/assert_prompts", what, "one of them"));
             None
         }
     }
@@ -171,7 +171,7 @@ fn completion(
     assertion: &Map<String, Value>,
     expected: &Map<String, Value>,
     reading: &Reading<'_>,
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Case> {
     let part = |part: &str, member: &str| assertion.get(part).and_then(|part| part.get(member)).and_then(Value::as_str);
     let of = match part("ref", "type") {
@@ -179,13 +179,13 @@ fn completion(
         Some("ref/resource") => "template",
         _ => {
             let what = "`ref` is neither a prompt nor a resource";
-            faults.push(reading.source.fault("/assert_completion/ref", what, "type: ref/prompt, or ref/resource"));
+            errors.push(reading.source.error("/assert_completion/ref", what, "type: ref/prompt, or ref/resource"));
             return None;
         }
     };
     let (Some(name), Some(argument)) = (part("ref", "name"), part("argument", "name")) else {
         let what = "`ref` or `argument` has no `name`";
-        faults.push(reading.source.fault("/assert_completion", what, "ref: { type, name }, argument: { name, value }"));
+        errors.push(reading.source.error("/assert_completion", what, "ref: { type, name }, argument: { name, value }"));
         return None;
     };
     let value = unfilled(&json!(part("argument", "value").unwrap_or_default()));
@@ -200,9 +200,9 @@ fn logging(
     assertion: &Map<String, Value>,
     expected: &Map<String, Value>,
     reading: &Reading<'_>,
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Vec<Case>> {
-    let level = reading.text("assert_logging", assertion, "set_level", faults)?;
+    let level = reading.text("assert_logging", assertion, "set_level", errors)?;
     let mut set = Case::new(format!("{}: set level {level}", reading.name))
         .with("raw", json!("logging/setLevel"))
         .with("params", unfilled(&json!({ "level": level })))
@@ -210,7 +210,7 @@ fn logging(
     set.expected.expect_outcome("ok");
     let calls = assertion.get("tool").and_then(Value::as_str).is_some_and(|tool| !tool.is_empty());
     let mut case = if calls {
-        reading.call("assert_logging", assertion, faults)?.with("revisions", json!(LEVEL_REVISIONS))
+        reading.call("assert_logging", assertion, errors)?.with("revisions", json!(LEVEL_REVISIONS))
     } else {
         set.clone()
     };

@@ -1,6 +1,6 @@
 //! The setup calls of an assertion, and the variables that they capture.
 
-use document::{Fault, unfilled};
+use document::{FileError, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::{answer, expect};
@@ -14,13 +14,13 @@ pub(super) fn setup(
     name: &str,
     server: &Server,
     captured: &[(String, String)],
-    faults: &mut Vec<Fault>,
+    errors: &mut Vec<FileError>,
 ) -> Option<Vec<Case>> {
     let steps = match source.root.get("setup") {
         None | Some(Value::Null) => return Some(Vec::new()),
         Some(Value::Array(steps)) => steps,
         Some(_) => {
-            faults.push(source.fault("/setup", "`setup` is not a list", "- tool: NAME"));
+            errors.push(source.error("/setup", "`setup` is not a list", "- tool: NAME"));
             return None;
         }
     };
@@ -28,7 +28,7 @@ pub(super) fn setup(
     for (at, step) in steps.iter().enumerate() {
         let pointer = format!("/setup/{at}");
         let (Some(assertion), Some(tool)) = (step.as_object(), step["tool"].as_str()) else {
-            faults.push(source.fault(&pointer, "this step has no `tool`", "tool: NAME"));
+            errors.push(source.error(&pointer, "this step has no `tool`", "tool: NAME"));
             return None;
         };
         let mut case = Case::new(format!("{name}: setup {}, {tool}", at + 1)).with("call", unfilled(&json!(tool)));
@@ -38,7 +38,7 @@ pub(super) fn setup(
                 ("tool", _) => {}
                 ("args", Value::Object(members)) if members.is_empty() => {}
                 ("args", Value::Object(_)) => case = case.with("arguments", fill(value, captured)),
-                ("capture", Value::Object(capture)) => captures(&mut case, capture, source, &pointer, faults),
+                ("capture", Value::Object(capture)) => captures(&mut case, capture, source, &pointer, errors),
                 (name, value) => case.mark_not_imported(name, value.to_string()),
             }
         }
@@ -48,14 +48,20 @@ pub(super) fn setup(
     Some(cases)
 }
 
-fn captures(case: &mut Case, capture: &Map<String, Value>, source: &Source, pointer: &str, faults: &mut Vec<Fault>) {
+fn captures(
+    case: &mut Case,
+    capture: &Map<String, Value>,
+    source: &Source,
+    pointer: &str,
+    errors: &mut Vec<FileError>,
+) {
     let mut paths = Map::new();
     for (name, path) in capture {
         if let Some(path) = path.as_str().and_then(expect::structured) {
             paths.insert(variable(name), json!(path));
         } else {
             let what = format!("`{name}` cannot be captured: its path does not lead into a mapping");
-            faults.push(source.fault(&format!("{pointer}/capture/{name}"), what, "$.NAME, $.LIST[0].NAME"));
+            errors.push(source.error(&format!("{pointer}/capture/{name}"), what, "$.NAME, $.LIST[0].NAME"));
         }
     }
     case.members.insert("capture".to_owned(), Value::Object(paths));

@@ -3,7 +3,7 @@
 mod condition;
 mod expression;
 
-use document::{Fault, quoted, unfilled};
+use document::{FileError, quoted, unfilled};
 use serde_json::{Map, Value, json};
 
 use self::condition::{Subject, expect};
@@ -40,8 +40,8 @@ impl Kind {
 }
 
 /// Reads a file.
-pub(super) fn file(source: &Source, faults: &mut Vec<Fault>) -> Option<File> {
-    let server = server::read(source, faults)?;
+pub(super) fn file(source: &Source, errors: &mut Vec<FileError>) -> Option<File> {
+    let server = server::read(source, errors)?;
     let mut file =
         File { server: server.members, not_imported: server.not_imported, remarks: server.remarks, ..File::default() };
     for name in source.root.keys().filter(|name| !matches!(name.as_str(), "server" | "tests" | "$schema")) {
@@ -70,7 +70,7 @@ pub(super) fn file(source: &Source, faults: &mut Vec<Fault>) -> Option<File> {
         };
         let Some(entries) = entries(value) else {
             let what = format!("`{name}` is neither a list of names nor a mapping");
-            faults.push(source.fault(&format!("/tests/{name}"), what, "[NAME, …], or NAME: { args, expect }"));
+            errors.push(source.error(&format!("/tests/{name}"), what, "[NAME, …], or NAME: { args, expect }"));
             continue;
         };
         file.cases.extend(listed(kind, &entries, &selection));

@@ -34,7 +34,7 @@ pub(super) const UNEXPECTED: &[&Fault] = &[
     DISCOVER_REFUSED,
     TASK_ELSEWHERE,
     PAGES_OF_ONE_SESSION,
-    NOT_FOUND_AS_BEFORE,
+    OLD_NOT_FOUND_CODE,
     CURSOR_REFUSED,
 ];
 
@@ -219,9 +219,9 @@ pub const PAGES_OF_ONE_SESSION: &Fault = &quirk(
 )
 .legacy();
 
-/// The quirk `not-found-as-before`.
-pub const NOT_FOUND_AS_BEFORE: &Fault = &quirk(
-    "not-found-as-before",
+/// The quirk `old-not-found-code`.
+pub const OLD_NOT_FOUND_CODE: &Fault = &quirk(
+    "old-not-found-code",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("resources/read") {
             return reply;

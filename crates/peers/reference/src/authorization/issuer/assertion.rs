@@ -1,7 +1,7 @@
 //! Assertions (RFC 7521, RFC 7523): those by which a client shows who it is, and those that are shown for a token. Whoever
 //! signed them, they are for this issuer, in time, and about whom they are shown for.
 
-use net::server::http::Asked;
+use net::server::http::GuardRequest;
 use oauth::random;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ impl Issuer {
     pub(super) fn signed(
         &self,
         tenant: &str,
-        asked: &Asked,
+        asked: &GuardRequest,
         form: &Form,
         assertion: &str,
     ) -> Option<(String, Registered)> {

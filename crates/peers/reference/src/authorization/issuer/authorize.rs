@@ -2,7 +2,7 @@
 //! browser is shown what is asked for first.
 
 use net::server::http::StatusCode;
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use oauth::random;
 use url::Url;
 
@@ -25,7 +25,12 @@ struct Request<'f> {
 
 impl Issuer {
     /// Answers an authorization request.
-    pub(super) async fn authorize(&self, tenant: &'static str, asked: &Asked, audiences: &[String]) -> Served {
+    pub(super) async fn authorize(
+        &self,
+        tenant: &'static str,
+        asked: &GuardRequest,
+        audiences: &[String],
+    ) -> GuardResponse {
         let query = asked.uri.query().unwrap_or_default();
         let accept = asked.headers.get("accept").and_then(|accept| accept.to_str().ok());
         // A browser says so with all that it fetches: no page may have it agree in its user's name.
@@ -35,7 +40,12 @@ impl Issuer {
     }
 
     /// Answers who was shown what is asked for.
-    pub(super) async fn consented(&self, tenant: &'static str, asked: &Asked, audiences: &[String]) -> Served {
+    pub(super) async fn consented(
+        &self,
+        tenant: &'static str,
+        asked: &GuardRequest,
+        audiences: &[String],
+    ) -> GuardResponse {
         let form = Form::read(&asked.body).unwrap_or_default();
         let pending = form.text("request").and_then(|key| self.state().pending.take(key));
         match (pending, form.text("answer")) {
@@ -45,7 +55,7 @@ impl Issuer {
         }
     }
 
-    async fn declined(&self, tenant: &'static str, host: &str, query: &str) -> Served {
+    async fn declined(&self, tenant: &'static str, host: &str, query: &str) -> GuardResponse {
         let form = Form::read(query.as_bytes()).unwrap_or_default();
         match self.request(tenant, host, &form).await {
             Ok(request) => request.fail("access_denied", "the user does not agree"),
@@ -60,7 +70,7 @@ impl Issuer {
         query: &str,
         audiences: &[String],
         by_person: bool,
-    ) -> Served {
+    ) -> GuardResponse {
         let Some(form) = Form::read(query.as_bytes()) else {
             return reply::error(StatusCode::BAD_REQUEST, "invalid_request", "a parameter stands there twice");
         };
@@ -116,11 +126,11 @@ impl Request<'_> {
         Ok(Code { grant, redirect: self.redirect.to_owned(), challenge: challenge.to_owned() })
     }
 
-    fn fail(&self, error: &str, why: &str) -> Served {
+    fn fail(&self, error: &str, why: &str) -> GuardResponse {
         self.answer(&[("error", error), ("error_description", why)])
     }
 
-    fn answer(&self, parameters: &[(&str, &str)]) -> Served {
+    fn answer(&self, parameters: &[(&str, &str)]) -> GuardResponse {
         let Ok(mut url) = Url::parse(self.redirect) else { return reply::empty(StatusCode::BAD_REQUEST) };
         url.query_pairs_mut().extend_pairs(parameters).append_pair("iss", &self.issuer);
         if let Some(state) = self.form.text("state") {

@@ -1,13 +1,13 @@
 //! What a person is shown before anything is handed out: who asks, for what, and where the answer goes.
 
-use net::server::http::Served;
+use net::server::http::GuardResponse;
 use url::Url;
 
 use super::Grant;
 use crate::authorization::reply;
 
 /// The page. `key` stands for the request that it is about.
-pub(super) fn page(client: &str, redirect: &str, grant: &Grant, tenant: &str, key: &str) -> Served {
+pub(super) fn page(client: &str, redirect: &str, grant: &Grant, tenant: &str, key: &str) -> GuardResponse {
     let host = Url::parse(redirect).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     let here = if matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]") {
         "<p>That is a program on this computer. Any program here could say that it is this one.</p>"

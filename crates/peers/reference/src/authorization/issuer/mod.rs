@@ -14,7 +14,7 @@ mod token;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use net::server::http::{Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
 use oauth::{Secret, now, random};
@@ -162,7 +162,7 @@ impl Issuer {
     }
 
     /// Answers at a page of an issuer. Tokens are for one of `audiences`, and for the first where nobody says.
-    pub(super) async fn serve(&self, asked: &Asked, audiences: &[String]) -> Served {
+    pub(super) async fn serve(&self, asked: &GuardRequest, audiences: &[String]) -> GuardResponse {
         let Some((tenant, page)) = page(asked.uri.path()) else { return reply::empty(StatusCode::NOT_FOUND) };
         match (page, &asked.method) {
             (Page::Metadata, &Method::GET) => {

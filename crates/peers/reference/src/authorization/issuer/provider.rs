@@ -2,7 +2,7 @@
 //! that the issuer takes (RFC 8693, and the extension on authorization managed by an enterprise). Nobody signs in here.
 
 use net::server::http::StatusCode;
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use oauth::{now, random};
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ impl Issuer {
     }
 
     /// Answers a token exchange.
-    pub(super) fn exchange(&self, asked: &Asked, audiences: &[String]) -> Served {
+    pub(super) fn exchange(&self, asked: &GuardRequest, audiences: &[String]) -> GuardResponse {
         let form = asked.headers.get("content-type").and_then(|kind| kind.to_str().ok());
         let form = form.filter(|kind| wire::http::has_media_type(kind, "application/x-www-form-urlencoded"));
         let form = form.and_then(|_| Form::read(&asked.body));
@@ -87,7 +87,7 @@ impl Issuer {
         }
     }
 
-    fn exchanged(&self, asked: &Asked, form: &Form, audiences: &[String]) -> Result<Value, Fault> {
+    fn exchanged(&self, asked: &GuardRequest, form: &Form, audiences: &[String]) -> Result<Value, Fault> {
         let extended = self.extended.as_ref().ok_or(("unsupported_grant_type", "nothing is exchanged here"))?;
         let host = asked.host();
         if form.text("grant_type") != Some(EXCHANGE) {
@@ -127,7 +127,7 @@ impl Issuer {
 }
 
 /// Who asks, where that is said.
-fn asker(asked: &Asked, form: &Form) -> Option<String> {
+fn asker(asked: &GuardRequest, form: &Form) -> Option<String> {
     let by_header = asked.headers.get("authorization").and_then(basic).map(|(id, _)| id);
     by_header.or_else(|| form.text("client_id").map(str::to_owned))
 }

@@ -1,7 +1,7 @@
 //! Dynamic registration (RFC 7591). Anybody may.
 
 use net::server::http::StatusCode;
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use oauth::{Secret, now, random};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const NAME: usize = 200;
 
 impl Issuer {
     /// Registers a client.
-    pub(super) fn register(&self, tenant: &'static str, asked: &Asked) -> Served {
+    pub(super) fn register(&self, tenant: &'static str, asked: &GuardRequest) -> GuardResponse {
         let refused = |error: &str, why: &str| reply::error(StatusCode::BAD_REQUEST, error, why);
         if self.extended.is_some() {
             return refused("invalid_client_metadata", "who is known here is known beforehand");

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use net::server::http::{Asked, Served};
+use net::server::http::{GuardRequest, GuardResponse};
 use net::server::http::{HeaderValue, StatusCode};
 use oauth::{jose, random};
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) type Fault = (&'static str, &'static str);
 
 impl Issuer {
     /// Answers a token request.
-    pub(super) fn token(&self, tenant: &'static str, asked: &Asked, audiences: &[String]) -> Served {
+    pub(super) fn token(&self, tenant: &'static str, asked: &GuardRequest, audiences: &[String]) -> GuardResponse {
         let form = asked.headers.get("content-type").and_then(|kind| kind.to_str().ok());
         let form = form.filter(|kind| wire::http::has_media_type(kind, "application/x-www-form-urlencoded"));
         let Some(form) = form.and_then(|_| Form::read(&asked.body)) else {
@@ -64,7 +64,7 @@ impl Issuer {
     }
 
     /// The fingerprint of the key that is shown along with a request, where tokens are bound to one.
-    fn shown_key(&self, asked: &Asked) -> Result<Option<String>, Flaw> {
+    fn shown_key(&self, asked: &GuardRequest) -> Result<Option<String>, Flaw> {
         let Some((proofs, _)) = &self.proofs else { return Ok(None) };
         let at = format!("http://{}{}", asked.host(), asked.uri.path());
         let shown = Shown { method: &asked.method, at: &at, headers: &asked.headers, token: None };
@@ -72,7 +72,7 @@ impl Issuer {
     }
 
     /// A refusal of who does not show a key as it is wanted.
-    fn unproved(&self, flaw: Flaw) -> Served {
+    fn unproved(&self, flaw: Flaw) -> GuardResponse {
         let mut refused = reply::error(StatusCode::BAD_REQUEST, flaw.error(), flaw.as_str());
         let nonce = self.proofs.as_ref().and_then(|(proofs, _)| HeaderValue::from_str(proofs.nonce()).ok());
         if let Some(nonce) = nonce.filter(|_| flaw == Flaw::Nonce) {
@@ -82,7 +82,7 @@ impl Issuer {
     }
 
     /// Who asks, where that is proved in just one way.
-    fn authenticated(&self, tenant: &str, asked: &Asked, form: &Form) -> Option<(String, Registered)> {
+    fn authenticated(&self, tenant: &str, asked: &GuardRequest, form: &Form) -> Option<(String, Registered)> {
         if let Some(assertion) = form.text("client_assertion") {
             return self.signed(tenant, asked, form, assertion);
         }
@@ -142,7 +142,7 @@ impl Issuer {
         Ok(Grant { scopes, ..grant })
     }
 
-    fn hand_out(&self, host: &str, grant: Grant, client: &Registered) -> Served {
+    fn hand_out(&self, host: &str, grant: Grant, client: &Registered) -> GuardResponse {
         let mut answer = json!({
             "access_token": self.access(host, &grant).reveal(),
             "token_type": if grant.key.is_some() { "DPoP" } else { "Bearer" },
@@ -176,7 +176,7 @@ fn by_client(
     Ok(Grant { tenant, client: id.to_owned(), subject: id.to_owned(), scopes, resource, family: random(), key: None })
 }
 
-fn unknown_client() -> Served {
+fn unknown_client() -> GuardResponse {
     let mut refused =
         reply::error(StatusCode::UNAUTHORIZED, "invalid_client", "this client is not known, or not proved");
     refused.headers.insert("www-authenticate", HeaderValue::from_static("Basic realm=\"token\""));

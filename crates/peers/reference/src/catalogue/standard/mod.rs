@@ -1,10 +1,10 @@
 //! The standard catalogue: one of everything the protocol has, a file per family.
 
 mod ask;
+mod buy;
 mod complete;
 mod content;
 mod echo;
-mod errand;
 mod fail;
 mod form;
 mod log;
@@ -42,7 +42,7 @@ pub(super) fn catalogue() -> Catalogue {
             vec![log::tool()],
             ask::tools(),
             form::tools(),
-            vec![model::tool(), visit::tool(), errand::tool(), route::tool(), touch::tool()],
+            vec![model::tool(), visit::tool(), buy::tool(), route::tool(), touch::tool()],
             toggle::tools(),
         ]
         .concat(),

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use self::folder::Folder;
 use super::Catalogue;
-use document::{self, Fault, Faults, Shape};
+use document::{self, FileError, FileErrors, Shape};
 
 /// How long a file may be, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -26,38 +26,38 @@ static SHAPE: Shape = Shape::new(
 );
 
 /// Reads the catalogue in a file; files that it names are looked for beside it.
-pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
+pub(super) fn load(path: &Path) -> Result<Catalogue, FileErrors> {
     let name = path.display().to_string();
-    let refuse = |what: String, remedy: &str| Faults::new(&name, vec![Fault::new(None, what, remedy)]);
+    let refuse = |what: String, remedy: &str| FileErrors::new(&name, vec![FileError::new(None, what, remedy)]);
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("the catalogue cannot be read: {error}"), "another path"))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| refuse("the catalogue is no text".to_owned(), "a file in UTF-8; docs/serve.md shows one"))?;
-    read(&text, &Folder::of(path)).map_err(|faults| Faults::new(&name, faults))
+    read(&text, &Folder::of(path)).map_err(|errors| FileErrors::new(&name, errors))
 }
 
-/// Reads a catalogue from its text. The faults are in no order.
-fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<Fault>> {
+/// Reads a catalogue from its text. The errors are in no order.
+fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<FileError>> {
     if text.len() > LONGEST {
         let what = "the file is longer than 1 MiB";
-        return Err(vec![Fault::new(None, what, "several servers, or `file` for what is long")]);
+        return Err(vec![FileError::new(None, what, "several servers, or `file` for what is long")]);
     }
-    let (tree, mut faults) = document::read(text).map_err(|fault| vec![fault])?;
+    let (tree, mut errors) = document::read(text).map_err(|error| vec![error])?;
     let mut value = tree.to_value();
     let misfits = SHAPE.check(&tree, &mut value);
-    faults.extend(misfits.faults);
+    errors.extend(misfits.errors);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
             let (catalogue, more) = build::build(file, &tree, misfits.lost, folder);
-            faults.extend(more);
-            if faults.is_empty() { Ok(catalogue) } else { Err(faults) }
+            errors.extend(more);
+            if errors.is_empty() { Ok(catalogue) } else { Err(errors) }
         }
-        Err(_) if !faults.is_empty() => Err(faults),
+        Err(_) if !errors.is_empty() => Err(errors),
         Err(error) => {
             let what = format!("the schema of catalogues and their reader disagree: {error}");
-            Err(vec![Fault::new(None, what, "report it, with the file: this is a bug of ours")])
+            Err(vec![FileError::new(None, what, "report it, with the file: this is a bug of ours")])
         }
     }
 }

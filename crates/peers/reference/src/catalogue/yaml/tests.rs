@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::folder::Folder;
 use super::{SHAPE, model, read};
-use document::{self, Faults};
+use document::{self, FileErrors};
 
 const EXAMPLE: &str = include_str!("../../../../../../docs/examples/weather.yaml");
 const HEAD: &str = "name: x\nversion: '1'\n";
@@ -18,24 +18,24 @@ fn folder() -> Folder {
     Folder::of(Path::new("nowhere/catalogue.yaml"))
 }
 
-/// `LINE:COLUMN what / remedy` of every fault.
+/// `LINE:COLUMN what / remedy` of every error.
 fn told(text: &str) -> Vec<String> {
-    let faults = Faults::new("x.yaml", read(text, &folder()).err().unwrap_or_default());
-    let tell = |fault: super::Fault| {
-        let at = fault.at.unwrap_or_default();
-        format!("{}:{} {} / {}", at.line, at.column, fault.what, fault.remedy)
+    let errors = FileErrors::new("x.yaml", read(text, &folder()).err().unwrap_or_default());
+    let tell = |error: super::FileError| {
+        let at = error.at.unwrap_or_default();
+        format!("{}:{} {} / {}", at.line, at.column, error.what, error.remedy)
     };
-    faults.list.into_iter().map(tell).collect()
+    errors.list.into_iter().map(tell).collect()
 }
 
-/// Every fault has its parts, in order, and there is no other.
+/// Every error has its parts, in order, and there is no other.
 #[track_caller]
 fn tells(text: &str, expected: &[&[&str]]) {
     let told = told(text);
     assert_eq!(told.len(), expected.len(), "{text}\n{told:#?}");
-    for (fault, parts) in told.iter().zip(expected) {
+    for (error, parts) in told.iter().zip(expected) {
         for part in *parts {
-            assert!(fault.contains(part), "no `{part}` in `{fault}`");
+            assert!(error.contains(part), "no `{part}` in `{error}`");
         }
     }
 }
@@ -56,8 +56,8 @@ fn the_documentation_tells_what_happens() {
     let text = PAGE.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert_eq!(told(text), [""; 0]);
     let text = text.replace("delay", "dealy").replace("arguments.city", "arguments.town");
-    let faults = Faults::new("clock.yaml", read(&text, &folder()).unwrap_err()).to_string();
-    let shown: String = faults.lines().flat_map(|line| ["    ", line, "\n"]).collect();
+    let errors = FileErrors::new("clock.yaml", read(&text, &folder()).unwrap_err()).to_string();
+    let shown: String = errors.lines().flat_map(|line| ["    ", line, "\n"]).collect();
     assert!(PAGE.contains(&shown), "{shown}");
 }
 
@@ -110,10 +110,10 @@ resources:
 
 #[test]
 fn faults_are_shown_as_all_errors_are() {
-    let faults = Faults::new("x.yaml", read("name: x\nversion: '1'\ntool: []\n", &folder()).unwrap_err());
-    assert_eq!(faults.to_string(), "error: the key `tool` is unknown here – x.yaml:3:1\n  try: `tools`");
+    let errors = FileErrors::new("x.yaml", read("name: x\nversion: '1'\ntool: []\n", &folder()).unwrap_err());
+    assert_eq!(errors.to_string(), "error: the key `tool` is unknown here – x.yaml:3:1\n  try: `tools`");
     let many = format!("{HEAD}tools:\n{}", "  - {}\n".repeat(200));
-    let shown = Faults::new("x\u{1b}[2J.yaml", read(&many, &folder()).unwrap_err()).to_string();
+    let shown = FileErrors::new("x\u{1b}[2J.yaml", read(&many, &folder()).unwrap_err()).to_string();
     assert!(shown.ends_with("\nand 550 more") && !shown.contains('\u{1b}'), "{shown}");
 }
 
@@ -278,7 +278,7 @@ fn files_are_found_beside_the_catalogue() {
 
 /// Whether the schema takes the file, and whether the reader's types do.
 fn agreed(text: &str) -> Option<(bool, bool)> {
-    let value = document::read(text).ok().filter(|(_, faults)| faults.is_empty())?.0.to_value();
+    let value = document::read(text).ok().filter(|(_, errors)| errors.is_empty())?.0.to_value();
     let schema: Value = serde_json::from_str(SHAPE.schema()).unwrap();
     thread_local!(static VALIDATOR: std::cell::OnceCell<jsonschema::Validator> = const { std::cell::OnceCell::new() });
     let fits = VALIDATOR.with(|cell| cell.get_or_init(|| jsonschema::validator_for(&schema).unwrap()).is_valid(&value));
@@ -352,9 +352,9 @@ proptest! {
         }
         let text: String = text.into_iter().collect();
         let begun = Instant::now();
-        if let Err(faults) = read(&text, &folder()) {
-            prop_assert!(!faults.is_empty());
-            prop_assert!(!Faults::new("x", faults.clone()).to_string().contains("bug of ours"), "{faults:?}\n{text}");
+        if let Err(errors) = read(&text, &folder()) {
+            prop_assert!(!errors.is_empty());
+            prop_assert!(!FileErrors::new("x", errors.clone()).to_string().contains("bug of ours"), "{errors:?}\n{text}");
         }
         prop_assert!(begun.elapsed() < Duration::from_secs(10));
         if let Some((fits, reads)) = agreed(&text) {

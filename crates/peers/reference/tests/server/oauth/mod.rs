@@ -7,7 +7,7 @@ mod way;
 
 use std::sync::Arc;
 
-use net::server::http::{self, Beside};
+use net::server::http::{self, OtherTransports};
 use oauth::Secret;
 use reference::Options;
 use reference::authorization::{Binding, Development, Extension, TokenGuard, Tokens};
@@ -18,10 +18,10 @@ use crate::wire_http::{Client, Reply};
 /// A client that is known beforehand.
 const OURS: (&str, &str) = ("machine", "a s3cret:with=signs&more");
 
-fn guarded(tokens: Tokens, beside: Beside) -> Options {
+fn guarded(tokens: Tokens, other_transports: OtherTransports) -> Options {
     let usual = Options::default();
-    let gate = TokenGuard::new(tokens, "/mcp", beside, Arc::clone(&usual.catalogue));
-    let http = http::Options { guard: Some(Arc::new(gate)), beside, ..http::Options::default() };
+    let gate = TokenGuard::new(tokens, "/mcp", other_transports, Arc::clone(&usual.catalogue));
+    let http = http::Options { guard: Some(Arc::new(gate)), other_transports, ..http::Options::default() };
     Options { http, ..usual }
 }
 
@@ -29,14 +29,14 @@ fn guarded(tokens: Tokens, beside: Beside) -> Options {
 async fn development(lasts: u64) -> Client {
     let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
     let tokens = Tokens::Ours(Development { lasts, client, ..Development::default() });
-    Client::serving(guarded(tokens, Beside { sse: true, websocket: true })).await
+    Client::serving(guarded(tokens, OtherTransports { sse: true, websocket: true })).await
 }
 
 /// A server whose tokens only a client that knows an extension can get, and what such a client is handed.
 async fn extended(extension: Extension) -> (Client, Value) {
     let usual = Options::default();
     let tokens = Tokens::Ours(Development { extension: Some(extension), ..Development::default() });
-    let gate = Arc::new(TokenGuard::new(tokens, "/mcp", Beside::default(), Arc::clone(&usual.catalogue)));
+    let gate = Arc::new(TokenGuard::new(tokens, "/mcp", OtherTransports::default(), Arc::clone(&usual.catalogue)));
     let http = http::Options { guard: Some(gate.clone()), ..http::Options::default() };
     let server = Client::serving(Options { http, ..usual }).await;
     let handed = gate.hands_over(&server.host);
@@ -47,7 +47,7 @@ async fn extended(extension: Extension) -> (Client, Value) {
 async fn bound() -> Client {
     let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
     let development = Development { client, binding: Binding::WithNonce, ..Development::default() };
-    Client::serving(guarded(Tokens::Ours(development), Beside::default())).await
+    Client::serving(guarded(Tokens::Ours(development), OtherTransports::default())).await
 }
 
 impl Client {

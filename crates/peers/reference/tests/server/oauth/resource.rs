@@ -1,6 +1,6 @@
 //! Who is let in and what the others are told.
 
-use net::server::http::Beside;
+use net::server::http::OtherTransports;
 use oauth::jose::{Jwk, Signer};
 use oauth::now;
 use reference::authorization::{Keys, Source, Tokens};
@@ -22,7 +22,7 @@ async fn with_keys(audience: Option<&str>) -> (Client, Signer, tempfile::TempDir
     let keys = Keys::read(Source::File(file)).await.unwrap();
     let audience = audience.map(str::to_owned);
     let tokens = Tokens::From { keys, issuer: ISSUER.to_owned(), audience, scopes: vec!["mcp".to_owned()] };
-    (Client::serving(guarded(tokens, Beside::default())).await, signer, directory)
+    (Client::serving(guarded(tokens, OtherTransports::default())).await, signer, directory)
 }
 
 async fn status(server: &Client, signer: &Signer, claims: Value) -> (u16, Option<String>) {
@@ -111,7 +111,7 @@ async fn what_one_subject_has_another_does_not_see() {
     }
     let forged = [("Authorization", two.as_str()), ("Mcp-Session-Id", session), ("Proof-Subject", "one")];
     assert_eq!(server.post(&forged, PING).await.status, 404);
-    let arguments = json!({ "name": "errand", "arguments": {} });
+    let arguments = json!({ "name": "buy", "arguments": {} });
     let made = about_tasks(&server, &one, "tools/call", arguments).await;
     let id = made["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
     let wanted = json!({ "taskId": id });

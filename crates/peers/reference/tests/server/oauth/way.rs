@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::client::{Address, ConnectOptions, Connection, HttpAddress, Limits, Outgoing};
 use net::{Children, Tap};
-use oauth::{Agent, Authorizer, Browser, Client as Known, Grant, OAuthError, Operation, Options, Proof, Secret};
+use oauth::{Agent, Authorizer, Browser, Client as Known, Credential, Grant, OAuthError, Operation, Options, Secret};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -157,7 +157,7 @@ async fn what_was_granted_is_kept_from_one_run_to_the_next() {
 #[tokio::test]
 async fn a_client_may_act_in_its_own_name() {
     let server = development(600).await;
-    let known = |secret: &str| Known::new(OURS.0, Proof::Secret(Secret::new(secret)));
+    let known = |secret: &str| Known::new(OURS.0, Credential::Secret(Secret::new(secret)));
     let own = authorizer(&server, |options| {
         options.grant = Grant::ClientCredentials;
         options.client = Some(known(OURS.1));
@@ -176,7 +176,7 @@ async fn the_issuer_with_a_path_is_found_too() {
     let server = development(600).await;
     let issuer = format!("http://{}/tenant", server.host);
     let other = authorizer(&server, |options| {
-        let client = Known::new(OURS.0, Proof::Secret(Secret::new(OURS.1)));
+        let client = Known::new(OURS.0, Credential::Secret(Secret::new(OURS.1)));
         options.client = Some(Known { issuer: Some(issuer.clone()), ..client });
         options.grant = Grant::ClientCredentials;
     });
@@ -206,8 +206,8 @@ async fn a_person_agrees_in_a_browser() {
     let server = development(600).await;
     let (told, mut telling) = tokio::sync::mpsc::unbounded_channel();
     let browser = Browser {
-        tell: std::sync::Arc::new(move |url: &Url| _ = told.send(url.clone())),
-        patience: Duration::from_secs(10),
+        show_url: std::sync::Arc::new(move |url: &Url| _ = told.send(url.clone())),
+        timeout: Duration::from_secs(10),
         port: None,
     };
     let authorizer = authorizer(&server, |options| options.agent = Agent::Browser(browser));

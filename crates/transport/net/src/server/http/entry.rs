@@ -42,9 +42,9 @@ impl Endpoint {
     fn of(path: &str, options: &Options) -> Option<Self> {
         match path {
             path if path == options.path => Some(Self::Mcp),
-            SSE_PATH if options.beside.sse => Some(Self::Sse),
-            MESSAGES_PATH if options.beside.sse => Some(Self::Messages),
-            WEBSOCKET_PATH if options.beside.websocket => Some(Self::Socket),
+            SSE_PATH if options.other_transports.sse => Some(Self::Sse),
+            MESSAGES_PATH if options.other_transports.sse => Some(Self::Messages),
+            WEBSOCKET_PATH if options.other_transports.websocket => Some(Self::Socket),
             path if bearer::is_metadata(path, options) => Some(Self::Metadata),
             path if guard::owns(path, options) => Some(Self::Guard),
             _ => None,

@@ -31,8 +31,8 @@ const LONGEST: usize = 64 << 10;
 /// of that name from the client is removed.
 pub const SUBJECT: &str = "proof-subject";
 
-/// A future of a guard.
-pub type Later<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
+/// A future of a guard or a layer.
+pub type HttpFuture<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 
 /// Admits requests.
 pub trait Guard: fmt::Debug + Send + Sync + 'static {
@@ -46,10 +46,10 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Answers at one of its own paths.
-    fn serve(&self, asked: Asked) -> Later<'_, Served>;
+    fn serve(&self, request: GuardRequest) -> HttpFuture<'_, GuardResponse>;
 
     /// Admits a request, or denies it.
-    fn admit<'g>(&'g self, head: Head<'g>) -> Later<'g, Result<Grant, Denied>>;
+    fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>>;
 
     /// Whether an admitted request may carry `message`.
     fn permits(&self, grant: &Grant, head: Head<'_>, message: &Message) -> Result<(), Denied>;
@@ -77,7 +77,7 @@ impl Head<'_> {
 
 /// A request for one of the guard's own paths.
 #[derive(Debug)]
-pub struct Asked {
+pub struct GuardRequest {
     /// The method.
     pub method: Method,
     /// Path and query.
@@ -88,7 +88,7 @@ pub struct Asked {
     pub body: Bytes,
 }
 
-impl Asked {
+impl GuardRequest {
     /// The `Host` header.
     pub fn host(&self) -> &str {
         host(&self.headers)
@@ -97,7 +97,7 @@ impl Asked {
 
 /// A response of the guard.
 #[derive(Debug)]
-pub struct Served {
+pub struct GuardResponse {
     /// The status.
     pub status: StatusCode,
     /// The headers.
@@ -146,8 +146,8 @@ pub(super) async fn serve(shared: &Shared, request: Request) -> Response {
         Ok(_) => return status(StatusCode::PAYLOAD_TOO_LARGE),
         Err(response) => return response,
     };
-    let asked = Asked { method: parts.method, uri: parts.uri, headers: parts.headers, body: body.into() };
-    let Served { status, headers, body } = guard.serve(asked).await;
+    let request = GuardRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body: body.into() };
+    let GuardResponse { status, headers, body } = guard.serve(request).await;
     let mut response = Response::new(Body::Whole(Some(body.into())));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::buffered_body::BufferedBody;
-use super::guard::Later;
+use super::guard::HttpFuture;
 use super::options::Limits;
 use super::response::Response;
 use super::{Peer, Shared, entry};
@@ -16,7 +16,7 @@ pub type Request = hyper::Request<BufferedBody>;
 /// A layer around the endpoints.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {
     /// Answers one HTTP request: with a response of its own, or with that of [`Next::run`].
-    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> Later<'a, Response>;
+    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> HttpFuture<'a, Response>;
 
     /// WebSocket: the text of a received frame, before it is parsed.
     fn text_in(&self, text: Vec<u8>) -> Vec<u8> {

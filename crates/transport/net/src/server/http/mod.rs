@@ -41,10 +41,10 @@ pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Ur
 
 pub use self::bearer::Bearer;
 pub use self::buffered_body::BufferedBody;
-pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
+pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, SUBJECT};
 pub use self::layer::{Layer, Next, Request};
 use self::old_sse::SseSessions;
-pub use self::options::{Beside, Limits, MESSAGES_PATH, Options, SSE_PATH, WEBSOCKET_PATH};
+pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{ProxyError, proxy};
 pub use self::response::Response;
 pub use self::response_body::Body;

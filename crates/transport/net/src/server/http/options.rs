@@ -17,7 +17,7 @@ pub const WEBSOCKET_PATH: &str = "/ws";
 
 /// Which transports are served in addition to Streamable HTTP.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
+pub struct OtherTransports {
     /// The old HTTP+SSE at [`SSE_PATH`].
     pub sse: bool,
     /// WebSocket at [`WEBSOCKET_PATH`].
@@ -30,7 +30,7 @@ pub struct Options {
     /// The path of the Streamable HTTP endpoint.
     pub path: String,
     /// Additional transports.
-    pub beside: Beside,
+    pub other_transports: OtherTransports,
     /// Host names that are allowed in `Host` and `Origin`, in addition to the loopback ones.
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
@@ -90,7 +90,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             path: "/mcp".to_owned(),
-            beside: Beside::default(),
+            other_transports: OtherTransports::default(),
             hosts: Vec::new(),
             strict: false,
             bearer: None,

@@ -7,8 +7,8 @@ use wire::pointer;
 use wire::revision::R2025_11_25;
 
 use crate::budget::Budget;
+use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Rule, at, server};
-use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 

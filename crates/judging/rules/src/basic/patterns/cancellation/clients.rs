@@ -5,9 +5,9 @@ use wire::{Party, Transport};
 
 use super::own::own_requests;
 use super::{CANCELLED, named, new, not_answered, old, stopped};
-use crate::liveness::client_continues;
+use crate::reading::liveness::client_continues;
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Rule, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Kind, RequestId, Transport};
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, View};

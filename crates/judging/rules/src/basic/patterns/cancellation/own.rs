@@ -4,7 +4,7 @@ use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::{Era, Party, RequestId, Transport};
 
 use super::{CANCELLED, SPARE, cancellations, id, named, new, old};
-use crate::liveness::{Incident, server_survives};
+use crate::reading::liveness::{Incident, server_survives};
 use crate::rule::{Rule, both, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};

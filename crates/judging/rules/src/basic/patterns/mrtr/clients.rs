@@ -5,7 +5,7 @@ use wire::meta;
 use wire::revision::R2026_07_28;
 
 use super::here;
-use crate::questions::{self, InputResult, METHODS, asks_the_same, param, results};
+use crate::reading::questions::{self, InputResult, METHODS, asks_the_same, param, results};
 use crate::rule::{Anchor, Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};

@@ -12,7 +12,7 @@ use wire::json::{self, Outline};
 use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use crate::questions::{self, InputResult, asks_for_input, param, results, retries};
+use crate::reading::questions::{self, InputResult, asks_for_input, param, results, retries};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};

@@ -7,8 +7,8 @@ use wire::error_code::INTERNAL_ERROR;
 use wire::revision::R2026_07_28;
 
 use super::SERVERS;
-use crate::content::canonical;
-use crate::questions::{InputResult, asks_for_input, param, results};
+use crate::reading::content::canonical;
+use crate::reading::questions::{InputResult, asks_for_input, param, results};
 use crate::rule::{Rule, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Breach, Kept, Verdict};

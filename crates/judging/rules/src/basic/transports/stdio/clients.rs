@@ -10,9 +10,9 @@ use wire::{Kind, Party, Transport};
 
 use super::{no_embedded_newlines, only_messages};
 use crate::legacy::lifecycle::client_operation::shutdown_in_order;
-use crate::liveness::client_continues;
+use crate::reading::liveness::client_continues;
+use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
-use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 

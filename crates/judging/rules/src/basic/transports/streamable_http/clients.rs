@@ -9,9 +9,9 @@ use wire::trace::Content;
 use wire::{Kind, Party, Revision, Transport};
 
 use super::{LEGACY_SENDING, SENDING};
-use crate::liveness::client_continues;
+use crate::basic::overview::shapes::fits_whole;
+use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
-use crate::shapes::fits_whole;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, MessageAt, View};
 

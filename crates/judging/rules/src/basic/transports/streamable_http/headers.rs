@@ -11,7 +11,7 @@ use wire::{Era, Party, Revision, Transport};
 
 use super::foreign_origin;
 use super::metadata::impossible;
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, MessageAt, View};
@@ -330,11 +330,13 @@ fn version_header_required(view: &View<'_>) -> Verdict {
     let Some(served) = view.served_revisions() else {
         return Verdict::NotSeen("which revisions the server serves is not known here".to_owned());
     };
-    if served.iter().any(|v| *v < R2025_06_18.as_str()) {
+    let negotiated = view.legacy_handshakes().filter_map(|call| call.result()?.get("protocolVersion")?.as_str());
+    if served.iter().copied().chain(negotiated).any(|v| v < R2025_06_18.as_str()) {
         return Verdict::NotApplicable("the server serves clients that know no version header".to_owned());
     }
     // A list of modern revisions alone may leave out the legacy ones that are served as well.
-    if view.modern_only().is_none() {
+    let lists_legacy = served.iter().any(|v| *v < R2026_07_28.as_str());
+    if !lists_legacy && view.modern_only() != Some(true) {
         return Verdict::NotSeen("whether the server serves older clients is not known here".to_owned());
     }
     rejected(view, |fault| missing(fault) && name_of(fault) == http::PROTOCOL_VERSION)
@@ -366,6 +368,40 @@ fn mirrored<'v>(p: &Posted<'_, 'v>) -> Vec<Mirrored<'v>> {
     };
     let header = |name: &str| p.exchange.request_header(&format!("{}{name}", http::PARAM_PREFIX)).map(str::trim);
     valid.into_iter().map(|a| (header(&a.name), value(&a.path))).collect()
+}
+
+/// Whether every argument that the tool's schema wants mirrored is of the type that it names, or null or absent, and the
+/// schema itself is in order. What no header can carry may be refused for the header.
+fn can_mirror(p: &Posted<'_, '_>) -> bool {
+    let Some(schema) = p.schema else { return true };
+    let found = http::annotations(schema);
+    let arguments = p.request.message.params().and_then(|params| params.get("arguments")).unwrap_or(&Value::Null);
+    found.faults.is_empty() && found.valid.iter().all(|annotation| is_mirrorable(schema, arguments, &annotation.path))
+}
+
+/// The greatest integer, either way, that may be mirrored.
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+fn is_mirrorable(schema: &Value, arguments: &Value, path: &[String]) -> bool {
+    let (mut schema, mut value) = (schema, arguments);
+    for name in path {
+        match value {
+            Value::Null => return true,
+            Value::Object(members) => value = members.get(name).unwrap_or(&Value::Null),
+            _ => return false,
+        }
+        let Some(property) = schema.get("properties").and_then(|all| all.get(name)) else { return false };
+        schema = property;
+    }
+    let is = |kind: &Value| match kind.as_str() {
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.as_f64().is_some_and(|n| n.fract() == 0.0 && n.abs() <= SAFE),
+        _ => false,
+    };
+    let kinds = schema.get("type");
+    let listed = |kinds: &Value| kinds.as_array().is_some_and(|kinds| kinds.iter().any(is));
+    value.is_null() || kinds.is_some_and(|kinds| is(kinds) || listed(kinds))
 }
 
 fn encoded(value: &str) -> bool {
@@ -402,7 +438,7 @@ fn not_refused(view: &View<'_>, oddity: Oddity) -> Verdict {
         let mut odd = oddities(p);
         // Much software writes all names in lower case: once that was seen to be fine, it explains nothing.
         odd.retain(|o| *o == oddity || !(tolerated && *o == spelling));
-        p.faults.is_empty() && !unnamed(p.request) && known && odd == [oddity]
+        p.faults.is_empty() && !unnamed(p.request) && known && can_mirror(p) && odd == [oddity]
     });
     let answered = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH));
     Verdict::every(answered, "no request that is otherwise valid had such headers", |p| {

@@ -46,7 +46,7 @@ impl Builder<'_> {
         }
         let guess = media.file.as_deref().and_then(mime_type).filter(|guess| guess.starts_with(kind));
         let Some(mime_type) = media.mime_type.as_deref().or(guess) else {
-            self.fault(pointer, format!("what kind of {kind} this is, is not said"), format!("`mimeType: {kind}/…`"));
+            self.error(pointer, format!("what kind of {kind} this is, is not said"), format!("`mimeType: {kind}/…`"));
             return None;
         };
         let data = match (&media.data, &media.file) {
@@ -102,7 +102,7 @@ impl Builder<'_> {
         // Where a resource is broken, that is what is told.
         if known.is_none() && !self.gaps {
             let what = format!("no resource of this file has the URI {}", quoted(uri));
-            self.fault(&format!("{pointer}/uri"), what, format!("the URI of one, or {instead} beside it"));
+            self.error(&format!("{pointer}/uri"), what, format!("the URI of one, or {instead} beside it"));
         }
         known
     }
@@ -110,7 +110,7 @@ impl Builder<'_> {
     /// Says so where the blocks of one answer are too long together.
     pub(super) fn bounded<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>, pointer: &str) {
         if blocks.map(|block| size(&block.fixed)).sum::<usize>() > LONGEST {
-            self.fault(pointer, "the contents are longer than 3 MiB together", "fewer, or shorter ones");
+            self.error(pointer, "the contents are longer than 3 MiB together", "fewer, or shorter ones");
         }
     }
 
@@ -120,7 +120,7 @@ impl Builder<'_> {
         // Whatever fills it is percent-encoded.
         let sample = pattern.fill_uri(&Value::Null).unwrap_or_default();
         if !uri::is_uri(&sample) && !uri::is_uri(&format!("{sample}x")) {
-            self.fault(&pointer, format!("{} is no URI", quoted(text)), "a scheme first; `%20` for a blank");
+            self.error(&pointer, format!("{} is no URI", quoted(text)), "a scheme first; `%20` for a blank");
             return None;
         }
         Some(pattern)

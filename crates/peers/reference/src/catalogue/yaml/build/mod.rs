@@ -1,4 +1,4 @@
-//! From the types of a file to a catalogue: everything that its schema cannot say is looked at here, and every fault is
+//! From the types of a file to a catalogue: everything that its schema cannot say is looked at here, and every error is
 //! told, not only the first.
 
 mod content;
@@ -22,7 +22,7 @@ use super::model;
 use super::plan::{Refusal, Step};
 use crate::catalogue::Catalogue;
 use document::Node;
-use document::{Fault, nearest, quoted};
+use document::{FileError, nearest, quoted};
 use document::{Filled, Pattern, Wrong};
 
 /// How long one wait may take.
@@ -32,7 +32,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 pub(super) struct Builder<'f> {
     tree: &'f Node,
     folder: &'f Folder,
-    faults: Vec<Fault>,
+    errors: Vec<FileError>,
     /// Where something is missing that may only be misspelt, which was told.
     lost: HashSet<String>,
     /// The resources that content may name: what is in each, and how it is described.
@@ -71,8 +71,13 @@ impl Scope {
 }
 
 /// Builds the catalogue, and lists what is wrong with the file.
-pub(super) fn build(file: model::File, tree: &Node, lost: HashSet<String>, folder: &Folder) -> (Catalogue, Vec<Fault>) {
-    let mut builder = Builder { tree, folder, faults: Vec::new(), lost, touch_counts: HashMap::new(), gaps: false };
+pub(super) fn build(
+    file: model::File,
+    tree: &Node,
+    lost: HashSet<String>,
+    folder: &Folder,
+) -> (Catalogue, Vec<FileError>) {
+    let mut builder = Builder { tree, folder, errors: Vec::new(), lost, touch_counts: HashMap::new(), gaps: false };
     let mut catalogue = Catalogue::new(file.name.unwrap_or_default(), file.version.unwrap_or_default());
     catalogue.title = file.title.map(Into::into);
     catalogue.instructions = file.instructions.map(Into::into);
@@ -99,13 +104,13 @@ pub(super) fn build(file: model::File, tree: &Node, lost: HashSet<String>, folde
     for (at, prompt) in file.prompts.into_iter().enumerate() {
         catalogue.prompts.extend(prompt.and_then(|prompt| builder.prompt(prompt, &format!("/prompts/{at}"))));
     }
-    (catalogue, builder.faults)
+    (catalogue, builder.errors)
 }
 
 impl Builder<'_> {
-    fn fault(&mut self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) {
+    fn error(&mut self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) {
         if !self.lost.contains(pointer) {
-            self.faults.push(Fault::new(self.tree.place(pointer), what, remedy));
+            self.errors.push(FileError::new(self.tree.place(pointer), what, remedy));
         }
     }
 
@@ -117,14 +122,14 @@ impl Builder<'_> {
             let line = self.tree.place(&pointer).line;
             if let Some(first) = seen.insert(name, line) {
                 let what = format!("two of the {list} have the {key} {}", quoted(name));
-                self.fault(&pointer, what, format!("another {key}; the first is in line {first}"));
+                self.error(&pointer, what, format!("another {key}; the first is in line {first}"));
                 seen.insert(name, first);
             }
         }
     }
 
     fn wrong(&mut self, pointer: &str, Wrong { what, remedy }: Wrong) {
-        self.fault(pointer, what, remedy);
+        self.error(pointer, what, remedy);
     }
 
     /// A text with holes that `scope` can fill.
@@ -166,7 +171,7 @@ impl Builder<'_> {
         let remedy =
             if known.is_empty() { "declare it: there is none".to_owned() } else { nearest(name, known.into_iter()) };
         let what = format!("there is no {} called {}", scope.name.trim_end_matches('s'), quoted(name));
-        self.fault(pointer, what, remedy);
+        self.error(pointer, what, remedy);
         false
     }
 
@@ -176,7 +181,7 @@ impl Builder<'_> {
         match Duration::try_from_secs_f64(seconds) {
             Ok(time) if time <= LONGEST_WAIT => time,
             _ => {
-                self.fault(pointer, format!("{} is too long a wait", quoted(text)), "ten minutes (600s) at most");
+                self.error(pointer, format!("{} is too long a wait", quoted(text)), "ten minutes (600s) at most");
                 Duration::ZERO
             }
         }
@@ -218,14 +223,14 @@ impl Builder<'_> {
     /// Base64, told where it is none.
     fn base64(&mut self, data: &str, pointer: &str) {
         if let Err(error) = STANDARD.decode(data) {
-            self.fault(pointer, format!("this is no Base64: {error}"), "`base64 -w0 FILE`, or `file: FILE` instead");
+            self.error(pointer, format!("this is no Base64: {error}"), "`base64 -w0 FILE`, or `file: FILE` instead");
         }
     }
 
     /// A file of the catalogue's folder.
     fn file(&mut self, name: &str, pointer: &str) -> Option<Vec<u8>> {
         let read = self.folder.read(name);
-        read.map_err(|(what, remedy)| self.fault(pointer, format!("{what} ({})", quoted(name)), remedy)).ok()
+        read.map_err(|(what, remedy)| self.error(pointer, format!("{what} ({})", quoted(name)), remedy)).ok()
     }
 
     /// Says so unless exactly one of these keys is there.
@@ -234,8 +239,8 @@ impl Builder<'_> {
         let all = keys.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ");
         match there.len() {
             1 => return true,
-            0 => self.fault(pointer, format!("this entry has none of {all}"), "one of them"),
-            _ => self.fault(pointer, format!("{} exclude one another", there.join(" and ")), "one of them"),
+            0 => self.error(pointer, format!("this entry has none of {all}"), "one of them"),
+            _ => self.error(pointer, format!("{} exclude one another", there.join(" and ")), "one of them"),
         }
         false
     }

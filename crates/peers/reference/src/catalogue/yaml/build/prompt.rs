@@ -42,7 +42,7 @@ impl Builder<'_> {
         for (at, argument) in arguments.iter().enumerate() {
             if seen.insert(argument.name.as_str(), at).is_some() {
                 let what = format!("two arguments are called {}", quoted(&argument.name));
-                self.fault(&format!("{pointer}/arguments/{at}/name"), what, "another name");
+                self.error(&format!("{pointer}/arguments/{at}/name"), what, "another name");
             }
         }
     }

@@ -16,7 +16,7 @@ impl Builder<'_> {
     pub(super) fn resource(&mut self, one: model::Resource, pointer: &str) -> Option<Resource> {
         if !uri::is_uri(&one.uri) {
             let what = format!("{} is no URI", quoted(&one.uri));
-            self.fault(&format!("{pointer}/uri"), what, "percent-encode what may not stand in one, such as `%20`");
+            self.error(&format!("{pointer}/uri"), what, "percent-encode what may not stand in one, such as `%20`");
         }
         let delay = self.delay(one.delay.as_deref(), pointer);
         let refusal = one.error.map(refusal);
@@ -57,7 +57,7 @@ impl Builder<'_> {
         let variables = match uri::variables(&one.uri) {
             Ok(variables) => Some(variables),
             Err((what, remedy)) => {
-                self.fault(&format!("{pointer}/uriTemplate"), what, remedy);
+                self.error(&format!("{pointer}/uriTemplate"), what, remedy);
                 None
             }
         };

@@ -16,7 +16,7 @@ use wire::pointer;
 const OPENING: [&str; 9] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "propertyNames"];
 
-/// How many faults of one structured value are told.
+/// How many errors of one structured value are told.
 const MOST: usize = 8;
 
 impl Builder<'_> {
@@ -54,15 +54,15 @@ impl Builder<'_> {
             Err(error) => {
                 let below = if let Unusable::Invalid { pointer, .. } = &error { pointer } else { "" };
                 let pointer = format!("{pointer}{below}");
-                self.fault(&pointer, format!("this is not a JSON Schema: {error}"), "a keyword's right value");
+                self.error(&pointer, format!("this is not a JSON Schema: {error}"), "a keyword's right value");
                 None
             }
         }
     }
 
     fn headers(&mut self, input: &Value, pointer: &str) {
-        for (below, fault) in wire::http::annotations(input).faults {
-            self.fault(&format!("{pointer}{below}"), fault.to_string(), "correct the annotation, or leave it out");
+        for (below, error) in wire::http::annotations(input).faults {
+            self.error(&format!("{pointer}{below}"), error.to_string(), "correct the annotation, or leave it out");
         }
     }
 
@@ -92,7 +92,7 @@ impl Builder<'_> {
             let mismatch = schema.as_ref().and_then(|schema| schema.mismatches(wanted, 1).pop());
             if let Some(mismatch) = mismatch {
                 let what = format!("this answer is never given: `{name}` cannot be so: {}", mismatch.message);
-                self.fault(&pointer, what, "a value that `inputSchema` allows");
+                self.error(&pointer, what, "a value that `inputSchema` allows");
             }
         }
     }
@@ -106,17 +106,17 @@ impl Builder<'_> {
         let result = text || answer.structured_content.is_some();
         if answer.error.is_some() {
             if result || answer.is_error.is_some() {
-                self.fault(
+                self.error(
                     &format!("{pointer}/error"),
                     "`error` stands instead of a result, not beside one",
                     "one of them",
                 );
             }
         } else if !result {
-            self.fault(pointer, "this answer says nothing", "`text`, `content`, `structuredContent` or `error`");
+            self.error(pointer, "this answer says nothing", "`text`, `content`, `structuredContent` or `error`");
         } else if promises && answer.structured_content.is_none() && answer.is_error != Some(true) {
             let what = "this answer lacks the `structuredContent` that `outputSchema` promises";
-            self.fault(pointer, what, "add it, or `isError: true`");
+            self.error(pointer, what, "add it, or `isError: true`");
         }
     }
 
@@ -157,7 +157,7 @@ impl Builder<'_> {
             if let (Some(fixed), Some(output), false) = (filled.fixed(), output, is_error) {
                 for mismatch in output.mismatches(&fixed, MOST) {
                     let what = format!("this does not fit `outputSchema`: {}", mismatch.message);
-                    self.fault(&format!("{pointer}{}", mismatch.pointer), what, "another value, or another schema");
+                    self.error(&format!("{pointer}{}", mismatch.pointer), what, "another value, or another schema");
                 }
             }
             filled
@@ -171,7 +171,7 @@ impl Builder<'_> {
         if let (Choose::First, Some(always)) = (choose, always.filter(|always| always + 1 < answers.len())) {
             let what = "this answer is never given: the one before it has no `when`";
             let remedy = "`when` for that one, another order, or `choose: turn`";
-            self.fault(&format!("{pointer}/answers/{}", always + 1), what, remedy);
+            self.error(&format!("{pointer}/answers/{}", always + 1), what, remedy);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use wire::meta;
 use wire::{Era, Kind, Party};
 
-use crate::content::canonical;
+use crate::reading::content::canonical;
 use crate::verdict::{Breach, Located};
 use crate::view::{Call, MessageAt, View};
 

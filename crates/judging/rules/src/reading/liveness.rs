@@ -3,7 +3,7 @@
 
 use wire::trace::{Closed, Content};
 
-use crate::questions::{asks_the_same, param};
+use crate::reading::questions::{asks_the_same, param};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, Timeout, View};
 

@@ -3,7 +3,7 @@
 
 use wire::{Era, Party};
 
-use crate::tasks::{How, TaskState, creations_of, named, task_states_of};
+use crate::reading::tasks::{How, TaskState, creations_of, named, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 

@@ -20,7 +20,7 @@ impl Checked {
         let also = format!("json={}", file.display());
         let target: Vec<&str> = target.iter().map(AsRef::as_ref).collect();
         let ran = check.and(&["--also", &also]).and(&target).run();
-        let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}\n{}", ran.told()));
+        let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}\n{}", ran.output()));
         let report: Value = serde_json::from_str(&text).expect("a report");
         let results = report["results"].as_array().expect("results").clone();
         Self { ran, results }
@@ -31,12 +31,12 @@ impl Checked {
     pub(crate) fn keeps(&self, least: &[(&str, usize)]) -> &Self {
         let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
         for result in &self.results {
-            assert!(!matches!(text(result, "outcome"), "fail" | "warn"), "{result:#}\n{}", self.ran.told());
+            assert!(!matches!(text(result, "outcome"), "fail" | "warn"), "{result:#}\n{}", self.ran.output());
             let judged = text(result, "outcome") == "pass" && text(result, "level") == "MUST";
             *kept.entry(text(result, "revision")).or_default() += usize::from(judged);
         }
         let enough = kept.len() == least.len() && least.iter().all(|(at, n)| kept.get(at).is_some_and(|k| k >= n));
-        assert!(enough, "kept: {kept:?}, wanted: {least:?}\n{}", self.ran.told());
+        assert!(enough, "kept: {kept:?}, wanted: {least:?}\n{}", self.ran.output());
         self
     }
 
@@ -48,7 +48,7 @@ impl Checked {
             found.filter(|result| text(result, "outcome") == at).count()
         };
         let (kept, gaps) = (outcomes("pass"), outcomes("not-exercised"));
-        assert!(kept > 0 && gaps == 0, "{rule}: {kept} kept, {gaps} not exercised\n{}", self.ran.told());
+        assert!(kept > 0 && gaps == 0, "{rule}: {kept} kept, {gaps} not exercised\n{}", self.ran.output());
         self
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wire::escape;
 
-/// How many faults are listed; a file with more has one cause for most.
+/// How many errors are listed; a file with more has one cause for most.
 const MOST: usize = 50;
 
 /// A place in a file, as editors count: from 1, columns in characters.
@@ -18,7 +18,7 @@ pub struct Position {
 
 /// One thing that is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct FileError {
     /// What happened.
     pub what: String,
     /// Where in the file; `None` where it is about the file itself.
@@ -27,8 +27,8 @@ pub struct Fault {
     pub remedy: String,
 }
 
-impl Fault {
-    /// A fault at a place, or of the file itself.
+impl FileError {
+    /// An error at a place, or of the file itself.
     pub fn new(at: impl Into<Option<Position>>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), at: at.into(), remedy: remedy.into() }
     }
@@ -36,19 +36,19 @@ impl Fault {
 
 /// Everything that is wrong with a file, in the order of places; never nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults {
+pub struct FileErrors {
     /// The file, as it was named.
     pub file: String,
     /// What is wrong with it.
-    pub list: Vec<Fault>,
+    pub list: Vec<FileError>,
     /// How many more there are.
     pub more: usize,
 }
 
-impl Faults {
+impl FileErrors {
     /// What is wrong with `file`.
-    pub fn new(file: &str, mut list: Vec<Fault>) -> Self {
-        list.sort_by_key(|fault| fault.at);
+    pub fn new(file: &str, mut list: Vec<FileError>) -> Self {
+        list.sort_by_key(|error| error.at);
         // One slip may be found by two checks.
         list.dedup();
         let more = list.len().saturating_sub(MOST);
@@ -57,10 +57,10 @@ impl Faults {
     }
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for FileErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = escape::line(&self.file);
-        for (index, Fault { what, at, remedy }) in self.list.iter().enumerate() {
+        for (index, FileError { what, at, remedy }) in self.list.iter().enumerate() {
             let begin = if index == 0 { "" } else { "\n" };
             write!(f, "{begin}error: {} – {file}", escape::line(what))?;
             if let Some(Position { line, column }) = at {
@@ -75,7 +75,7 @@ impl fmt::Display for Faults {
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for FileErrors {}
 
 /// The names among `known` that `name` may be a slip for: the one that it shortens (`args`) or else the nearest, or
 /// all where none is near.
@@ -105,7 +105,7 @@ fn shortens(name: &str, other: &str) -> bool {
         && name.chars().all(|kept| letters.any(|one| one == kept))
 }
 
-/// The beginning of a text that a fault quotes.
+/// The beginning of a text that an error quotes.
 pub fn quoted(text: &str) -> String {
     format!("`{}`", escape::snippet(text, 60))
 }

@@ -64,12 +64,15 @@ fn given_up(view: &View<'_>, call: &Call<'_>, signs: Signs) -> Option<usize> {
         let resumed = |event: usize| {
             view.exchanges().iter().any(|y| y.request.is_some_and(|(at, ..)| at > event) && y.resumes().is_some())
         };
-        let next = view.next_message_after(closed).filter(|_| !resumed(closed))?;
-        return (view.frame(next).at > view.frame(closed).at.saturating_add(PATIENCE)).then_some(closed);
+        let mut later = view.by(Party::Client).filter(|sent| sent.connection == request.connection);
+        let next = later.find(|sent| sent.event > closed).filter(|_| !resumed(closed))?;
+        return (view.frame(next.event).at > view.frame(closed).at.saturating_add(PATIENCE)).then_some(closed);
     }
     let key = request.message.content_key(&["_meta"]);
     let same = |sent: &MessageAt<'_>| {
-        sent.message.method() == request.message.method() && sent.message.content_key(&["_meta"]) == key
+        sent.connection == request.connection
+            && sent.message.method() == request.message.method()
+            && sent.message.content_key(&["_meta"]) == key
     };
     let own = view.calls_by(Party::Client).map(|call| call.request);
     let again = own.skip_while(|sent| sent.index <= request.index).find(|sent| late(sent.done) && same(sent));

@@ -1,4 +1,4 @@
-//! `errand`: runs as a task and as nothing else, and needs to ask before it is done.
+//! `buy`: always runs as a task, and asks a question before it finishes.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use wire::revision::R2025_11_25;
 use crate::Server;
 use crate::catalogue::{Hints, Invocation, Outcome, Question, TaskSupport, Tool, ask};
 
-/// Each way.
-const WALK: Duration = Duration::from_millis(50);
+/// How long each of the two steps takes.
+const STEP: Duration = Duration::from_millis(50);
 
 pub(super) fn tool() -> Tool {
     let properties = json!({ "shop": { "type": "string", "minLength": 1, "default": "the market" } });
-    Tool::later("errand", "Goes to a shop, asks what to bring from there, and comes back with it", run)
-        .titled("Run an errand")
+    Tool::later("buy", "Asks what to buy at a shop; runs only as a task", run)
+        .titled("Buy")
         .takes(properties, &[])
         .since(R2025_11_25)
         .hints(Hints::ASKS)
@@ -23,19 +23,19 @@ pub(super) fn tool() -> Tool {
 
 async fn run(server: Server, invocation: Invocation) -> Outcome {
     let shop = invocation.text("shop").unwrap_or("the market").to_owned();
-    tokio::time::sleep(WALK).await;
+    tokio::time::sleep(STEP).await;
     invocation.progress(1, 2, &format!("At {shop}"));
     let goods = json!({ "type": "string", "title": "Goods", "minLength": 1 });
     let schema = json!({ "type": "object", "properties": { "goods": goods }, "required": ["goods"] });
-    let question = Question::form("goods", format!("What shall I bring from {shop}?"), schema);
+    let question = Question::form("goods", format!("What shall I buy at {shop}?"), schema);
     let answers = match ask(&server, &invocation, vec![question]).await {
         Ok(answers) => answers,
         Err(unanswered) => return unanswered.into(),
     };
-    tokio::time::sleep(WALK).await;
-    invocation.progress(2, 2, "Back again");
+    tokio::time::sleep(STEP).await;
+    invocation.progress(2, 2, "Done");
     match answers.first().and_then(|answer| answer.pointer("/content/goods")?.as_str()) {
-        Some(goods) => Outcome::text(format!("Here is what you wanted from {shop}: {goods}")),
-        None => Outcome::text(format!("Back from {shop} with nothing")),
+        Some(goods) => Outcome::text(format!("Bought at {shop}: {goods}")),
+        None => Outcome::text(format!("Bought nothing at {shop}")),
     }
 }

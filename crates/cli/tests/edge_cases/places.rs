@@ -46,10 +46,10 @@ fn behind_a_token() {
     wrong.keeps(&[("2026-07-28", 8)]);
     wrong.says(&["refuses the token that was given", &metadata, "try another with --bearer-env VAR"]);
     assert_eq!(wrong.ran.last_line(), "Failed: 1 run ended early, so some rules were not tested.");
-    assert!(!wrong.ran.told().contains(WRONG), "the token is shown");
+    assert!(!wrong.ran.output().contains(WRONG), "the token is shown");
 
     let right = Checked::of(check(&["--bearer-env", "TOKEN"]).variable("TOKEN", TOKEN), &target);
     right.is_clean().keeps(&LEAST).says(&["tools-only 1.0"]).ran.within(20);
     right.passes("authorization.missing-token-401").passes("authorization.invalid-token-401");
-    assert!(!right.ran.told().contains(TOKEN), "the token is shown");
+    assert!(!right.ran.output().contains(TOKEN), "the token is shown");
 }

@@ -1,0 +1,77 @@
+//! Which revisions are judged, and servers whose greeting is broken: they are judged, and not sorted out.
+
+use crate::children::{greeting, server};
+use crate::harness::{Ran, check, proof};
+
+const PROOF: &str = env!("CARGO_BIN_EXE_proof");
+
+fn judged(arguments: &[&str], script: &str) -> Ran {
+    check(&[arguments, &["--timeout", "2", "--", "sh", "-c", script]].concat()).run()
+}
+
+#[test]
+fn the_newest_revision_of_each_era_is_the_default() {
+    let command = ["--only", "ping.answered,discover.*", "--", PROOF, "serve", "--stdio"];
+    let ran = check(&command).run();
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("stdio 2025-11-25") && text.contains("stdio 2026-07-28"), "{}", ran.told());
+    let others = "Also supports, not checked: stdio 2024-11-05, 2025-03-26, 2025-06-18 (--revision all).";
+    assert!(text.contains(others), "{}", ran.told());
+    let ran = proof(&["check", "--revision", "all", "--format", "json"]).and(&command).run();
+    assert!(ran.stdout.contains("2024-11-05") && !ran.stdout.contains("also_served"), "{}", ran.told());
+    let ran = proof(&["check", "--format", "json"]).and(&command).run();
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a report");
+    assert_eq!(report["also_served"][0]["revisions"].as_array().map(Vec::len), Some(3), "{}", report["also_served"]);
+}
+
+#[test]
+fn greets_without_a_version() {
+    let script = server(r#"initialize) result '{"capabilities":{},"serverInfo":{"name":"fake","version":"1"}}' ;;"#);
+    for revision in [&[][..], &["--revision", "2025-06-18"]] {
+        let ran = judged(revision, &script);
+        ran.ends_with(1).within(30);
+        assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("fake 1"), "{}", ran.told());
+    }
+}
+
+#[test]
+fn greets_with_an_error() {
+    let script = server("initialize) error -32603 'no' ;;");
+    for revision in [&[][..], &["--revision", "2025-06-18"]] {
+        let ran = judged(revision, &script);
+        ran.ends_with(1).within(30);
+        assert!(ran.stdout.contains("answers the greeting with an error"), "{}", ran.told());
+    }
+}
+
+#[test]
+fn lists_no_version_when_discovered() {
+    let discovered =
+        r#"{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#;
+    let ran = judged(&[], &server(&format!("server/discover) result '{discovered}' ;;")));
+    ran.ends_with(1).within(30);
+    assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("stdio 2026-07-28"), "{}", ran.told());
+}
+
+#[test]
+fn fails_when_discovered() {
+    let script = server("server/discover) error -32603 'no' ;;");
+    let ran = judged(&["--revision", "2026-07-28"], &script);
+    ran.ends_with(1).within(30);
+    assert!(ran.stdout.contains("stdio 2026-07-28"), "{}", ran.told());
+}
+
+/// Each answer would be waited for in vain: with ids of another type, with none, and without the version of JSON-RPC.
+#[test]
+fn answers_that_break_the_envelope_are_judged_without_waiting() {
+    let plain = greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;;"#);
+    for (name, script) in [
+        ("a text for a number", plain.replace(r#""id":%s"#, r#""id":"%s""#)),
+        ("no version", plain.replace(r#""jsonrpc":"2.0","#, "")),
+        ("no id", plain.replace(r#""id":%s,"result""#, r#""result""#).replace("' \"$id\" \"$1\"; }", "' \"$1\"; }")),
+    ] {
+        let ran = check(&["--", "sh", "-c", &script]).run();
+        ran.ends_with(1).within(30);
+        assert!(ran.stdout.contains("FAIL  jsonrpc.") && !ran.stdout.contains("Cut short"), "{name}: {}", ran.told());
+    }
+}
