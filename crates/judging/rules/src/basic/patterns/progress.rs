@@ -141,7 +141,8 @@ fn increases<'v>(view: &View<'v>) -> Verdict {
             let again = earlier.iter().any(|before| order(before, now).is_some_and(Ordering::is_eq));
             let is_first = earlier.is_empty();
             earlier.push(now);
-            let kept = if again { Err(sent.breach("/params/progress", format!("progress {now} twice"))) } else { Ok(()) };
+            let kept =
+                if again { Err(sent.breach("/params/progress", format!("progress {now} twice"))) } else { Ok(()) };
             return (!is_first).then_some((sent.event, kept));
         }
         let before = last.insert((request, sent.exchange), now)?;
