@@ -31,7 +31,8 @@ pub(super) fn calls_of(case: &ProbeContext, wanted: impl Fn(&Value) -> bool) -> 
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
         let given = setting.hints.arguments.get(name).cloned();
-        let arguments = given.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
+        let known = given.or_else(|| setting.learnt.arguments(name));
+        let arguments = known.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
         Some((name.to_owned(), arguments))
     };
     case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
@@ -76,6 +77,13 @@ pub(super) fn asking(case: &ProbeContext) -> impl Iterator<Item = (String, Map<S
     let hints = &case.setting().hints;
     let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().flatten();
     hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone()))
+}
+
+/// Calls that may make the server ask: the hinted ones, those that were seen to, then all others.
+pub(super) fn likely_to_ask(case: &ProbeContext) -> Vec<(String, Map<String, Value>)> {
+    let mut callable = callable(case);
+    callable.sort_by_key(|(name, _)| !case.setting().learnt.asks(name));
+    asking(case).chain(callable).collect()
 }
 
 pub(super) const ASKING: Probe = Probe::shared("tools-that-ask", ask).needs("tools");
