@@ -1,6 +1,6 @@
 //! Arguments of a tool, made from its schema and from what was learnt: several variants, the simplest first.
 
-use schema::sample::{Style, object, value};
+use schema::sample::{Style, members, object, value};
 use schema::{Rng, Validator};
 use serde_json::{Map, Value, json};
 
@@ -19,8 +19,9 @@ const LASTING: [&str; 7] = ["second", "delay", "duration", "wait", "sleep", "tim
 /// Arguments that the schema admits: what is required with what was learnt, everything that there is, each member of
 /// enumerations, free texts.
 pub fn variants(schema: &Value, values: &Values, rng: &Rng) -> Vec<Map<String, Value>> {
-    let Some(smallest) = object(schema, Style::Smallest, rng) else { return Vec::new() };
-    let Ok(validator) = Validator::new(schema) else { return vec![smallest] };
+    // Where no value can be made of a pattern, one may have been learnt.
+    let smallest = object(schema, Style::Smallest, rng).unwrap_or_else(|| members(schema, Style::Smallest, rng));
+    let Ok(validator) = Validator::new(schema) else { return Vec::new() };
     let maker = Maker { schema, values, rng };
     let simple = maker.required(&smallest, 0);
     let mut made = vec![simple.clone(), maker.everything(&simple, 0), maker.searched(&simple, TEXTS[0])];

@@ -197,17 +197,17 @@ struct Trial {
 }
 
 fn trials(case: &ProbeContext) -> Vec<Trial> {
-    let called = tools::callable(case).into_iter().take(TOOLS);
-    let of = |(name, _): (String, Map<String, Value>)| {
-        let tool = case.survey().tools.iter().find(|tool| text(tool, "name") == Some(name.as_str()))?;
+    let called = case.survey().tools.iter().filter(|tool| tools::is_callable(case, tool)).take(TOOLS);
+    let of = |tool: &Value| {
+        let name = text(tool, "name")?;
         Some(Trial {
-            hinted: case.setting().hints.arguments.get(&name).cloned(),
+            hinted: case.setting().hints.arguments.get(name).cloned(),
             schema: tool.get("inputSchema")?.clone(),
             only_reads: tool.pointer("/annotations/readOnlyHint") == Some(&json!(true)),
             tried: Vec::new(),
             succeeded: 0,
             is_slow: false,
-            name,
+            name: name.to_owned(),
         })
     };
     called.filter_map(of).collect()

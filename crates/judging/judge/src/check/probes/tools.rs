@@ -16,8 +16,17 @@ const TOOLS: usize = 12;
 /// The tools that may be called and the arguments to call them with. Those that only run as tasks may not, as far as the
 /// revision tells which these are.
 pub(super) fn callable(case: &ProbeContext) -> Vec<(String, Map<String, Value>)> {
-    let plain = |tool: &Value| case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required");
-    calls_of(case, plain)
+    calls_of(case, |tool| is_plain(case, tool))
+}
+
+/// Whether a tool may be called, whether or not arguments for it can be made.
+pub(super) fn is_callable(case: &ProbeContext, tool: &Value) -> bool {
+    case.setting().calls.allow(tool) && is_plain(case, tool)
+}
+
+/// Whether a tool does not only run as a task.
+fn is_plain(case: &ProbeContext, tool: &Value) -> bool {
+    case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required")
 }
 
 /// What a tool says of tasks (2025-11-25).
