@@ -144,6 +144,18 @@ pub(super) const FAULTS: &[&Fault] = &[
     .since(R2025_06_18),
     STRUCTURED_OTHERWISE,
     &fault(
+        "structured-otherwise-on-request",
+        "tools.structured-conforms",
+        "structured content does not fit the `outputSchema` where an optional argument is given",
+        Kind::Answers(|asked, answer| {
+            if asked.param("arguments")["units"] == "fahrenheit" && answer["result"]["structuredContent"].is_object() {
+                answer["result"]["structuredContent"]["temperature"] = json!("mild");
+            }
+        }),
+    )
+    .breaks_too(&["tools.structured-mirrored"])
+    .since(R2025_06_18),
+    &fault(
         "structured-alone",
         "tools.structured-mirrored",
         "structured content is not repeated as text",
