@@ -71,6 +71,7 @@ static PAGES: &[&[Rule]] = &[
     server::resources::lists::RULES,
     server::resources::contents::RULES,
     server::resources::errors::RULES,
+    server::resources::subscriptions::RULES,
     server::internal::RULES,
     server::prompts::lists::RULES,
     server::prompts::messages::RULES,

@@ -4,6 +4,7 @@ mod base;
 mod echo;
 mod http;
 mod lifecycle;
+mod listening;
 mod lists;
 mod malformed;
 mod modern;
@@ -26,6 +27,7 @@ pub const UNAUTHENTICATED: Probe = http::authorization::TOKENS;
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
+    &listening::LISTENING,
     &patterns::CANCEL,
     &questions::ANSWERS,
     &questions::WITHHELD,
