@@ -3,4 +3,4 @@
 pub(crate) mod contents;
 pub(crate) mod errors;
 pub(crate) mod lists;
-pub(crate) mod updates;
+pub(crate) mod subscriptions;
