@@ -26,6 +26,17 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Results(COMPLETE, |answer| answer["id"] = json!(answer["id"].to_string())),
     ),
     &fault(
+        "digits-id-as-number",
+        "jsonrpc.result-id",
+        "lists carry an id of digits as a number",
+        Kind::Results("tools/list", |answer| {
+            let number = answer["id"].as_str().and_then(|id| id.parse::<u64>().ok());
+            if let Some(number) = number {
+                answer["id"] = json!(number);
+            }
+        }),
+    ),
+    &fault(
         "error-without-id",
         "jsonrpc.error-id",
         "errors about prompts carry no id",

@@ -3,7 +3,9 @@
 mod base;
 mod echo;
 mod http;
+mod learnt;
 mod lifecycle;
+mod listening;
 mod lists;
 mod malformed;
 mod modern;
@@ -25,7 +27,10 @@ pub const UNAUTHENTICATED: Probe = http::authorization::TOKENS;
 
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
+    // What it finds out, others on the shared connection use.
+    &learnt::LEARN,
     // The longest first: they wait while others work.
+    &listening::LISTENING,
     &patterns::CANCEL,
     &questions::ANSWERS,
     &questions::WITHHELD,

@@ -154,14 +154,24 @@ fn increases<'v>(view: &View<'v>) -> Verdict {
 }
 
 fn known(view: &View<'_>) -> Verdict {
-    let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
-    let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
-    let notes = reports(view).into_iter().map(|(sent, _)| sent);
-    Verdict::every(notes, "no progress was reported", |sent| match token(sent) {
-        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same(token, found)) => {
-            Err(sent.breach("/params/progressToken", format!("no request gave the token {found}")))
+    let mut tokens: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
+    for call in view.all_calls() {
+        if let Some(token) = given(&call) {
+            tokens.entry(call.request.connection).or_default().push(token);
         }
-        _ => Ok(()),
+    }
+    let keys = |tokens: &Vec<&Value>| tokens.iter().map(|token| canonical(token)).collect::<BTreeSet<_>>();
+    let alike: BTreeMap<u32, BTreeSet<String>> = tokens.iter().map(|(&at, tokens)| (at, keys(tokens))).collect();
+    let has = |connection: u32, found: &Value| {
+        alike.get(&connection).is_some_and(|keys| keys.contains(&canonical(found)))
+            || tokens.get(&connection).is_some_and(|tokens| tokens.iter().any(|token| same(token, found)))
+    };
+    let notes = reports(view).into_iter().map(|(sent, _)| sent);
+    Verdict::every(notes, "no progress was reported", |sent| {
+        let Some(found) = token(sent).filter(|found| !has(sent.connection, found)) else { return Ok(()) };
+        let elsewhere = tokens.keys().any(|&connection| has(connection, found));
+        let why = if elsewhere { "only a request of another connection gave" } else { "no request gave" };
+        Err(sent.breach("/params/progressToken", format!("{why} the token {found}")))
     })
 }
 
