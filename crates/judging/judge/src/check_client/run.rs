@@ -94,7 +94,7 @@ impl Stage {
     /// Judges a greeting after which the client did not go on: a run of one scenario, where any rule is broken.
     pub async fn broken_greeting(&self, look: Look) -> Option<Ran> {
         let Look { place, end, elapsed, trace, .. } = look;
-        let parts = CaseParts { name: FIRST.name, parts: vec![FIRST.name], completed: 1 };
+        let parts = CaseParts { name: FIRST.name, parts: vec![FIRST.name], completed: 1, begins: Vec::new() };
         let (mut judged, trace) = self.judge.judge(parts, place, trace).await;
         // What takes time was played beside others.
         judged.hold_back();

@@ -99,12 +99,14 @@ fn twin(id: &RequestId) -> RequestId {
 /// A response to one request that HTTP posted alone, under the id of another one that was answered where it belongs.
 /// Where that is still open, the response is its own, on the wrong stream.
 fn other_id(view: &View<'_>, sent: MessageAt<'_>, id: &RequestId) -> Option<Breach> {
-    let posted = view.exchange(sent.exchange).filter(|x| view.transport() == Transport::StreamableHttp && x.is("POST"))?;
+    let posted =
+        view.exchange(sent.exchange).filter(|x| view.transport() == Transport::StreamableHttp && x.is("POST"))?;
     let own = posted.question().filter(|own| own.from != sent.from)?.message.id().filter(|own| *own != id)?;
     let mut others = view.requests_under(id, view.subject().peer(), sent.connection).peekable();
     others.peek()?;
     let answered = |request: MessageAt<'_>| view.answer(request).is_some_and(|answer| answer.event < sent.event);
-    let why = || format!("the request of this exchange had the id {}, the response has {}", own.to_json(), id.to_json());
+    let why =
+        || format!("the request of this exchange had the id {}, the response has {}", own.to_json(), id.to_json());
     others.all(answered).then(|| sent.breach("/id", why()))
 }
 
