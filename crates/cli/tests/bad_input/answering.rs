@@ -139,8 +139,14 @@ fn always_breaks_a_rule() {
 
 #[test]
 fn crashes_at_a_call() {
-    let ran = check_script(&greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;; tools/call) kill -9 $$ ;;"#)).run();
+    let ran =
+        check_script(&greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;; tools/call) kill -9 $$ ;;"#))
+            .run();
     ran.ends_with(1).within(30);
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("FAIL safety.no-crash") && text.contains("killed by signal 9, after `tools/call`"), "{}", ran.output());
+    assert!(
+        text.contains("FAIL safety.no-crash") && text.contains("killed by signal 9, after `tools/call`"),
+        "{}",
+        ran.output()
+    );
 }
