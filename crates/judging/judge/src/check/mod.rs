@@ -8,6 +8,7 @@ mod confirm;
 mod context;
 mod greeting;
 pub mod hints;
+mod learnt;
 mod lock;
 pub mod options;
 mod play;
@@ -36,6 +37,7 @@ pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSi
 use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
 use context::Setting;
 use greeting::judged_at;
+use learnt::Learnt;
 use lock::ChangeLock;
 pub use options::{CallPolicy, Options, RevisionChoice};
 pub use recorded::{RecordingError, recorded};
@@ -215,6 +217,7 @@ fn setting(
         children: options.children.clone(),
         time,
         silence: Arc::default(),
+        learnt: Learnt::default(),
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) const EDGES: &[&Scenario] = &[
         .era(Legacy)
         .shows(&[server(&["scenario-on-get"])]),
     &scenario("stream-resumed", "Call `echo`. Its stream ends after several events: resume it after the last of them.")
-        .tries(&[quirks::STREAM_BREAKS])
+        .tries(&[quirks::STREAM_BREAKS, quirks::SESSION_IN_CAPITALS])
         .on(HTTP)
         .since(R2025_03_26)
         .era(Legacy)

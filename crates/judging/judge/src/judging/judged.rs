@@ -145,14 +145,13 @@ impl Judged {
         self.verdicts.retain(|(rule, _)| wanted(rule.id));
     }
 
-    /// Takes back what was to be seen a second time, and was not.
-    pub fn hold_back(&mut self, confirmed: &BTreeSet<&'static str>) {
+    /// Takes back what was to be seen a second time, and was not, for this reason.
+    pub fn hold_back(&mut self, confirmed: &BTreeSet<&'static str>, why: &str) {
         let suspicions = self.suspicions();
         let open = |id: &str| suspicions.iter().find(|one| one.rule == id && !confirmed.contains(id));
         for (rule, verdict) in &mut self.verdicts {
             let Some(suspicion) = open(rule.id) else { continue };
-            let why = "it was broken once, and not in a second play".to_owned();
-            let broken = std::mem::replace(verdict, Verdict::NotSeen(why));
+            let broken = std::mem::replace(verdict, Verdict::NotSeen(why.to_owned()));
             if suspicion.fails {
                 self.unconfirmed.push((*rule, broken));
             }

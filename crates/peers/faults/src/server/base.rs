@@ -26,6 +26,17 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Results(COMPLETE, |answer| answer["id"] = json!(answer["id"].to_string())),
     ),
     &fault(
+        "digits-id-as-number",
+        "jsonrpc.result-id",
+        "lists carry an id of digits as a number",
+        Kind::Results("tools/list", |answer| {
+            let number = answer["id"].as_str().and_then(|id| id.parse::<u64>().ok());
+            if let Some(number) = number {
+                answer["id"] = json!(number);
+            }
+        }),
+    ),
+    &fault(
         "error-without-id",
         "jsonrpc.error-id",
         "errors about prompts carry no id",
@@ -138,12 +149,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
-    .breaks_too(&[
-        "http.json-is-one-message",
-        "jsonrpc.answered",
-        "ping.answered",
-        "stdio.only-messages-on-stdout",
-    ])
+    .breaks_too(&["http.json-is-one-message", "jsonrpc.answered", "ping.answered", "stdio.only-messages-on-stdout"])
     .since(R2025_03_26)
     // There it would be no frame any more, and whoever reads it breaks off before it is a message.
     .except(Transport::WebSocket),

@@ -4,6 +4,7 @@ use net::server::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::error_code::HEADER_MISMATCH;
+use wire::http::encode_always;
 
 use super::outgoing::{Alteration, Outgoing};
 use super::{Fault, HTTP, Http, IncomingMessage, Kind, fault, http};
@@ -49,6 +50,17 @@ pub(super) const FAULTS: &[&Fault] = &[
         |heard| agree(heard, NAME, Only::Plain),
     )
     .breaks_too(&["http.markers-exact"]),
+    &header(
+        "name-header-of-tools-alone",
+        "http.name-header-matches",
+        "an `Mcp-Name` that differs from the body is passed over, but for tools",
+        |heard| {
+            if !heard.is("tools/call") {
+                agree(heard, NAME, Only::Plain);
+            }
+        },
+    )
+    .breaks_too(&["http.markers-exact"]),
     &header("name-header-optional", "http.name-header-required", "a call without `Mcp-Name` is served", |heard| {
         agree(heard, NAME, Only::Absent);
     }),
@@ -87,6 +99,19 @@ pub(super) const FAULTS: &[&Fault] = &[
         "http.param-header-characters",
         "an `Mcp-Param` header that is malformed Base64 is passed over",
         |heard| agree(heard, REGION, Only::Encoded),
+    ),
+    &header(
+        "param-header-raw",
+        "http.param-header-characters",
+        "an `Mcp-Param` header that is more than ASCII is passed over",
+        |heard| {
+            let Some(wanted) = body(heard, REGION) else { return };
+            let Some(headers) = heard.headers.as_deref_mut() else { return };
+            let is_raw = headers.get(REGION).is_some_and(|value| !value.as_bytes().is_ascii());
+            if let (true, Ok(wanted)) = (is_raw, HeaderValue::from_str(&encode_always(&wanted))) {
+                headers.insert(HeaderName::from_static(REGION), wanted);
+            }
+        },
     ),
     &header(
         "param-header-encoded",

@@ -18,6 +18,21 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["http.origin-forbidden"]),
     &http(
+        "origin-half-compared",
+        "http.origin-validated",
+        "an origin that begins as a loopback one does is taken for it",
+        Http {
+            head: |head, _| {
+                let named = head.headers.get("origin").and_then(|origin| origin.to_str().ok());
+                if named.is_some_and(|origin| origin.starts_with("http://localhost")) {
+                    head.headers.remove("origin");
+                }
+            },
+            ..HTTP
+        },
+    )
+    .breaks_too(&["http.origin-forbidden"]),
+    &http(
         "origin-400",
         "http.origin-forbidden",
         "a foreign origin is answered with 400",

@@ -37,6 +37,18 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "completed-without-uri",
+        "shape.results",
+        "contents of what a template makes of completed values have no URI",
+        Kind::Answers(|asked, answer| {
+            let city = asked.param("uri").as_str().is_some_and(|uri| uri.starts_with("proof://city/france/"));
+            let contents = answer.pointer_mut("/result/contents/0").and_then(serde_json::Value::as_object_mut);
+            if let Some(contents) = contents.filter(|_| city && asked.is(READ)) {
+                contents.remove("uri");
+            }
+        }),
+    ),
+    &fault(
         "template-open",
         "resources.templates-well-formed",
         "a URI template opens a brace and does not close it",

@@ -22,6 +22,16 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "image-with-prefix",
+        "shape.formats",
+        "results of tools end with an image that is a `data:` URI instead of Base64",
+        Kind::Results("tools/call", |answer| {
+            if let Some(content) = answer["result"]["content"].as_array_mut() {
+                content.push(json!({ "type": "image", "data": "data:image/png;base64,iVBO", "mimeType": "image/png" }));
+            }
+        }),
+    ),
+    &fault(
         "tool-name-long",
         "tools.names-length",
         "a tool's name has 129 characters",
@@ -133,6 +143,18 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .since(R2025_06_18),
     STRUCTURED_OTHERWISE,
+    &fault(
+        "structured-otherwise-on-request",
+        "tools.structured-conforms",
+        "structured content does not fit the `outputSchema` where an optional argument is given",
+        Kind::Answers(|asked, answer| {
+            if asked.param("arguments")["units"] == "fahrenheit" && answer["result"]["structuredContent"].is_object() {
+                answer["result"]["structuredContent"]["temperature"] = json!("mild");
+            }
+        }),
+    )
+    .breaks_too(&["tools.structured-mirrored"])
+    .since(R2025_06_18),
     &fault(
         "structured-alone",
         "tools.structured-mirrored",

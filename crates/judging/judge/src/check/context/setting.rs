@@ -7,6 +7,7 @@ use net::client::{Address, Limits};
 use wire::{Revision, Transport};
 
 use super::super::hints::Hints;
+use super::super::learnt::Learnt;
 use super::super::lock::ChangeLock;
 use super::super::options::CallPolicy;
 use super::super::silence::Silence;
@@ -42,6 +43,8 @@ pub struct Setting {
     pub time: TimeLimit,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
+    /// What was learnt of the peer by asking it.
+    pub learnt: Learnt,
 }
 
 impl Setting {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use net::client::Outgoing;
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::{Era, RequestId, Revision};
 
 use crate::check::context::{Abort, ProbeContext};
@@ -16,17 +16,56 @@ pub(super) fn harmless(case: &ProbeContext) -> &'static str {
 
 pub(super) const IDS: Probe = Probe::shared("ids", ids);
 
-/// Ids of every legal kind: texts, one that looks like a number, and numbers at the edges.
+/// A number under which nothing else is asked.
+const APART: i64 = 70_000_000;
+
+/// Ids of every legal kind: texts, one that looks like a number, and numbers at the edges; with what is harmless, with a list
+/// and with a call; then several at once.
 fn ids(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        for id in [json!("proof-id"), json!("7"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64), json!("ünï…✓")]
-        {
-            let text = case.request_text(&id, harmless(case), json!({}));
-            let Some(id) = RequestId::from_value(&id) else { continue };
-            case.ask(id, Outgoing::message(text), case.patience()).await?;
+        let list = super::modern::lists(case).next().filter(|_| case.survey().tools.len() <= 500);
+        let call = super::tools::callable(case).into_iter().next();
+        let call = call.map(|(name, arguments)| ("tools/call", json!({ "name": name, "arguments": arguments })));
+        let others: Vec<_> = list.map(|(method, _)| (method, json!({}))).into_iter().chain(call).collect();
+        for id in [json!("proof-id"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64)] {
+            ask(case, &id, harmless(case), json!({})).await?;
         }
-        Ok(())
+        let texts = [json!((APART + 1).to_string()), json!("\u{fc}n\u{ef}\u{2026}\u{2713}"), json!("i".repeat(1000))];
+        for (number, id) in texts.iter().enumerate() {
+            ask(case, id, harmless(case), json!({})).await?;
+            for (kind, (method, params)) in others.iter().enumerate() {
+                let id = id.as_str().map(|text| format!("{text}{}{number}", kind + 1));
+                ask(case, &json!(id), method, params.clone()).await?;
+            }
+        }
+        at_once(case, &others).await
     })
+}
+
+async fn ask(case: &ProbeContext, id: &Value, method: &str, params: Value) -> Result<(), Abort> {
+    let Some(own) = RequestId::from_value(id) else { return Ok(()) };
+    let patience = if method == "tools/call" { case.tool_patience() } else { case.patience() };
+    case.ask(own, Outgoing::message(case.request_text(id, method, params)), patience).await?;
+    Ok(())
+}
+
+/// Requests of all these kinds under way together, under ids of both types.
+async fn at_once(case: &ProbeContext, others: &[(&'static str, Value)]) -> Result<(), Abort> {
+    let kinds: Vec<_> = others.iter().cloned().chain([(harmless(case), json!({}))]).collect();
+    let mut waiting = tokio::task::JoinSet::new();
+    for (number, (method, params)) in (APART..).zip(kinds.iter().cycle().take(2 * kinds.len())) {
+        let id = if number % 2 == 0 { json!(number) } else { json!(format!("at-once-{number}")) };
+        case.say(&case.request_text(&id, method, params.clone())).await?;
+        let (connection, patience) = (case.connection().clone(), case.tool_patience());
+        let own = RequestId::from_value(&id);
+        waiting.spawn(async move {
+            if let Some(own) = own {
+                connection.response(&own, patience).await;
+            }
+        });
+    }
+    waiting.join_all().await;
+    Ok(())
 }
 
 pub(super) const UNKNOWN_METHOD: Probe = Probe::shared("unknown-method", unknown_method);

@@ -3,6 +3,7 @@
 mod base;
 mod echo;
 mod http;
+mod learnt;
 mod lifecycle;
 mod listening;
 mod lists;
@@ -26,6 +27,8 @@ pub const UNAUTHENTICATED: Probe = http::authorization::TOKENS;
 
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
+    // What it finds out, others on the shared connection use.
+    &learnt::LEARN,
     // The longest first: they wait while others work.
     &listening::LISTENING,
     &patterns::CANCEL,

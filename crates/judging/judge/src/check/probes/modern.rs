@@ -3,7 +3,7 @@
 use net::client::Outgoing;
 use serde_json::{Map, Value, json};
 use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
-use wire::{Era, RequestId, Revision, Transport};
+use wire::{Era, Kind, RequestId, Revision, Transport};
 
 use super::lifecycle::listen_first;
 use crate::check::context::{Abort, ProbeContext, Reply, client_capabilities, client_info};
@@ -93,13 +93,23 @@ fn versions(case: &ProbeContext) -> Script<'_> {
 
 pub(super) const GREETED_AS_LEGACY: Probe = Probe::fresh("initialize-modern", greeted_as_legacy).era(Era::Modern);
 
-/// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves.
+/// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves, and must
+/// not serve a request of the other.
 fn greeted_as_legacy(case: &ProbeContext) -> Script<'_> {
-    Box::pin(async move { case.on_another_connection(async |other| greet_as_legacy(other).await).await })
+    Box::pin(async move {
+        let greeting = case.on_another_connection(async |other| greet_as_legacy(other).await).await?;
+        let refused = greeting.0.is_some_and(|answer| answer.kind() == Kind::Error);
+        if let Some((method, _)) = lists(case).next().filter(|_| refused) {
+            // A revision that exists, and that this server does not speak.
+            let meta = json!({ PROTOCOL_VERSION: Revision::NEWEST_LEGACY.as_str() });
+            case.request(method, json!({ "_meta": meta })).await?;
+        }
+        Ok(())
+    })
 }
 
 /// `initialize` as a legacy client puts it, over HTTP without any header that such a client does not know.
-pub(super) async fn greet_as_legacy(case: &ProbeContext) -> Result<(), Abort> {
+pub(super) async fn greet_as_legacy(case: &ProbeContext) -> Result<Reply, Abort> {
     let legacy = Revision::NEWEST_LEGACY;
     let id = case.next_id();
     let params = json!({
@@ -114,8 +124,7 @@ pub(super) async fn greet_as_legacy(case: &ProbeContext) -> Result<(), Abort> {
         }
         _ => Outgoing::message(text),
     };
-    case.ask(RequestId::from(id), outgoing, case.short()).await?;
-    Ok(())
+    case.ask(RequestId::from(id), outgoing, case.short()).await
 }
 
 pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared).era(Era::Modern);
@@ -190,7 +199,7 @@ pub(super) const INCAPABLE: Probe = Probe::shared("client-without-capabilities",
 fn incapable(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let nothing = json!({ CLIENT_CAPABILITIES: {} });
-        for (name, arguments) in super::tools::asking(case).chain(super::tools::callable(case)).take(6) {
+        for (name, arguments) in super::tools::likely_to_ask(case).into_iter().take(6) {
             let call = json!({ "name": name, "arguments": arguments });
             case.request("tools/call", call.clone()).await?;
             let mut bare = call;

@@ -13,6 +13,7 @@ use super::http::streams::open;
 use super::{rounds, tools};
 use crate::check::answers::{self, Manner};
 use crate::check::context::{Abort, ProbeContext, Setting, client_info, modest_capabilities};
+use crate::check::learnt::variants;
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::Survey;
 
@@ -36,11 +37,13 @@ fn seems_to_ask(name: &str) -> bool {
     ["ask", "elicit", "sampl", "root", "confirm", "visit"].iter().any(|word| name.to_lowercase().contains(word))
 }
 
-/// Calls that may ask something: the hinted ones, then those that are named so, then the others.
+/// Calls that may ask something: the hinted ones, those that were seen to, those that are named so, then the others.
 fn candidates(case: &ProbeContext) -> Vec<Call> {
-    let (named, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_to_ask(name));
+    let asks = |(name, _): &Call| case.setting().learnt.asks(name);
+    let (seen, unseen): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(asks);
+    let (named, others): (Vec<_>, Vec<_>) = unseen.into_iter().partition(|(name, _)| seems_to_ask(name));
     let mut all: Vec<Call> = Vec::new();
-    for call in tools::asking(case).chain(named).chain(others.into_iter().take(UNLIKELY)) {
+    for call in tools::asking(case).chain(seen).chain(named).chain(others.into_iter().take(UNLIKELY)) {
         if !all.iter().any(|(name, _)| *name == call.0) {
             all.push(call);
         }
@@ -93,6 +96,7 @@ pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs
 fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.answer(Manner::Willing);
+        case.setting().learnt.settled(super::learnt::IN_ALL).await;
         let mut asking = Vec::new();
         for call in candidates(case) {
             if asking.len() < ASKING && asks(case, &call).await? {
@@ -143,8 +147,31 @@ async fn states(case: &ProbeContext, call: &Call, other: Option<Value>) -> Resul
         }
         case.request("tools/call", retry).await?;
     }
+    with_other_arguments(case, call).await?;
     rounds::ask(case, &params(call)).await?;
     Ok(own)
+}
+
+/// Comes back with the state of a call, on a call of the same tool with other arguments that make it ask, too.
+async fn with_other_arguments(case: &ProbeContext, call: &Call) -> Result<(), Abort> {
+    let tool = case.survey().tools.iter().find(|tool| tool.get("name") == Some(&json!(call.0)));
+    let Some(schema) = tool.and_then(|tool| tool.get("inputSchema")) else { return Ok(()) };
+    let made = variants(schema, &case.setting().learnt.values(), &case.setting().rng(&call.0));
+    for arguments in made.into_iter().filter(|arguments| *arguments != call.1).take(UNLIKELY) {
+        let other = (call.0.clone(), arguments);
+        if rounds::ask(case, &params(&other)).await?.is_none() {
+            continue;
+        }
+        let Some(asked) = rounds::ask(case, &params(call)).await? else { break };
+        let mut retry = params(&other);
+        retry["inputResponses"] = Value::Object(answers::inputs(&asked, Manner::Willing));
+        if let Some(state) = asked.get("requestState") {
+            retry["requestState"] = state.clone();
+        }
+        case.request("tools/call", retry).await?;
+        break;
+    }
+    Ok(())
 }
 
 /// A state with one letter or digit in its middle changed for another: where it is Base64, it stays that.

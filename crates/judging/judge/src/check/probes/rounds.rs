@@ -17,7 +17,7 @@ pub(super) const ROUNDS: Probe = Probe::shared("rounds", rounds).era(Era::Modern
 /// Each retry comes with the state of a round of its own: what was said wrongly before must not matter.
 fn rounds(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        for (name, arguments) in tools::asking(case).chain(tools::callable(case)).take(CALLS) {
+        for (name, arguments) in tools::likely_to_ask(case).into_iter().take(CALLS) {
             let call = json!({ "name": name, "arguments": arguments });
             let Some(asked) = ask(case, &call).await? else { continue };
             let right = answers::inputs(&asked, Manner::Usual);

@@ -16,8 +16,17 @@ const TOOLS: usize = 12;
 /// The tools that may be called and the arguments to call them with. Those that only run as tasks may not, as far as the
 /// revision tells which these are.
 pub(super) fn callable(case: &ProbeContext) -> Vec<(String, Map<String, Value>)> {
-    let plain = |tool: &Value| case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required");
-    calls_of(case, plain)
+    calls_of(case, |tool| is_plain(case, tool))
+}
+
+/// Whether a tool may be called, whether or not arguments for it can be made.
+pub(super) fn is_callable(case: &ProbeContext, tool: &Value) -> bool {
+    case.setting().calls.allow(tool) && is_plain(case, tool)
+}
+
+/// Whether a tool does not only run as a task.
+fn is_plain(case: &ProbeContext, tool: &Value) -> bool {
+    case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required")
 }
 
 /// What a tool says of tasks (2025-11-25).
@@ -31,7 +40,8 @@ pub(super) fn calls_of(case: &ProbeContext, wanted: impl Fn(&Value) -> bool) -> 
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
         let given = setting.hints.arguments.get(name).cloned();
-        let arguments = given.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
+        let known = given.or_else(|| setting.learnt.arguments(name));
+        let arguments = known.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
         Some((name.to_owned(), arguments))
     };
     case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
@@ -76,6 +86,13 @@ pub(super) fn asking(case: &ProbeContext) -> impl Iterator<Item = (String, Map<S
     let hints = &case.setting().hints;
     let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().flatten();
     hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone()))
+}
+
+/// Calls that may make the server ask: the hinted ones, those that were seen to, then all others.
+pub(super) fn likely_to_ask(case: &ProbeContext) -> Vec<(String, Map<String, Value>)> {
+    let mut callable = callable(case);
+    callable.sort_by_key(|(name, _)| !case.setting().learnt.asks(name));
+    asking(case).chain(callable).collect()
 }
 
 pub(super) const ASKING: Probe = Probe::shared("tools-that-ask", ask).needs("tools");

@@ -30,9 +30,9 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Add `ttlMs` (0 if in doubt) and `cacheScope` (`private` if in doubt) to the result.")
         .judge(present),
     server("caching.ttl-not-negative")
-        .says(R2026_07_28, TTL, "`ttlMs` MUST be a number, 0 or more.")
+        .says(R2026_07_28, TTL, "`ttlMs` MUST be an integer, 0 or more.")
         .how("Looks at every `ttlMs` in results that may be cached.")
-        .fix("Send 0 for what is stale at once.")
+        .fix("Send whole milliseconds, and 0 for what is stale at once.")
         .judge(not_negative),
     server("caching.scope-same-on-all-pages")
         .says(R2026_07_28, PAGES, "All pages of one list MUST have the same `cacheScope`.")
@@ -73,7 +73,7 @@ fn not_negative(view: &View<'_>) -> Verdict {
     let judged = cacheable(view).into_iter().filter_map(|(sent, result)| {
         let ttl = result.get("ttlMs")?;
         let breach = || Err(sent.breach("/result/ttlMs", format!("`ttlMs` is {ttl}")));
-        Some((sent.event, if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0) { Ok(()) } else { breach() }))
+        Some((sent.event, if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0 && ttl.fract() == 0.0) { Ok(()) } else { breach() }))
     });
     Verdict::of(judged, "no result with a `ttlMs` was seen")
 }

@@ -13,10 +13,12 @@ use crate::check::probe::{Probe, Script};
 
 pub(in super::super) const ORIGINS: Probe = Probe::shared("http-origins", origins).on(HTTP);
 
-/// Foreign origins, as a browser under attack would send them, and our own.
+/// Foreign origins, as a browser under attack would send them, some of which look like a loopback name; the first twice, as
+/// on a connection that is kept; and our own.
 fn origins(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        for origin in ["http://evil.example", "https://attacker.example:8443"] {
+        let plain = ["http://evil.example", "https://attacker.example:8443", "http://evil.example"];
+        for origin in plain.into_iter().chain(LOOK_ALIKES) {
             put(case, |o| o.header("Origin", origin)).await?;
         }
         put(case, |o| o).await?;
@@ -48,6 +50,14 @@ const HOST_NAMES: [&str; 7] = [
     "localhost.evil.example",
     "127.0.0.1.evil.example",
     "LOCALHOST.evil.example:3000",
+];
+
+/// Origins that begin as those of a loopback name do.
+const LOOK_ALIKES: [&str; 4] = [
+    "http://localhost.evil.example",
+    "http://127.0.0.1.evil.example",
+    "http://localhost.evil.example:8080",
+    "https://localhost-evil.example",
 ];
 
 /// Origins that are nobody's, likewise, and the one that does not say whose it is.

@@ -30,32 +30,36 @@ pub(in super::super) const NAMES: Probe = Probe::shared("http-mirrored-names", n
 /// The name of a tool, a prompt or a resource: absent, different, encoded, encoded between other markers, badly encoded.
 fn names(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let Some((method, params, name)) = named(case) else { return Ok(()) };
-        request(case, method, params.clone(), |o| o.without("Mcp-Name")).await?;
-        request(case, method, params.clone(), |o| o.header("Mcp-Name", "proof-another-name")).await?;
-        let encoded = wire::http::encode_always(&name);
-        let shouted = encoded.replacen("base64", "BASE64", 1);
-        request(case, method, params.clone(), |o| o.header("Mcp-Name", encoded)).await?;
-        request(case, method, params.clone(), |o| o.header("Mcp-Name", shouted)).await?;
-        request(case, method, params.clone(), |o| o.header("Mcp-Name", "=?base64?SGVs!!!bG8=?=")).await?;
-        request(case, method, params, |o| o).await?;
+        for (method, params, name) in named(case) {
+            request(case, method, params.clone(), |o| o.without("Mcp-Name")).await?;
+            request(case, method, params.clone(), |o| o.header("Mcp-Name", "proof-another-name")).await?;
+            let encoded = wire::http::encode_always(&name);
+            let shouted = encoded.replacen("base64", "BASE64", 1);
+            request(case, method, params.clone(), |o| o.header("Mcp-Name", encoded)).await?;
+            request(case, method, params.clone(), |o| o.header("Mcp-Name", shouted)).await?;
+            request(case, method, params.clone(), |o| o.header("Mcp-Name", "=?base64?SGVs!!!bG8=?=")).await?;
+            request(case, method, params, |o| o).await?;
+        }
         Ok(())
     })
 }
 
-/// A request that carries a name and may be put: a tool that may be called, a prompt, a resource.
-fn named(case: &ProbeContext) -> Option<(&'static str, Value, String)> {
+/// One request of each kind that carries a name and may be put: a tool that may be called, a resource, a prompt.
+fn named(case: &ProbeContext) -> Vec<(&'static str, Value, String)> {
+    let mut named = Vec::new();
     if let Some((name, arguments)) = tools::callable(case).into_iter().next() {
-        return Some(("tools/call", json!({ "name": name, "arguments": arguments }), name));
+        named.push(("tools/call", json!({ "name": name, "arguments": arguments }), name));
     }
-    let text = |items: &[Value], member: &str| Some(items.first()?.get(member)?.as_str()?.to_owned());
-    if let Some(uri) = text(&case.survey().resources, "uri") {
-        return Some(("resources/read", json!({ "uri": uri }), uri));
+    let text = |item: &Value, member: &str| Some(item.get(member)?.as_str()?.to_owned());
+    if let Some(uri) = case.survey().resources.iter().find_map(|resource| text(resource, "uri")) {
+        named.push(("resources/read", json!({ "uri": uri }), uri));
     }
     let plain = |prompt: &&Value| {
         let arguments = prompt.get("arguments").and_then(Value::as_array);
         !arguments.into_iter().flatten().any(|a| a.get("required") == Some(&json!(true)))
     };
-    let name = case.survey().prompts.iter().find(plain)?.get("name")?.as_str()?.to_owned();
-    Some(("prompts/get", json!({ "name": name }), name))
+    if let Some(name) = case.survey().prompts.iter().find(plain).and_then(|prompt| text(prompt, "name")) {
+        named.push(("prompts/get", json!({ "name": name }), name));
+    }
+    named
 }

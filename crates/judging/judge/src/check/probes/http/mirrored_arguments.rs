@@ -31,6 +31,13 @@ fn mirrored(case: &ProbeContext) -> Script<'_> {
                 deviate(case, &params, &format!("{PARAM_PREFIX}{}", annotation.name), &value).await?;
             }
         }
+        for annotation in annotations.iter().take(MIRRORED) {
+            if let Some(params) = unencoded(&params, annotation) {
+                let header = format!("{PARAM_PREFIX}{}", annotation.name);
+                put(case, &params, |o| o).await?;
+                put(case, &params, |o| o.header(header, BEYOND_ASCII)).await?;
+            }
+        }
         for instead in [None, Some(Value::Null)] {
             put(case, &without(&params, &annotations, instead.as_ref()), |o| o).await?;
         }
@@ -98,6 +105,21 @@ fn demand(schema: &mut Value, path: &[String]) {
 /// The argument that an annotation mirrors.
 fn at<'p>(params: &'p Value, annotation: &Annotation) -> Option<&'p Value> {
     annotation.path.iter().try_fold(params.get("arguments")?, |value, name| value.get(name))
+}
+
+/// What a header can only carry encoded.
+const BEYOND_ASCII: &str = "Z\u{fc}rich";
+
+/// The parameters with a mirrored text that is more than ASCII.
+fn unencoded(params: &Value, annotation: &Annotation) -> Option<Value> {
+    let mut params = params.clone();
+    let holder = params.get_mut("arguments")?;
+    let place = annotation.path.iter().try_fold(holder, |value, name| value.get_mut(name))?;
+    if !place.is_string() {
+        return None;
+    }
+    *place = json!(BEYOND_ASCII);
+    Some(params)
 }
 
 /// The parameters with the mirrored arguments left out, or something else in their place.

@@ -1,0 +1,92 @@
+//! What was learnt of a peer by asking it: the values that its answers hold, and the arguments with which its tools were seen
+//! to succeed. Knows nothing of connections.
+
+mod arguments;
+mod values;
+mod words;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+
+pub use self::arguments::{corrected, variants};
+pub use self::values::Values;
+
+/// How a call of a tool went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Success {
+    /// It gave a result.
+    Result,
+    /// It asked for input.
+    Asked,
+}
+
+/// What was learnt in one run, shared by all its cases.
+#[derive(Clone, Debug, Default)]
+pub struct Learnt(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    facts: Mutex<Facts>,
+    settled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Facts {
+    values: Values,
+    /// Whether no more is to be learnt.
+    is_settled: bool,
+    calls: BTreeMap<String, (Success, Map<String, Value>)>,
+}
+
+impl Learnt {
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.0.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The values that the peer was seen to use.
+    pub fn values(&self) -> Values {
+        self.facts().values.clone()
+    }
+
+    /// Remembers them: nothing more is to be learnt.
+    pub fn settle(&self, values: Values) {
+        let mut facts = self.facts();
+        facts.values = values;
+        facts.is_settled = true;
+        drop(facts);
+        self.0.settled.notify_waiters();
+    }
+
+    /// Waits until nothing more is to be learnt, no longer than `patience`.
+    pub async fn settled(&self, patience: Duration) {
+        let settled = self.0.settled.notified();
+        if !self.facts().is_settled {
+            let _ = tokio::time::timeout(patience, settled).await;
+        }
+    }
+
+    /// A tool succeeds with these arguments. The first that make it ask are kept, or else the first that give a result.
+    pub fn succeeded(&self, tool: &str, how: Success, arguments: &Map<String, Value>) {
+        let mut facts = self.facts();
+        if facts.calls.get(tool).is_none_or(|(before, _)| *before < how) {
+            facts.calls.insert(tool.to_owned(), (how, arguments.clone()));
+        }
+    }
+
+    /// The arguments with which a tool succeeds, if that was seen.
+    pub fn arguments(&self, tool: &str) -> Option<Map<String, Value>> {
+        self.facts().calls.get(tool).map(|(_, arguments)| arguments.clone())
+    }
+
+    /// Whether a tool was seen to ask for input.
+    pub fn asks(&self, tool: &str) -> bool {
+        self.facts().calls.get(tool).is_some_and(|(how, _)| *how == Success::Asked)
+    }
+}
+
+#[cfg(test)]
+mod tests;

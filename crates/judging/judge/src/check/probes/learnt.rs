@@ -1,0 +1,317 @@
+//! What a peer's answers hold is used to ask it more: completions for its templates, learnt values for its tools, several
+//! variants of each call.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use wire::meta::LOG_LEVEL;
+use wire::{Era, Kind, Revision};
+
+use super::tools;
+use crate::check::context::{Abort, ProbeContext, Reply};
+use crate::check::learnt::{Success, Values, corrected, variants};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::PAGES;
+
+/// How many tools, templates and resources are tried.
+const TOOLS: usize = 24;
+const TEMPLATES: usize = 6;
+const RESOURCES: usize = 6;
+/// How many calls a tool gets at first, and in all.
+const AT_FIRST: usize = 2;
+const CALLS: usize = 8;
+/// How many calls a tool gets that does more than read.
+const CHANGES: usize = 3;
+/// How many corrections of a failed call are tried.
+const CORRECTED: usize = 3;
+/// A tool that takes longer is not called again, and no more is tried after so long.
+const QUICK: Duration = Duration::from_millis(800);
+pub(super) const IN_ALL: Duration = Duration::from_secs(6);
+/// How many URIs are made of one template, and how many of its variables are completed.
+const URIS: usize = 3;
+const VARIABLES: usize = 4;
+
+pub(super) const LEARN: Probe = Probe::shared("learnt-values", learn);
+
+/// Reads what is listed, completes variables, then calls each tool with what came of that; and what came of the calls, too.
+fn learn(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        let begun = Instant::now();
+        let mut values = case.setting().learnt.values();
+        for message in case.connection().received() {
+            message.result().into_iter().for_each(|result| values.read(result));
+        }
+        describe(case, &mut values);
+        // Rules compare calls with the list, and lists with each other, within one trace.
+        relist(case).await?;
+        let outcome = explore(case, &mut values, begun).await;
+        case.setting().learnt.settle(values);
+        outcome?;
+        relist(case).await
+    })
+}
+
+async fn explore(case: &ProbeContext, values: &mut Values, begun: Instant) -> Result<(), Abort> {
+    read(case, values).await?;
+    templates(case, values).await?;
+    let mut trials = trials(case);
+    for most in [AT_FIRST, CALLS] {
+        for trial in &mut trials {
+            if begun.elapsed() < IN_ALL {
+                trial.play(case, values, most).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn relist(case: &ProbeContext) -> Result<(), Abort> {
+    if case.survey().has("tools") {
+        case.list("tools/list", "tools", PAGES).await?;
+    }
+    Ok(())
+}
+
+fn text<'v>(value: &'v Value, member: &str) -> Option<&'v str> {
+    value.get(member)?.as_str()
+}
+
+/// What descriptions name.
+fn describe(case: &ProbeContext, values: &mut Values) {
+    let survey = case.survey();
+    let described = [&survey.tools, &survey.templates, &survey.prompts, &survey.resources].into_iter().flatten();
+    let instructions = text(&survey.welcome, "instructions");
+    described
+        .filter_map(|item| text(item, "description"))
+        .chain(instructions)
+        .for_each(|words| values.read_text(words));
+}
+
+/// Reads some of the resources: texts first.
+async fn read(case: &ProbeContext, values: &mut Values) -> Result<(), Abort> {
+    let mut listed: Vec<_> = case.survey().resources.iter().collect();
+    listed.sort_by_key(|resource| text(resource, "mimeType") != Some("application/json"));
+    for uri in listed.into_iter().filter_map(|resource| text(resource, "uri")).take(RESOURCES) {
+        let reply = case.request("resources/read", json!({ "uri": uri })).await?;
+        reply.result().into_iter().for_each(|result| values.read(result));
+        for template in case.survey().templates.iter().filter_map(|template| text(template, "uriTemplate")) {
+            matched(template, uri).into_iter().for_each(|(name, value)| values.note(name, &json!(value)));
+        }
+    }
+    Ok(())
+}
+
+/// The variable of a template that has one, as a URI shows it.
+fn matched<'t, 'u>(template: &'t str, uri: &'u str) -> Option<(&'t str, &'u str)> {
+    let (before, rest) = template.split_once('{')?;
+    let (variable, after) = rest.split_once('}')?;
+    let value = uri.strip_prefix(before)?.strip_suffix(after)?;
+    (is_plain(variable) && !after.contains('{') && !value.is_empty() && !value.contains('/'))
+        .then_some((variable, value))
+}
+
+fn is_plain(variable: &str) -> bool {
+    !variable.is_empty() && variable.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The variables of a template; `None` where one of them is more than a name.
+fn variables(template: &str) -> Option<Vec<&str>> {
+    let variable = |part: &'_ str| part.split_once('}').map(|(variable, _)| variable.len());
+    let parts = template.split('{').skip(1);
+    parts.map(|part| part.get(..variable(part)?).filter(|name| is_plain(name))).collect()
+}
+
+/// Completes the variables of each template, then reads what it makes with what is known of them.
+async fn templates(case: &ProbeContext, values: &mut Values) -> Result<(), Abort> {
+    for template in case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate")).take(TEMPLATES) {
+        let Some(variables) = variables(template).filter(|variables| !variables.is_empty()) else { continue };
+        for turn in 0..URIS {
+            let mut chosen = Map::new();
+            for variable in variables.iter().take(VARIABLES) {
+                let proposed = if turn == 0 { complete(case, template, variable, &chosen).await? } else { Vec::new() };
+                proposed.iter().for_each(|value| values.note(variable, value));
+                let known = values.proposed(variable, &json!({ "type": "string" }));
+                let value = proposed.into_iter().next().or_else(|| known.get(turn).cloned());
+                chosen.extend(value.map(|value| ((*variable).to_owned(), value)));
+            }
+            if chosen.len() < variables.len() {
+                break;
+            }
+            let reply = case.request("resources/read", json!({ "uri": expanded(template, &chosen) })).await?;
+            reply.result().into_iter().for_each(|result| values.read(result));
+        }
+    }
+    Ok(())
+}
+
+fn expanded(template: &str, chosen: &Map<String, Value>) -> String {
+    chosen.iter().fold(template.to_owned(), |uri, (name, value)| {
+        uri.replace(&format!("{{{name}}}"), &encoded(value.as_str().unwrap_or_default()))
+    })
+}
+
+/// A text as a template's plain variable holds it.
+fn encoded(text: &str) -> String {
+    let one = |byte: u8| match char::from(byte) {
+        plain if plain.is_ascii_alphanumeric() || "-._~".contains(plain) => plain.to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+/// What the server proposes for a variable, where it completes at all.
+async fn complete(
+    case: &ProbeContext,
+    template: &str,
+    variable: &str,
+    before: &Map<String, Value>,
+) -> Result<Vec<Value>, Abort> {
+    let declared = case.survey().has("completions") || !case.revision().at_least(Revision::R2025_03_26);
+    if !declared {
+        return Ok(Vec::new());
+    }
+    let mut params = json!({
+        "ref": { "type": "ref/resource", "uri": template },
+        "argument": { "name": variable, "value": "" },
+    });
+    if case.revision().at_least(Revision::R2025_06_18) && !before.is_empty() {
+        params["context"] = json!({ "arguments": before });
+    }
+    let reply = case.request("completion/complete", params).await?;
+    let values = reply.result().and_then(|result| result.pointer("/completion/values")?.as_array());
+    Ok(values.into_iter().flatten().filter(|value| value.is_string()).cloned().collect())
+}
+
+/// A tool that is called in several ways.
+struct Trial {
+    name: String,
+    schema: Value,
+    /// The arguments that the user knows.
+    hinted: Option<Map<String, Value>>,
+    only_reads: bool,
+    tried: Vec<Map<String, Value>>,
+    /// How many calls succeeded.
+    succeeded: usize,
+    is_slow: bool,
+}
+
+fn trials(case: &ProbeContext) -> Vec<Trial> {
+    let called = case.survey().tools.iter().filter(|tool| tools::is_callable(case, tool)).take(TOOLS);
+    let of = |tool: &Value| {
+        let name = text(tool, "name")?;
+        Some(Trial {
+            hinted: case.setting().hints.arguments.get(name).cloned(),
+            schema: tool.get("inputSchema")?.clone(),
+            only_reads: tool.pointer("/annotations/readOnlyHint") == Some(&json!(true)),
+            tried: Vec::new(),
+            succeeded: 0,
+            is_slow: false,
+            name: name.to_owned(),
+        })
+    };
+    called.filter_map(of).collect()
+}
+
+impl Trial {
+    /// Calls the tool with what was not tried yet, until it was called `most` times.
+    async fn play(&mut self, case: &ProbeContext, values: &mut Values, most: usize) -> Result<(), Abort> {
+        let most = if self.only_reads { most } else { most.min(CHANGES) };
+        let made = variants(&self.schema, values, &case.setting().rng(&self.name));
+        let mut open: VecDeque<_> = self.hinted.iter().cloned().chain(made).collect();
+        while self.tried.len() < most && !self.is_slow && (self.only_reads || self.succeeded == 0) {
+            let Some(arguments) = open.pop_front() else { break };
+            if self.tried.contains(&arguments) {
+                continue;
+            }
+            let failure = self.call(case, values, &arguments).await?;
+            let changed = failure.map(|why| corrected(&self.schema, &arguments, &why)).unwrap_or_default();
+            for changed in changed.into_iter().take(CORRECTED).rev() {
+                open.push_front(changed);
+            }
+        }
+        // What it logs depends on what is asked for, and not on the arguments.
+        while most == CALLS && case.era() == Era::Modern && (1..LEVELS.len()).contains(&self.succeeded) {
+            let Some(arguments) = case.setting().learnt.arguments(&self.name).filter(|_| !self.is_slow) else { break };
+            let before = self.succeeded;
+            self.call(case, values, &arguments).await?;
+            if self.succeeded == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One call. What it says where it fails.
+    async fn call(
+        &mut self,
+        case: &ProbeContext,
+        values: &mut Values,
+        arguments: &Map<String, Value>,
+    ) -> Result<Option<String>, Abort> {
+        let (begun, asked_before) = (Instant::now(), questions(case));
+        let meta = meta(case, self.tried.len(), self.succeeded);
+        self.tried.push(arguments.clone());
+        let params = json!({ "name": self.name, "arguments": arguments, "_meta": meta });
+        let reply = case.request("tools/call", params).await?;
+        self.is_slow |= begun.elapsed() > QUICK;
+        let Some(result) = reply.result() else { return Ok(failure(&reply)) };
+        if result.get("isError") == Some(&json!(true)) {
+            return Ok(failure(&reply));
+        }
+        values.read(result);
+        let asked = result.get("resultType") == Some(&json!("input_required")) || questions(case) > asked_before;
+        let how = if asked { Success::Asked } else { Success::Result };
+        case.setting().learnt.succeeded(&self.name, how, arguments);
+        self.succeeded += 1;
+        Ok(None)
+    }
+}
+
+/// How many requests the server has made of its client.
+fn questions(case: &ProbeContext) -> usize {
+    case.connection().received().iter().filter(|message| message.kind() == Kind::Request).count()
+}
+
+/// The levels of the log that are asked for in turn.
+const LEVELS: [Option<&str>; 3] = [None, Some("warning"), Some("debug")];
+
+/// Asks for progress, under tokens of both types, and in the modern era, with each success, for another level of the log.
+fn meta(case: &ProbeContext, number: usize, succeeded: usize) -> Value {
+    let token = case.next_id();
+    let token = if number.is_multiple_of(2) { json!(token) } else { json!(format!("learnt-{token}")) };
+    let mut meta = json!({ "progressToken": token });
+    if let Some(level) = LEVELS[succeeded % LEVELS.len()].filter(|_| case.era() == Era::Modern) {
+        meta[LOG_LEVEL] = json!(level);
+    }
+    meta
+}
+
+/// What a failed call says.
+fn failure(reply: &Reply) -> Option<String> {
+    let message = reply.0.as_ref()?;
+    let said = |result: &Value| result.pointer("/content/0/text")?.as_str().map(str::to_owned);
+    let error = || message.error()?.get("message")?.as_str().map(str::to_owned);
+    message.result().and_then(said).or_else(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_shows_the_variable_of_its_template() {
+        assert_eq!(matched("library://notes/{isbn}", "library://notes/978"), Some(("isbn", "978")));
+        assert_eq!(matched("library://notes/{isbn}", "library://notes/978/page"), None);
+        assert_eq!(matched("library://{a}/{b}", "library://1/2"), None);
+    }
+
+    #[test]
+    fn a_template_of_plain_variables_is_filled() {
+        assert_eq!(variables("x://{a}/books/{b_c}"), Some(vec!["a", "b_c"]));
+        assert_eq!(variables("x://{?a,b}"), None);
+        let chosen = json!({ "a": "Jane Austen", "b": "7" });
+        let chosen = chosen.as_object().expect("an object");
+        assert_eq!(expanded("x://{a}/{b}", chosen), "x://Jane%20Austen/7");
+    }
+}
