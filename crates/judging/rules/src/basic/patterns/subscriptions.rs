@@ -29,8 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "opening-a-stream"),
             "A server MUST NOT send notifications of a type that the client has not asked for.",
         )
-        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests; of \
-              resources those that the server lists, and that can be no part of a watched one.")
+        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
         .fix("Check each subscription's filter before sending to it.")
         .judge(nothing_unrequested),
     server("subscriptions.acknowledged")
