@@ -70,7 +70,6 @@ static PAGES: &[&[Rule]] = &[
     server::tools::calls::RULES,
     server::tools::clients::RULES,
     server::resources::lists::RULES,
-    server::resources::updates::RULES,
     server::resources::contents::RULES,
     server::resources::errors::RULES,
     server::resources::subscriptions::RULES,

@@ -141,18 +141,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             }),
         ]),
     )
-    .breaks_too(&["resources.updates-only-subscribed"]),
-    &legacy(
-        "updates-unasked",
-        "resources.updates-only-subscribed",
-        "each tool call brings news of a resource that nobody has subscribed to",
-        Kind::Handles(|asked, link, reply| {
-            if asked.is("tools/call") {
-                let _ = link.notify("notifications/resources/updated", json!({ "uri": "proof://nobody/asked" }));
-            }
-            reply
-        }),
-    ),
+    .breaks_too(&["resources.updates-subscribed"]),
     &fault(
         "asks-of-another-version",
         "lifecycle.version-respected",

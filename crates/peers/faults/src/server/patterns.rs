@@ -171,7 +171,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     .stdio(),
     &fault(
         "updates-unwatched",
-        "resources.updates-only-subscribed",
+        "resources.updates-subscribed",
         "each tool call announces an update of a resource that nobody watches",
         Kind::Handles(|asked, link, reply| {
             if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {

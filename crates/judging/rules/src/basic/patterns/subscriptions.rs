@@ -8,6 +8,7 @@ use wire::{Kind, Party, Transport};
 
 use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
+use crate::server::resources::subscriptions::{Listed, UPDATED};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};
 
@@ -29,7 +30,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "opening-a-stream"),
             "A server MUST NOT send notifications of a type that the client has not asked for.",
         )
-        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
+        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests; of \
+              resources those that the server lists, and that can be no part of a watched one.")
         .fix("Check each subscription's filter before sending to it.")
         .judge(nothing_unrequested),
     server("subscriptions.acknowledged")
@@ -129,15 +131,6 @@ fn asks_for(call: &Call<'_>, filter: &str) -> bool {
     expected.is_some_and(|expected| expected == true || expected.as_array().is_some_and(|uris| !uris.is_empty()))
 }
 
-/// Whether a subscription names the resource of an update, or one of which it may be a part; true of other notifications.
-fn covers(call: &Call<'_>, sent: &MessageAt<'_>) -> bool {
-    let updated = sent.message.params().and_then(|p| p.get("uri")?.as_str());
-    let Some(updated) = updated.filter(|_| sent.is("notifications/resources/updated")) else { return true };
-    let filters = call.request.message.params().and_then(|p| p.get("notifications")?.get("resourceSubscriptions"));
-    let uris = filters.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    uris.into_iter().any(|uri| updated.starts_with(uri))
-}
-
 /// The filter that a notification needs, where it is one that only a subscription brings.
 fn filter_of(sent: &MessageAt<'_>) -> Option<&'static str> {
     FILTERS.into_iter().find(|(method, _)| sent.is(method)).map(|(_, filter)| filter)
@@ -147,8 +140,14 @@ fn notifications<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
     view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && view.is_current(*sent)).collect()
 }
 
+/// The resources that a subscription asks for.
+fn watched<'v>(call: &Call<'v>) -> impl Iterator<Item = &'v str> + use<'v> {
+    let uris = call.request.message.params().and_then(|p| p.get("notifications")?.get("resourceSubscriptions"));
+    uris.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
 fn nothing_unrequested(view: &View<'_>) -> Verdict {
-    let listens = listens(view);
+    let (listens, listed) = (listens(view), Listed::of(view));
     let judged = notifications(view).into_iter().filter_map(|sent| {
         let filter = filter_of(&sent)?;
         // An id that is not a subscription's is left to another rule.
@@ -158,9 +157,15 @@ fn nothing_unrequested(view: &View<'_>) -> Verdict {
             None if sent.exchange != 0 => call.request.exchange == sent.exchange,
             None => call.request.connection == sent.connection,
         };
-        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter) && covers(call, &sent));
-        let why = format!("no subscription asked for it with `{filter}`");
-        Some((sent.event, if requested { Ok(()) } else { Err(sent.breach("/method", why)) }))
+        if !listens.iter().filter(mine).any(|call| asks_for(call, filter)) {
+            let why = format!("no subscription asked for it with `{filter}`");
+            return Some((sent.event, Err(sent.breach("/method", why))));
+        }
+        let updated = sent.message.params().and_then(|p| p.get("uri")?.as_str()).filter(|_| sent.is(UPDATED));
+        let Some(updated) = updated else { return Some((sent.event, Ok(()))) };
+        let other = listens.iter().filter(mine).flat_map(watched).all(|uri| listed.are_apart(uri, updated));
+        let why = format!("no subscription watches `{updated}`");
+        Some((sent.event, if other { Err(sent.breach("/params/uri", why)) } else { Ok(()) }))
     });
     Verdict::of(judged, "no change was announced")
 }

@@ -4,4 +4,3 @@ pub(crate) mod contents;
 pub(crate) mod errors;
 pub(crate) mod lists;
 pub(crate) mod subscriptions;
-pub(crate) mod updates;
