@@ -49,19 +49,19 @@ fn can_change(survey: &Survey) -> bool {
 fn listening(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let (begun, declared) = (Instant::now(), can_change(case.survey()));
-        if declared {
-            walk(case).await?;
-        }
         match case.era() {
             Era::Modern => subscribed(case, declared, begun).await?,
             Era::Legacy => in_session(case, declared, begun).await?,
         }
-        if declared {
-            walk(case).await?;
-            case.quiet("after the lists", Duration::from_millis(300)).await;
-        }
         Ok(())
     })
+}
+
+/// Every list once more: what has changed meanwhile was to be announced.
+async fn walk_again(case: &ProbeContext) -> Result<(), Abort> {
+    walk(case).await?;
+    case.quiet("after the lists", Duration::from_millis(300)).await;
+    Ok(())
 }
 
 /// Every list that the server declares.
@@ -86,9 +86,13 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
     };
     let seen = each_once(case).await?;
     let wide = if declared { Listening::start(case, everything(case, &uris)).await.ok() } else { None };
+    if declared {
+        walk(case).await?;
+    }
     closely(case, &seen).await?;
     if declared {
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+        walk_again(case).await?;
         if let Some(hint) = hint {
             tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
             case.quiet("after a changed resource", CROSSED).await;
@@ -140,7 +144,8 @@ async fn in_session(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
     }
     let heard = if case.connection().session_id().is_some() {
         let mut own = Ok(());
-        let beside = case.on_another_connection(async |other| beside(case, other, (declared, begun), &mut own).await).await;
+        let beside =
+            case.on_another_connection(async |other| beside(case, other, (declared, begun), &mut own).await).await;
         own.and(survived(beside))
     } else {
         alone(case, declared, begun).await
@@ -172,6 +177,9 @@ async fn beside(
 }
 
 async fn alone(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
+    if declared {
+        walk(case).await?;
+    }
     let uris = if case.survey().has("resources.subscribe") { uris(case) } else { Vec::new() };
     for uri in &uris {
         case.request("resources/subscribe", json!({ "uri": uri })).await?;
@@ -183,6 +191,7 @@ async fn alone(case: &ProbeContext, declared: bool, begun: Instant) -> Result<()
     closely(case, &seen).await?;
     if declared {
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+        walk_again(case).await?;
     }
     let updated = case.connection().received().iter().any(|m| m.method() == Some("notifications/resources/updated"));
     for uri in &uris {
