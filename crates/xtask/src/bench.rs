@@ -25,6 +25,8 @@ pub fn run(args: &[String]) -> Verdict {
         [what] if what == "test" => test::run(&build_proof()?),
         [what, proof] if what == "test" => test::run(proof.as_ref()),
         [what, options @ ..] if what == "serve" => serve::run(options),
-        _ => anyhow::bail!("usage: cargo xtask bench check [[--peers] PROOF] | serve [--rounds N] | client [PROOF] | test [PROOF]"),
+        _ => anyhow::bail!(
+            "usage: cargo xtask bench check [[--peers] PROOF] | serve [--rounds N] | client [PROOF] | test [PROOF]"
+        ),
     }
 }

@@ -124,8 +124,8 @@ fn breaks_a_rule_once() {
     let list = format!(r#"tools/list) if [ -e {told} ]; then result '{{"tools":[]}}'; else : > {told}; {odd}; fi ;;"#);
     let ran = check_script(&greeting(r#""tools":{}"#, &list)).run();
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("SEEN ONCE jsonrpc.version-member MUST"), "{}", ran.told());
-    assert!(!text.contains("FAIL jsonrpc.version-member"), "{}", ran.told());
+    assert!(text.contains("SEEN ONCE jsonrpc.version-member MUST"), "{}", ran.output());
+    assert!(!text.contains("FAIL jsonrpc.version-member"), "{}", ran.output());
 }
 
 #[test]
@@ -133,14 +133,20 @@ fn always_breaks_a_rule() {
     let list = r#"tools/list) printf '{"jsonrpc":"1.0","id":%s,"result":{"tools":[]}}\n' "$id" ;;"#;
     let ran = check_script(&greeting(r#""tools":{}"#, list)).run();
     ran.ends_with(1);
-    assert!(ran.stdout.contains("FAIL  jsonrpc.version-member") && !ran.stdout.contains("SEEN ONCE"), "{}", ran.told());
-    assert!(ran.stderr.contains("FAIL  jsonrpc.version-member  MUST  stdio 2025-11-25"), "{}", ran.told());
+    assert!(ran.stdout.contains("FAIL  jsonrpc.version-member") && !ran.stdout.contains("SEEN ONCE"), "{}", ran.output());
+    assert!(ran.stderr.contains("FAIL  jsonrpc.version-member  MUST  stdio 2025-11-25"), "{}", ran.output());
 }
 
 #[test]
 fn crashes_at_a_call() {
-    let ran = check_script(&greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;; tools/call) kill -9 $$ ;;"#)).run();
+    let ran =
+        check_script(&greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;; tools/call) kill -9 $$ ;;"#))
+            .run();
     ran.ends_with(1).within(30);
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("FAIL safety.no-crash") && text.contains("killed by signal 9, after `tools/call`"), "{}", ran.told());
+    assert!(
+        text.contains("FAIL safety.no-crash") && text.contains("killed by signal 9, after `tools/call`"),
+        "{}",
+        ran.output()
+    );
 }

@@ -13,7 +13,8 @@ use crate::Verdict;
 use crate::peers::{self, Target};
 
 /// The foreign servers, by name and transport, each with the most seconds that a check of it may take.
-const PEERS: [(&str, f64); 3] = [("server-everything-http", 4.0), ("server-everything-stdio", 8.0), ("py-sdk-stdio", 20.0)];
+const PEERS: [(&str, f64); 3] =
+    [("server-everything-http", 4.0), ("server-everything-stdio", 8.0), ("py-sdk-stdio", 20.0)];
 
 /// The ways in which `peers/hopeless.py` is of no use.
 const HOPELESS: [&str; 5] = ["silent", "garbage", "dies", "slow", "ids"];

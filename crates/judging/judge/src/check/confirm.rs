@@ -70,7 +70,7 @@ impl Stage {
         let confirmed = self.confirmations.rules().clone();
         let why = if stage.setting.time.is_up() { NO_TIME } else { NOT_AGAIN };
         for case in cases.iter_mut() {
-            case.hold_back(&confirmed, why);
+            case.take_back(&confirmed, why);
         }
         cases.extend(second);
     }

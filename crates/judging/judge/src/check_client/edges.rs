@@ -101,8 +101,4 @@ pub(super) const EDGES: &[&Scenario] = &[
         .on(HTTP)
         .era(Modern)
         .shows(&[server(&[": cut"])]),
-    &hostile("hostile.versions-elsewhere", "Connect. The server says that it supports only a version that you do not know: disconnect.")
-        .wrong(&[quirks::VERSIONS_ELSEWHERE])
-        .era(Modern)
-        .shows(&[server(&["2031-01-01"])]),
 ];

@@ -30,7 +30,6 @@ const NAMES: &[&str] = &[
     "hostile.undeclared-tools",
     "hostile.addresses",
     "hostile.stream-lost",
-    "hostile.versions-elsewhere",
     "request-metadata",
     "headers-refused",
     "http-invalid-tool-headers",

@@ -1,6 +1,5 @@
 //! One run: all scenarios at one revision over one transport, side by side, each judged as soon as it ends.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

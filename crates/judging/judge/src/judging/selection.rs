@@ -30,6 +30,11 @@ impl Selection {
         strong_enough && self.names(rule)
     }
 
+    /// Whether a report lists a rule that is not broken: a safety rule only where it was asked for.
+    pub fn lists(&self, rule: &Rule) -> bool {
+        !rule.by_default || self.safety || !self.only.is_empty()
+    }
+
     fn names(&self, rule: &Rule) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, rule.id));
         (self.only.is_empty() || named(&self.only)) && !named(&self.skip)

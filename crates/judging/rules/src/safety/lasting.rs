@@ -82,20 +82,22 @@ fn keeps_answering(view: &View<'_>) -> Verdict {
     connections.dedup();
     let mut witnesses = Vec::new();
     for connection in connections {
-        let calls: Vec<_> =
-            view.calls_by(Party::Client).filter(|call| call.request.connection == connection).collect();
+        let calls: Vec<_> = view.calls_by(Party::Client).filter(|call| call.request.connection == connection).collect();
         let Some(last) = view.by(Party::Server).filter(|sent| sent.connection == connection).last() else { continue };
         if !calls.iter().any(|call| call.response.is_some()) {
             continue;
         }
         let silent: Vec<_> = calls.iter().filter(|call| call.request.event > last.event).collect();
-        let timed_out = silent.iter().filter(|call| {
-            view.timeout_of(call.request).is_some() && view.cancellation_of(call.request).is_none()
-        });
+        let timed_out = silent
+            .iter()
+            .filter(|call| view.timeout_of(call.request).is_some() && view.cancellation_of(call.request).is_none());
         match (timed_out.count(), silent.first()) {
             (UNANSWERED.., Some(first)) => {
                 let method = first.request.message.method().unwrap_or_default();
-                let why = format!("the server says nothing more from `{method}` on: {} requests without an answer", silent.len());
+                let why = format!(
+                    "the server says nothing more from `{method}` on: {} requests without an answer",
+                    silent.len()
+                );
                 return Verdict::Broken(first.request.breach("", why));
             }
             (0, _) if last.message.kind() != Kind::Request => witnesses.push(last.event),

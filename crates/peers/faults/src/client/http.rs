@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .http()
     .seen_in("session-in-capitals")
-    .breaks_too(&["lifecycle.client-greets-first", "http.new-session-after-404"]),
+    .breaks_too(&["http.session-ended-by-delete"]),
     fault(
         "names-percent-encoded",
         "http.values-encoded",

@@ -93,18 +93,4 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("odd-cursors")
     .breaks_too(&["pagination.pages-followed"]),
-    fault(
-        "unlisted-version-used",
-        "versioning.client-retries",
-        "uses its version though discovery lists only others",
-        Kind::Receives(|result| {
-            let listed = result.get_mut("supportedVersions");
-            listed.is_some_and(|listed| {
-                *listed = json!(["2026-07-28"]);
-                true
-            })
-        }),
-    )
-    .modern()
-    .seen_in("hostile.versions-elsewhere"),
 ];

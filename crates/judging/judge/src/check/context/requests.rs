@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
-use wire::trace::Closed;
 use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
+use wire::trace::Closed;
 use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::super::resume::Rest;

@@ -19,7 +19,7 @@ use crate::view::{Call, MessageAt, View, declared};
 pub(crate) const RULES: &[Rule] = &[
     client("versioning.client-retries")
         .says(R2026_07_28, NEGOTIATION, "A client whose version is refused SHOULD ask again under one that the error lists, or give up with an error.")
-        .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged. Also needs a server whose discovery does not list the version of the request.")
+        .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
         .fix("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
     client("versioning.client-extension-ids")
@@ -73,23 +73,7 @@ fn retries(view: &View<'_>) -> Verdict {
         };
         Some((next.request.event, kept))
     });
-    let judged = judged.chain(calls.iter().filter_map(|call| after_discovery(&calls, call)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no version was refused and followed by another request")
-}
-
-/// The next request after a discovery that does not list the version under which it was made.
-fn after_discovery(calls: &[Call<'_>], call: &Call<'_>) -> Option<(usize, Kept)> {
-    let (asked, answer) = (named(call).filter(|_| call.request.is("server/discover"))?, call.response?);
-    let list = call.result()?.get("supportedVersions")?.as_array()?;
-    let listed = |version: &str| list.iter().any(|one| one == version);
-    let later = |next: &&Call<'_>| next.request.event > answer.event && next.request.done > answer.done + CROSSING;
-    if list.is_empty() || listed(asked) {
-        return None;
-    }
-    let next = calls.iter().find(|next| later(next) && !next.request.is("server/discover"))?;
-    let version = named(next)?;
-    let why = || format!("version `{}`, which discovery does not list", version.escape_debug());
-    Some((next.request.event, if listed(version) { Ok(()) } else { Err(next.request.breach("", why())) }))
 }
 
 /// How long (microseconds) a message may be on its way.
