@@ -53,8 +53,9 @@ impl Ticker {
                     return;
                 }
                 Progress::Estimate { runs, quick_runs, run, jobs } => {
-                    let line =
-                        estimated(runs, quick_runs, |runs| run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX));
+                    let line = estimated(runs, quick_runs, |runs| {
+                        run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX)
+                    });
                     return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
                 }
                 Progress::Found { transport, revisions } => {

@@ -9,6 +9,7 @@ mod figures;
 mod idle;
 mod serve;
 mod test;
+mod waits;
 
 use crate::Verdict;
 use crate::peers::build_proof;
@@ -16,12 +17,16 @@ use crate::peers::build_proof;
 /// Runs the benchmark that the arguments name.
 pub fn run(args: &[String]) -> Verdict {
     match args {
-        [what] if what == "check" => check::run(&build_proof()?),
+        [what] if what == "check" => check::run(&build_proof()?).and_then(|_| waits::run(&build_proof()?)),
+        [what, proof] if what == "check" => check::run(proof.as_ref()).and_then(|_| waits::run(proof.as_ref())),
+        [what, peers, proof] if what == "check" && peers == "--peers" => waits::run(proof.as_ref()),
         [what] if what == "client" => client::run(&build_proof()?),
         [what, proof] if what == "client" => client::run(proof.as_ref()),
         [what] if what == "test" => test::run(&build_proof()?),
         [what, proof] if what == "test" => test::run(proof.as_ref()),
         [what, options @ ..] if what == "serve" => serve::run(options),
-        _ => anyhow::bail!("usage: cargo xtask bench check | serve [--rounds N] | client [PROOF] | test [PROOF]"),
+        _ => anyhow::bail!(
+            "usage: cargo xtask bench check [[--peers] PROOF] | serve [--rounds N] | client [PROOF] | test [PROOF]"
+        ),
     }
 }

@@ -99,6 +99,27 @@ pub(crate) fn proof(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
+/// How a peer is reached.
+pub(crate) enum Target<'t> {
+    /// It listens there.
+    Url(&'t str),
+    /// It is started so.
+    Command(&'t [String]),
+}
+
+/// What `with` makes of a server that is there to be reached.
+pub(crate) fn reached<T>(name: &str, with: impl FnOnce(Target<'_>) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let home = Home::new(&crate::root());
+    let peer = PEERS.iter().find(|peer| peer.id() == name).with_context(|| format!("no peer is called {name}"))?;
+    let command = home.command(peer);
+    if peer.transport == catalog::Transport::Stdio {
+        return with(Target::Command(&command));
+    }
+    let port = free_port()?;
+    let _server = judge::listening(&command, port, &home.logs().join(format!("{name}.log")))?;
+    with(Target::Url(&peer.url(port).unwrap_or_default()))
+}
+
 /// Judges one peer and gives the whole report.
 pub(crate) fn report(proof: &Path, name: &str) -> anyhow::Result<serde_json::Value> {
     let home = Home::new(&crate::root());

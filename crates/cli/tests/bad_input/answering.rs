@@ -104,3 +104,49 @@ fn declares_nothing() {
     ran.ends_with(1).within(20);
     assert!(ran.last_line().starts_with("Failed: no rule was judged"), "{}", ran.output());
 }
+
+/// Each answer takes a second: without the limit, the check would last for minutes.
+#[test]
+fn answers_slowly() {
+    let script = server(r#"*) sleep 1; case $method in initialize) welcome '"tools":{}' ;; *) result '{}' ;; esac ;;"#);
+    let ran = check(&["--max-time", "8", "--", "sh", "-c", &script]).run();
+    was_cut_short(&ran, "the time limit of 8 s was reached before");
+    ran.within(20);
+}
+
+/// Once in all of its lives it says something wrong: that may be chance, and is no finding.
+#[test]
+fn breaks_a_rule_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told");
+    let told = told.display();
+    let odd = r#"printf '{"jsonrpc":"1.0","id":%s,"result":{"tools":[]}}\n' "$id""#;
+    let list = format!(r#"tools/list) if [ -e {told} ]; then result '{{"tools":[]}}'; else : > {told}; {odd}; fi ;;"#);
+    let ran = check_script(&greeting(r#""tools":{}"#, &list)).run();
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("SEEN ONCE jsonrpc.version-member MUST"), "{}", ran.output());
+    assert!(!text.contains("FAIL jsonrpc.version-member"), "{}", ran.output());
+}
+
+#[test]
+fn always_breaks_a_rule() {
+    let list = r#"tools/list) printf '{"jsonrpc":"1.0","id":%s,"result":{"tools":[]}}\n' "$id" ;;"#;
+    let ran = check_script(&greeting(r#""tools":{}"#, list)).run();
+    ran.ends_with(1);
+    assert!(ran.stdout.contains("FAIL  jsonrpc.version-member") && !ran.stdout.contains("SEEN ONCE"), "{}", ran.output());
+    assert!(ran.stderr.contains("FAIL  jsonrpc.version-member  MUST  stdio 2025-11-25"), "{}", ran.output());
+}
+
+#[test]
+fn crashes_at_a_call() {
+    let ran =
+        check_script(&greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;; tools/call) kill -9 $$ ;;"#))
+            .run();
+    ran.ends_with(1).within(30);
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("FAIL safety.no-crash") && text.contains("killed by signal 9, after `tools/call`"),
+        "{}",
+        ran.output()
+    );
+}

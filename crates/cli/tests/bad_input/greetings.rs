@@ -14,11 +14,11 @@ fn the_newest_revision_of_each_era_is_the_default() {
     let command = ["--only", "ping.answered,discover.*", "--", PROOF, "serve", "--stdio"];
     let ran = check(&command).run();
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("stdio 2025-11-25") && text.contains("stdio 2026-07-28"), "{}", ran.told());
+    assert!(text.contains("stdio 2025-11-25") && text.contains("stdio 2026-07-28"), "{}", ran.output());
     let others = "Also supports, not checked: stdio 2024-11-05, 2025-03-26, 2025-06-18 (--revision all).";
-    assert!(text.contains(others), "{}", ran.told());
+    assert!(text.contains(others), "{}", ran.output());
     let ran = proof(&["check", "--revision", "all", "--format", "json"]).and(&command).run();
-    assert!(ran.stdout.contains("2024-11-05") && !ran.stdout.contains("also_served"), "{}", ran.told());
+    assert!(ran.stdout.contains("2024-11-05") && !ran.stdout.contains("also_served"), "{}", ran.output());
     let ran = proof(&["check", "--format", "json"]).and(&command).run();
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a report");
     assert_eq!(report["also_served"][0]["revisions"].as_array().map(Vec::len), Some(3), "{}", report["also_served"]);
@@ -30,7 +30,7 @@ fn greets_without_a_version() {
     for revision in [&[][..], &["--revision", "2025-06-18"]] {
         let ran = judged(revision, &script);
         ran.ends_with(1).within(30);
-        assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("fake 1"), "{}", ran.told());
+        assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("fake 1"), "{}", ran.output());
     }
 }
 
@@ -40,7 +40,7 @@ fn greets_with_an_error() {
     for revision in [&[][..], &["--revision", "2025-06-18"]] {
         let ran = judged(revision, &script);
         ran.ends_with(1).within(30);
-        assert!(ran.stdout.contains("answers the greeting with an error"), "{}", ran.told());
+        assert!(ran.stdout.contains("answers the greeting with an error"), "{}", ran.output());
     }
 }
 
@@ -50,7 +50,7 @@ fn lists_no_version_when_discovered() {
         r#"{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#;
     let ran = judged(&[], &server(&format!("server/discover) result '{discovered}' ;;")));
     ran.ends_with(1).within(30);
-    assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("stdio 2026-07-28"), "{}", ran.told());
+    assert!(ran.stdout.contains("FAIL") && ran.stdout.contains("stdio 2026-07-28"), "{}", ran.output());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn fails_when_discovered() {
     let script = server("server/discover) error -32603 'no' ;;");
     let ran = judged(&["--revision", "2026-07-28"], &script);
     ran.ends_with(1).within(30);
-    assert!(ran.stdout.contains("stdio 2026-07-28"), "{}", ran.told());
+    assert!(ran.stdout.contains("stdio 2026-07-28"), "{}", ran.output());
 }
 
 /// Each answer would be waited for in vain: with ids of another type, with none, and without the version of JSON-RPC.
@@ -72,6 +72,6 @@ fn answers_that_break_the_envelope_are_judged_without_waiting() {
     ] {
         let ran = check(&["--", "sh", "-c", &script]).run();
         ran.ends_with(1).within(30);
-        assert!(ran.stdout.contains("FAIL  jsonrpc.") && !ran.stdout.contains("Cut short"), "{name}: {}", ran.told());
+        assert!(ran.stdout.contains("FAIL  jsonrpc.") && !ran.stdout.contains("Cut short"), "{name}: {}", ran.output());
     }
 }

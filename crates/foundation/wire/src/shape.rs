@@ -8,11 +8,14 @@ mod areas;
 mod check;
 mod describe;
 mod export;
+mod formats;
 mod union;
 
 use crate::meta;
 use crate::revision::Revision;
 use serde_json::Value;
+
+pub use formats::Formatted;
 
 /// An extension of the protocol whose messages are described too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +91,12 @@ pub struct Mismatch {
 pub fn check(definition: &str, revision: Revision, value: &Value) -> Option<Vec<Mismatch>> {
     let definition = areas::find(definition).filter(|d| d.named.contains(revision))?;
     Some(check::mismatches(&definition.shape, revision, value))
+}
+
+/// The strings of `value` to which `definition` gives a format; none where the revision has no such definition.
+pub fn formatted<'v>(definition: &str, revision: Revision, value: &'v Value) -> Vec<Formatted<'v>> {
+    let definition = areas::find(definition).filter(|d| d.named.contains(revision));
+    definition.map_or_else(Vec::new, |definition| formats::formatted(&definition.shape, revision, value))
 }
 
 /// The names that `revision` defines, area by area.

@@ -196,3 +196,21 @@ fn found_strings_are_short_and_escaped() {
     let shown = r#"string "a\u{1b}[31m\u{202e}\"""#;
     differs("Role", R2024_11_05, sly, "", r#"one of "user", "assistant""#, shown);
 }
+
+#[test]
+fn texts_with_a_format_are_found_through_unions_and_lists() {
+    let result = json!({ "content": [
+        { "type": "text", "text": "plain" },
+        { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+        { "type": "resource", "resource": { "uri": "note://1", "blob": "BBBB" } },
+    ]});
+    let found = shape::formatted("CallToolResult", R2025_06_18, &result);
+    let found: Vec<_> = found.iter().map(|one| (one.pointer.as_str(), one.format, one.text)).collect();
+    let expected = [
+        ("/content/1/data", "byte", "AAAA"),
+        ("/content/2/resource/uri", "uri", "note://1"),
+        ("/content/2/resource/blob", "byte", "BBBB"),
+    ];
+    assert_eq!(found, expected);
+    assert!(shape::formatted("NoSuchThing", R2025_06_18, &result).is_empty());
+}

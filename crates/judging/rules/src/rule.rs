@@ -129,6 +129,8 @@ pub struct Rule {
     pub about: &'static [&'static str],
     /// Whether the verdict may depend on timing: such a finding is tried again, alone, before it is reported.
     pub timed: bool,
+    /// Whether a safety rule is judged in every check, and not only where safety rules are asked for.
+    pub by_default: bool,
     /// How the verdict is reached, in a sentence or two.
     pub how: &'static str,
     /// How to fix a peer that breaks it.
@@ -147,6 +149,7 @@ impl Rule {
             needs: None,
             about: &[],
             timed: false,
+            by_default: false,
             how: "",
             fix: "",
             judging: Judging::Unobservable("no judge was given"),
@@ -203,6 +206,12 @@ impl Rule {
     /// Says that the verdict may depend on timing.
     pub const fn timed(mut self) -> Self {
         self.timed = true;
+        self
+    }
+
+    /// Says that a safety rule is judged in every check.
+    pub const fn by_default(mut self) -> Self {
+        self.by_default = true;
         self
     }
 

@@ -109,7 +109,7 @@ fn narrow(candidates: &mut Vec<Candidate>, tag: &str, value: &Value, revision: R
 }
 
 /// The alternatives that the revision has, references followed and unions within unions laid flat.
-fn live(alternatives: &'static [Alternative], revision: Revision) -> Vec<&'static Shape> {
+pub(super) fn live(alternatives: &'static [Alternative], revision: Revision) -> Vec<&'static Shape> {
     let mut shapes = Vec::new();
     for alternative in alternatives.iter().filter(|a| a.present.contains(revision)) {
         match resolve(&alternative.shape) {

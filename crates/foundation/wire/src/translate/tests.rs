@@ -6,7 +6,9 @@ use super::*;
 use crate::revision::R2024_11_05;
 
 fn server() -> Value {
-    json!({ "name": "s", "version": "1", "title": "S", "description": "d" })
+    json!({
+        "name": "s", "version": "1", "title": "S", "description": "d", "icons": [], "websiteUrl": "https://s.example",
+    })
 }
 
 #[test]

@@ -13,6 +13,10 @@ use super::run::{DISRUPTIVE_SESSION, Played, SHARED_SESSION, Stage, parts};
 use super::time_limit::Phase;
 use crate::judging::{Judged, Suspicion};
 
+/// Why a finding is taken back.
+pub(super) const NOT_AGAIN: &str = "it was broken once, and not in a second play";
+const NO_TIME: &str = "it was broken once, and the time limit left too little for a second play";
+
 /// What became of the findings of a run.
 #[derive(Default)]
 pub(super) struct Confirmations {
@@ -64,8 +68,9 @@ impl Stage {
             }
         }
         let confirmed = self.confirmations.rules().clone();
+        let why = if stage.setting.time.is_up() { NO_TIME } else { NOT_AGAIN };
         for case in cases.iter_mut() {
-            case.hold_back(&confirmed);
+            case.take_back(&confirmed, why);
         }
         cases.extend(second);
     }
@@ -74,7 +79,8 @@ impl Stage {
     fn for_a_second_play(&self) -> Self {
         let stage = self.undisturbed();
         let time = stage.setting.time.in_phase(Phase::Confirming);
-        Self { setting: Arc::new(Setting { time, ..stage.setting.as_ref().clone() }), ..stage }
+        let setting = Setting { time, silence: Arc::default(), ..stage.setting.as_ref().clone() };
+        Self { setting: Arc::new(setting), ..stage }
     }
 
     fn unconfirmed(&self, case: &Judged, wanted: impl Fn(&Suspicion) -> bool) -> Vec<Suspicion> {

@@ -13,6 +13,7 @@ use super::confirm::Confirmations;
 use super::context::{Abort, ProbeContext, Setting};
 use super::probe::{Access, Probe};
 use super::probes::PROBES;
+use super::silence::Silence;
 use super::survey::Survey;
 use super::{Progress, Watch};
 use crate::judging::{CaseParts, Judged, RunId, Selection, TraceJudge};
@@ -229,7 +230,7 @@ impl Stage {
 
     /// The same with a silence of its own: what it brings about says nothing about the run.
     pub(super) fn undisturbed(&self) -> Self {
-        let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
+        let setting = Setting { silence: Arc::new(Silence::after_an_answer()), ..self.setting.as_ref().clone() };
         Self { setting: Arc::new(setting), ..self.clone() }
     }
 

@@ -8,37 +8,60 @@ use std::sync::{Mutex, PoisonError};
 /// After so many unanswered requests in a row the peer counts as silent. Single ones may go unanswered for a reason.
 const ENOUGH: u32 = 6;
 
+/// The same for a peer that never answered anything but greetings.
+const ENOUGH_FROM_THE_START: u32 = 3;
+
 /// After so many unanswered requests of one method in a row, that method is asked no more: other methods are answered.
 const ENOUGH_OF_A_KIND: u32 = 3;
 
 /// How many requests of a run went unanswered since the last answer. Greetings do not count: every new child greets.
 #[derive(Debug, Default)]
-pub struct Silence(AtomicU32, AtomicBool, Mutex<HashMap<String, u32>>);
+pub struct Silence {
+    unanswered: AtomicU32,
+    /// Whether answers came with ids that no request had.
+    babble: AtomicBool,
+    /// Whether anything but a greeting was ever answered.
+    answered: AtomicBool,
+    kinds: Mutex<HashMap<String, u32>>,
+}
 
 impl Silence {
+    /// Of a peer that has answered before.
+    pub fn after_an_answer() -> Self {
+        Self { answered: AtomicBool::new(true), ..Self::default() }
+    }
+
     /// While a request timed out, answers came with ids that no request had.
     pub fn misheard(&self) {
-        self.1.store(true, Ordering::Relaxed);
+        self.babble.store(true, Ordering::Relaxed);
     }
 
     /// Whether the silent peer answers, but with other ids.
     pub fn is_babble(&self) -> bool {
-        self.1.load(Ordering::Relaxed)
+        self.babble.load(Ordering::Relaxed)
     }
 
     /// A request was answered, or was not.
     pub fn heard(&self, answered: bool) {
         if answered {
             // A silent peer stays silent, or a run would end in one case and continue in another.
-            let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < ENOUGH).then_some(0));
+            let enough = self.enough();
+            let _ = self
+                .unanswered
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < enough).then_some(0))
+                .inspect(|_| self.answered.store(true, Ordering::Relaxed));
         } else {
-            self.0.fetch_add(1, Ordering::Relaxed);
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn enough(&self) -> u32 {
+        if self.answered.load(Ordering::Relaxed) { ENOUGH } else { ENOUGH_FROM_THE_START }
     }
 
     /// A request for `method` was answered, or was not.
     pub fn heard_of(&self, method: &str, answered: bool) {
-        let mut kinds = self.2.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         match kinds.get_mut(method) {
             Some(unanswered) if *unanswered >= ENOUGH_OF_A_KIND => {}
             Some(unanswered) => *unanswered = if answered { 0 } else { *unanswered + 1 },
@@ -48,24 +71,24 @@ impl Silence {
 
     /// Whether requests for `method` are pointless.
     pub fn is_over_for(&self, method: &str) -> bool {
-        let kinds = self.2.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.get(method).is_some_and(|unanswered| *unanswered >= ENOUGH_OF_A_KIND)
     }
 
     /// The peer counts as silent from now on.
     pub fn fall(&self) {
-        self.0.store(ENOUGH, Ordering::Relaxed);
+        self.unanswered.store(ENOUGH, Ordering::Relaxed);
     }
 
     /// Whether further requests are pointless.
     pub fn is_total(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= ENOUGH
+        self.unanswered.load(Ordering::Relaxed) >= self.enough()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ENOUGH, ENOUGH_OF_A_KIND, Silence};
+    use super::{ENOUGH, ENOUGH_FROM_THE_START, ENOUGH_OF_A_KIND, Silence};
 
     #[test]
     fn an_answer_in_between_breaks_the_silence() {
@@ -95,12 +118,17 @@ mod tests {
 
     #[test]
     fn silence_is_final() {
-        let silence = Silence::default();
-        for _ in 0..ENOUGH {
-            assert!(!silence.is_total());
-            silence.heard(false);
+        for (answered_first, enough) in [(true, ENOUGH), (false, ENOUGH_FROM_THE_START)] {
+            let silence = Silence::default();
+            if answered_first {
+                silence.heard(true);
+            }
+            for _ in 0..enough {
+                assert!(!silence.is_total());
+                silence.heard(false);
+            }
+            silence.heard(true);
+            assert!(silence.is_total());
         }
-        silence.heard(true);
-        assert!(silence.is_total());
     }
 }

@@ -9,6 +9,7 @@ use wire::http::challenges;
 use wire::trace::{Content, Trace, header};
 use wire::{Party, Revision};
 
+use super::confirm::NOT_AGAIN;
 use super::context::{ProbeContext, Setting};
 use super::probes::UNAUTHENTICATED;
 use super::run::Ran;
@@ -38,7 +39,7 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Redact
     let mut judged = judge(&trace);
     if !judged.suspicions().is_empty() {
         let again = judge(&played(&setting).await);
-        judged.hold_back(&again.broken().map(|(rule, _)| rule).collect());
+        judged.take_back(&again.broken().map(|(rule, _)| rule).collect(), NOT_AGAIN);
     }
     let mut cut_short = reason(&setting, metadata.as_deref(), words);
     if let By::Any(revisions) = by {

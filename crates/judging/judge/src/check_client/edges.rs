@@ -46,7 +46,7 @@ pub(super) const EDGES: &[&Scenario] = &[
         .era(Legacy)
         .shows(&[server(&["scenario-on-get"])]),
     &scenario("stream-resumed", "Call `echo`. Its stream ends after several events: resume it after the last of them.")
-        .tries(&[quirks::STREAM_BREAKS])
+        .tries(&[quirks::STREAM_BREAKS, quirks::SESSION_IN_CAPITALS])
         .on(HTTP)
         .since(R2025_03_26)
         .era(Legacy)
@@ -101,8 +101,4 @@ pub(super) const EDGES: &[&Scenario] = &[
         .on(HTTP)
         .era(Modern)
         .shows(&[server(&[": cut"])]),
-    &hostile("hostile.versions-elsewhere", "Connect. The server says that it supports only a version that you do not know: disconnect.")
-        .wrong(&[quirks::VERSIONS_ELSEWHERE])
-        .era(Modern)
-        .shows(&[server(&["2031-01-01"])]),
 ];

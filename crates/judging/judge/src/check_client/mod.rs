@@ -96,7 +96,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
     let looks = looks(&stage).await?;
     let places = spoken(&stage, &looks);
     estimate(&stage, &looks, &places);
-    let mut ran = broken_greetings(&stage, looks).await;
+    let mut ran = judged_looks(&stage, looks, &places).await;
     if places.is_empty() && ran.is_empty() {
         let named = &stage.options.revisions;
         let asked = if named.is_empty() { Revision::ALL.to_vec() } else { named.clone() };
@@ -176,16 +176,23 @@ fn estimate(stage: &Stage, looks: &[Look], places: &[RunId]) {
     stage.watch.tell(Progress::Estimate { runs, quick_runs, run: mean, jobs: stage.jobs });
 }
 
-/// Judges the greetings of a client that goes on at no revision of an era which it tried to speak.
-async fn broken_greetings(stage: &Stage, looks: Vec<Look>) -> Vec<Ran> {
+/// Judges first looks: the greetings of a client that goes on at no revision of an era which it tried to speak, and what it
+/// did at the revisions that a quick check leaves out.
+async fn judged_looks(stage: &Stage, looks: Vec<Look>, places: &[RunId]) -> Vec<Ran> {
     let spoken: Vec<_> = looks.iter().filter(|look| look.spoke).map(|look| look.place).collect();
     let failed = |look: &Look| look.tried && !spoken.iter().any(|place| is_same_era(*place, look.place));
-    let mut failed: Vec<_> = looks.into_iter().filter(failed).collect();
-    let places: Vec<_> = failed.iter().map(|look| look.place).collect();
-    failed.retain(|look| !places.iter().any(|o| is_same_era(look.place, *o) && o.revision > look.place.revision));
+    let (failed, other): (Vec<_>, Vec<_>) = looks.into_iter().partition(failed);
+    let tried: Vec<_> = failed.iter().map(|look| look.place).collect();
+    let is_newest =
+        |look: &Look| !tried.iter().any(|o| is_same_era(look.place, *o) && o.revision > look.place.revision);
     let mut ran = Vec::new();
-    for look in failed {
-        ran.extend(stage.broken_greeting(look).await);
+    for look in failed.into_iter().filter(is_newest) {
+        let judged = stage.judged_look(look).await;
+        let is_broken = judged.cases.iter().flat_map(|case| &case.verdicts).any(|(_, verdict)| verdict.is_broken());
+        ran.extend(Some(judged).filter(|_| is_broken));
+    }
+    for look in other.into_iter().filter(|look| look.spoke && !places.contains(&look.place)) {
+        ran.push(stage.judged_look(look).await);
     }
     ran
 }

@@ -1,6 +1,5 @@
 //! One run: all scenarios at one revision over one transport, side by side, each judged as soon as it ends.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use rules::View;
 use rules::view::MessageAt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use wire::trace::Trace;
+use wire::trace::{Content, Trace};
 use wire::{Era, Kind, Party};
 
 use super::options::Options;
@@ -87,25 +86,21 @@ impl Stage {
         let played = play(&self.options, place, &FIRST).await;
         let events = played.trace.events();
         let view = View::new(&played.trace, &events, place.revision);
-        let said = view.by(Party::Client).next().is_some();
+        let said = view.by(Party::Client).next().is_some() || said_nonsense(&view);
         let (spoke, tried) = (went_on(&view), greeted(&view));
         Look { place, said, spoke, tried, end: played.end, elapsed: played.elapsed, trace: played.trace }
     }
 
-    /// Judges a greeting after which the client did not go on: a run of one scenario, where any rule is broken.
-    pub async fn broken_greeting(&self, look: Look) -> Option<Ran> {
+    /// Judges a first look: a run of one scenario.
+    pub async fn judged_look(&self, look: Look) -> Ran {
         let Look { place, end, elapsed, trace, .. } = look;
         let parts = CaseParts { name: FIRST.name, parts: vec![FIRST.name], completed: 1, begins: Vec::new() };
         let (mut judged, trace) = self.judge.judge(parts, place, trace).await;
         // What takes time was played beside others.
-        let timed: BTreeSet<_> = judged.doubtful().collect();
-        judged.keep_only(|rule| !timed.contains(rule));
-        if !judged.verdicts.iter().any(|(_, verdict)| verdict.is_broken()) {
-            return None;
-        }
+        judged.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
         let identity = identity(&trace);
         judged.number = self.judge.keep(&judged, place, trace).await;
-        Some(Ran { place, cases: vec![judged], ends: vec![(&FIRST, end)], identity, elapsed })
+        Ran { place, cases: vec![judged], ends: vec![(&FIRST, end)], identity, elapsed }
     }
 
     /// How many scenarios are played at a place; and how many in a quick check.
@@ -208,5 +203,18 @@ fn greeted(view: &View<'_>) -> bool {
         Some("server/discover") => !legacy,
         _ => !legacy && view.is_current(*said),
     };
-    view.by(Party::Client).any(|said| greets(&said))
+    view.by(Party::Client).any(|said| greets(&said)) || said_nonsense(view)
+}
+
+/// Whether a client said nothing but what is no message.
+fn said_nonsense(view: &View<'_>) -> bool {
+    let says = |content: &Content| match content {
+        Content::Line { bytes, .. } | Content::Body { bytes, .. } | Content::WebSocket { bytes, .. } => {
+            !bytes.trim_ascii().is_empty()
+        }
+        _ => false,
+    };
+    let mut frames = view.frames();
+    view.by(Party::Client).next().is_none()
+        && frames.any(|(_, frame)| frame.from == Party::Client && says(&frame.content))
 }

@@ -1,5 +1,7 @@
 //! One scenario as it is played: a server of its own, the client beside it, and everything that crosses written down.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -68,14 +70,11 @@ impl End {
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Exited(Output { status: Some(status), .. }) => {
-                use std::os::unix::process::ExitStatusExt as _;
-                match (status.code(), status.signal()) {
-                    (Some(code), _) => write!(f, "exit code {code}"),
-                    (None, Some(signal)) => write!(f, "killed by signal {signal}"),
-                    (None, None) => f.write_str("ended"),
-                }
-            }
+            Self::Exited(Output { status: Some(status), .. }) => match (status.code(), status.signal()) {
+                (Some(code), _) => write!(f, "exit code {code}"),
+                (None, Some(signal)) => write!(f, "killed by signal {signal}"),
+                (None, None) => f.write_str("ended"),
+            },
             Self::Exited(_) => f.write_str("ended"),
             Self::Hung(_, after) => write!(f, "did not end within {:.0} s and was killed", after.as_secs_f64()),
             Self::NotStarted(why) => write!(f, "was not started: {why}"),
@@ -231,18 +230,24 @@ async fn over_stdio(
 /// Runs the client to its end. What we do to it after that is not written down.
 async fn run(options: &Options, command: Command, tap: &Tap) -> End {
     tap.mark(0, Mark::CommandStarted);
-    let given_up = || {
+    let exited = |status: ExitStatus| {
+        let exit = Content::Exit { code: status.code(), signal: status.signal() };
+        tap.write(tap.frame(Party::Client, 0, 0, exit), Written::NONE);
+    };
+    // A server that is still running then dies by our hand, not by its client's.
+    let before_kill = |status: Option<ExitStatus>| {
+        if let Some(status) = status {
+            exited(status);
+        }
         tap.mark(0, Mark::Signal(Signal::Kill));
         tap.close();
     };
-    match options.children.run(&command, options.timeout, given_up).await {
+    match options.children.run(&command, options.timeout, before_kill).await {
         Err(error) => End::NotStarted(why(&command, &error)),
         Ok(ended) => match ended.status {
             None => End::Hung(ended, options.timeout),
             Some(status) => {
-                use std::os::unix::process::ExitStatusExt as _;
-                let exit = Content::Exit { code: status.code(), signal: status.signal() };
-                tap.write(tap.frame(Party::Client, 0, 0, exit), Written::NONE);
+                exited(status);
                 End::Exited(ended)
             }
         },

@@ -65,7 +65,8 @@ impl Judged {
         // Rules that bind the other party cannot apply.
         let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
-        let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
+        let verdicts = selected.map(|rule| (rule, brief(judge(rule, &view))));
+        let verdicts: Vec<_> = verdicts.filter(|(rule, verdict)| verdict.is_broken() || by.lists(rule)).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
         let declared = view.server_capabilities().is_some();
@@ -145,14 +146,18 @@ impl Judged {
         self.verdicts.retain(|(rule, _)| wanted(rule.id));
     }
 
-    /// Takes back what was to be seen a second time, and was not.
-    pub fn hold_back(&mut self, confirmed: &BTreeSet<&'static str>) {
+    /// Drops the doubtful findings, which were not tried again here.
+    pub fn hold_back(&mut self) {
+        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
+    }
+
+    /// Takes back what was to be seen a second time, and was not, for this reason.
+    pub fn take_back(&mut self, confirmed: &BTreeSet<&'static str>, why: &str) {
         let suspicions = self.suspicions();
         let open = |id: &str| suspicions.iter().find(|one| one.rule == id && !confirmed.contains(id));
         for (rule, verdict) in &mut self.verdicts {
             let Some(suspicion) = open(rule.id) else { continue };
-            let why = "it was broken once, and not in a second play".to_owned();
-            let broken = std::mem::replace(verdict, Verdict::NotSeen(why));
+            let broken = std::mem::replace(verdict, Verdict::NotSeen(why.to_owned()));
             if suspicion.fails {
                 self.unconfirmed.push((*rule, broken));
             }

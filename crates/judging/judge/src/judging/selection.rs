@@ -12,7 +12,7 @@ pub struct Selection {
     pub skip: Vec<String>,
     /// The weakest level judged; `None` for all.
     pub level: Option<Level>,
-    /// Whether safety rules are judged.
+    /// Whether all safety rules are judged, and not only those that every check judges.
     pub safety: bool,
 }
 
@@ -23,11 +23,16 @@ impl Selection {
         let sentence = rule.sentence_at(revision).or_else(|| rule.newest().map(|(_, sentence)| sentence));
         let Some(sentence) = sentence else { return false };
         let strong_enough = match (sentence.level, self.level) {
-            (Level::Safety, _) => self.safety || !self.only.is_empty(),
+            (Level::Safety, _) => self.safety || rule.by_default || !self.only.is_empty(),
             (_, None) => true,
             (level, Some(weakest)) => level <= weakest,
         };
         strong_enough && self.names(rule)
+    }
+
+    /// Whether a report lists a rule that is not broken: a safety rule only where it was asked for.
+    pub fn lists(&self, rule: &Rule) -> bool {
+        !rule.by_default || self.safety || !self.only.is_empty()
     }
 
     fn names(&self, rule: &Rule) -> bool {

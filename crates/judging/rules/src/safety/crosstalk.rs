@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A good server answers a request whose id is legal but odd under that very id, or refuses it.",
     )
     .timed()
-    .how("Sends requests whose ids are empty, very long, negative, or full of characters that JSON escapes.")
+    .how("Sends requests whose ids are empty, very long, negative, digits in a string, beyond ASCII, or full of characters that JSON escapes.")
     .fix("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
     .judge(odd_ids_kept),
 ];
@@ -173,7 +173,9 @@ fn is_odd(id: &RequestId) -> bool {
     match id {
         RequestId::Number(digits) => digits.starts_with('-'),
         RequestId::String(text) => {
-            text.is_empty() || text.len() >= LONG || text.contains(|c: char| c.is_control() || matches!(c, '"' | '\\'))
+            let digits = text.bytes().all(|b| b.is_ascii_digit());
+            let unusual = |c: char| c.is_control() || !c.is_ascii() || matches!(c, '"' | '\\');
+            digits || text.len() >= LONG || text.contains(unusual)
         }
     }
 }

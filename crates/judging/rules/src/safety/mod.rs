@@ -3,6 +3,7 @@
 pub(crate) mod crosstalk;
 pub mod delivery;
 pub(crate) mod http;
+pub(crate) mod lasting;
 mod leak;
 pub mod marks;
 pub(crate) mod process;

@@ -4,6 +4,7 @@ use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Content, Frame, Limit, Mark, Signal};
 use wire::{Party, Transport};
 
+use super::lasting::failure;
 use super::{leak, over_stdio};
 use crate::basic::transports::stdio::exits_at_end_of_input;
 use crate::rule::{Rule, at, safety};
@@ -18,10 +19,6 @@ const GROWTH: u64 = 256 << 20;
 
 /// The rules, in the order of a process's life.
 pub(crate) const RULES: &[Rule] = &[
-    over_stdio("safety.no-crash", "A good server does not end with an error while its client still talks to it.")
-        .how("Checks whether the process ended with a code other than 0, or by a signal, before we closed stdin or sent one.")
-        .fix("Catch errors at the message loop and answer them as JSON-RPC errors.")
-        .judge(no_crash),
     over_stdio("safety.stderr-not-flooded", "A good server logs sparingly: less than a mebibyte for one short conversation.")
         .how("Adds up what the server writes to stderr.")
         .fix("Log messages' bodies only on request.")
@@ -65,33 +62,6 @@ pub(crate) const RULES: &[Rule] = &[
 fn exits<'v>(view: &View<'v>) -> Vec<(usize, &'v Frame, bool)> {
     let exits = view.frames().filter(|(_, f)| f.from == Party::Server && matches!(f.content, Content::Exit { .. }));
     exits.map(|(event, frame)| (event, frame, view.was_stopped(event, frame.connection))).collect()
-}
-
-/// How a process ended, in words; `None` where it ended well.
-fn failure(frame: &Frame) -> Option<String> {
-    match frame.content {
-        Content::Exit { signal: Some(signal), .. } => Some(format!("killed by signal {signal}")),
-        Content::Exit { code: Some(code), .. } if code != 0 => Some(format!("exit code {code}")),
-        _ => None,
-    }
-}
-
-fn no_crash(view: &View<'_>) -> Verdict {
-    let exits = exits(view);
-    let crashed = exits.iter().filter(|(.., prompted)| !prompted);
-    let crashed = crashed.filter_map(|(event, frame, _)| {
-        failure(frame).map(|how| Breach::at(*event, "", format!("the server ended unprompted: {how}")))
-    });
-    let alive = |connection: u32| view.by(Party::Server).any(|s| s.connection == connection);
-    let closed = view.stdin_closings().filter(|&event| {
-        let connection = view.frame(event).connection;
-        alive(connection)
-            && !view
-                .frames()
-                .take(event)
-                .any(|(_, f)| f.connection == connection && matches!(f.content, Content::Exit { .. }))
-    });
-    Verdict::never(crashed.collect::<Vec<_>>(), closed, "the end of the process was not seen")
 }
 
 fn stderr_not_flooded(view: &View<'_>) -> Verdict {

@@ -7,6 +7,13 @@ use serde_json::Value;
 use super::listing::{List, Walk, items, walks};
 use crate::view::{Call, View};
 
+/// Whether a name says that nothing has it: nobody offers `no-such-tool`.
+pub(crate) fn is_made_up(name: &str) -> bool {
+    ["no-such-", "no_such_", "nonexistent", "non-existent", "does-not-exist"]
+        .into_iter()
+        .any(|mark| name.contains(mark))
+}
+
 /// Everything that the pages of a list say.
 pub(crate) struct Catalogue<'v> {
     /// Each key with its item; `None` where pages say different things of it.

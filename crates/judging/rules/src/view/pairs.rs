@@ -60,7 +60,8 @@ impl View<'_> {
     /// the exchange that was to bring the response. `None` where nothing ended it.
     pub fn over_at(&self, call: &Call<'_>) -> Option<usize> {
         let exchange = self.exchange(call.request.exchange);
-        let refused = exchange.and_then(|x| x.response).filter(|(_, status, _)| *status >= 400).map(|(event, ..)| event);
+        let refused =
+            exchange.and_then(|x| x.response).filter(|(_, status, _)| *status >= 400).map(|(event, ..)| event);
         // What HTTP+SSE accepted is answered on the stream, whatever becomes of the exchange it came in.
         let elsewhere = self.transport() == Transport::HttpSse && exchange.is_some_and(Exchange::succeeded);
         let closed = exchange.and_then(|x| x.closed).filter(|_| !elsewhere).map(|(event, ..)| event);

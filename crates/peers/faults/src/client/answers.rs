@@ -252,6 +252,77 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .seen_in("sampling"),
+    fault(
+        "id-zero-ignored",
+        "ping.answered",
+        "answers no request with the id 0 or an empty id",
+        Kind::Instead(|message| (answers(message) && (message["id"] == 0 || message["id"] == "")).then(Vec::new)),
+    )
+    .legacy()
+    .seen_in("odd-ids"),
+    fault(
+        "id-as-text",
+        "jsonrpc.result-id",
+        "answers a request with a negative id under the same digits as a string",
+        Kind::Sends(|message| {
+            let negative = message["id"].as_i64().is_some_and(|id| id < 0) && message.get("result").is_some();
+            if negative {
+                message["id"] = json!(message["id"].to_string());
+            }
+            negative
+        }),
+    )
+    .legacy()
+    .seen_in("odd-ids")
+    .breaks_too(&["ping.answered"]),
+    fault(
+        "listening-unanswered",
+        "ping.answered",
+        "does not answer requests on the stream that it opened by GET",
+        Kind::Instead(|message| (answers(message) && message["id"] == "scenario-on-get").then(Vec::new)),
+    )
+    .legacy()
+    .http()
+    .seen_in("listening-asked"),
+    fault(
+        "form-without-content",
+        "elicitation.content-conforms",
+        "accepts forms without sending what they ask for",
+        Kind::Sends(|message| {
+            each_answer(message, &mut |answer| answer["action"] == "accept" && super::drop_member(answer, "content"))
+        }),
+    )
+    .since(R2025_06_18)
+    .seen_in("strict-forms"),
+    fault(
+        "mode-required",
+        "elicitation.mode-defaults-to-form",
+        "refuses forms that do not name their mode",
+        Kind::Instead(|message| {
+            let content = message.pointer("/result/content")?.as_object()?;
+            // Of the forms there, only those without a mode ask for so little.
+            let plain = content.keys().all(|name| name == "name");
+            let error = json!({ "code": INVALID_PARAMS, "message": "No mode" });
+            plain.then(|| vec![json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string()])
+        }),
+    )
+    .since(R2025_11_25)
+    .legacy()
+    .seen_in("strict-forms"),
+    fault(
+        "undeclared-tools-served",
+        "sampling.tools-declared",
+        "serves a request that offers tools though it did not declare it",
+        Kind::Instead(|message| {
+            message.pointer("/error/message")?.as_str().filter(|why| why.contains("tools"))?;
+            let text = json!({ "type": "text", "text": "As you say." });
+            let result = json!({ "role": "assistant", "content": text, "model": "proofhouse" });
+            Some(vec![json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()])
+        }),
+    )
+    .since(R2025_11_25)
+    .legacy()
+    .seen_in("hostile.undeclared-tools"),
 ];
 
 /// Sets a member of what is reported of progress.

@@ -170,7 +170,11 @@ impl Carrier for FaultyCarrier {
             if self.0.faults().any(|fault| matches!(fault.kind, Kind::NeverResumes)) {
                 return Box::pin(async { Err(SendError::Closed) });
             }
-            outgoing = outgoing.header("last-event-id", id);
+            let after = self.0.faults().find_map(|fault| match fault.kind {
+                Kind::ResumesAfter(after) => Some(after(id)),
+                _ => None,
+            });
+            outgoing = outgoing.header("last-event-id", after.unwrap_or_else(|| id.to_owned()));
         }
         let outgoing = self.0.faults().fold(outgoing, |outgoing, fault| match fault.kind {
             Kind::Opens(open) => open(outgoing),

@@ -1,5 +1,6 @@
 //! How messages are carried over HTTP (basic/transports).
 
+use serde_json::Value;
 use wire::revision::R2025_06_18;
 
 use super::{Fault, Kind, fault, is};
@@ -112,4 +113,58 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .http()
     .seen_in("sse-retry"),
+    fault(
+        "resumes-after-first-event",
+        "http.resumes-by-last-event-id",
+        "resumes a stream after its first event, not its last",
+        Kind::ResumesAfter(|id| format!("{}-0", id.split('-').next().unwrap_or_default())),
+    )
+    .legacy()
+    .http()
+    .seen_in("stream-resumed"),
+    fault(
+        "session-lower-cased",
+        "http.session-id-sent",
+        "sends another session id with calls than it got",
+        Kind::Carries(
+            |message, outgoing| {
+                if is(message, "tools/call") { outgoing.session("session.id") } else { outgoing }
+            },
+        ),
+    )
+    .legacy()
+    .http()
+    .seen_in("session-in-capitals")
+    .breaks_too(&["http.session-ended-by-delete"]),
+    fault(
+        "names-percent-encoded",
+        "http.values-encoded",
+        "writes letters outside ASCII into `Mcp-Name` with percent signs",
+        Kind::Carries(|message, outgoing| match message.pointer("/params/name").and_then(Value::as_str) {
+            Some(name) if !name.is_ascii() => outgoing.header("mcp-name", percent_encoded(name)),
+            _ => outgoing,
+        }),
+    )
+    .modern()
+    .http()
+    .seen_in("odd-names")
+    .breaks_too(&["http.standard-headers-sent"]),
+    fault(
+        "lookalikes-sent-plain",
+        "http.lookalikes-encoded",
+        "sends names that look encoded as they are",
+        Kind::Carries(|message, outgoing| match message.pointer("/params/name").and_then(Value::as_str) {
+            Some(name) if name.starts_with("=?base64?") => outgoing.header("mcp-name", name),
+            _ => outgoing,
+        }),
+    )
+    .modern()
+    .http()
+    .seen_in("odd-names")
+    .breaks_too(&["http.standard-headers-sent"]),
 ];
+
+fn percent_encoded(text: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'%';
+    text.bytes().map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}

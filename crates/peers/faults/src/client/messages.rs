@@ -221,6 +221,31 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .seen_in("hostile.requests")
     .breaks_too(&["jsonrpc.result-id", "http.post-holds-message"]),
+    fault(
+        "method-of-before",
+        "shape.requests",
+        "pings a server of the modern era",
+        Kind::AlsoSends(|| {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "proofhouse", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "ping", "params": { "_meta": meta } }).to_string()]
+        }),
+    )
+    .modern(),
+    fault(
+        "subscribes-undeclared",
+        "lifecycle.client-negotiated-only",
+        "subscribes to a resource though the server offers no subscriptions",
+        Kind::AlsoSends(|| {
+            let params = json!({ "uri": "proof://counter" });
+            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "resources/subscribe", "params": params }).to_string()]
+        }),
+    )
+    .legacy()
+    .seen_in("little-declared"),
 ];
 
 fn one(text: &str) -> Vec<String> {

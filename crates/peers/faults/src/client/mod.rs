@@ -59,6 +59,8 @@ enum Kind {
     Receives(fn(&mut Value) -> bool),
     /// The HTTP request that opens a stream, or goes on with it.
     Opens(fn(Outgoing) -> Outgoing),
+    /// The event after which it resumes a stream.
+    ResumesAfter(fn(&str) -> String),
     /// It resumes a stream without waiting.
     ResumesAtOnce,
     /// It resumes no stream.

@@ -79,4 +79,18 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .seen_in("caching"),
+    fault(
+        "cursor-trimmed",
+        "pagination.cursors-opaque",
+        "trims the cursors that it got",
+        Kind::Sends(|message| {
+            let Some(cursor) = message.pointer_mut("/params/cursor") else { return false };
+            let trimmed = cursor.as_str().unwrap_or_default().trim().to_owned();
+            let altered = *cursor != json!(trimmed);
+            *cursor = json!(trimmed);
+            altered
+        }),
+    )
+    .seen_in("odd-cursors")
+    .breaks_too(&["pagination.pages-followed"]),
 ];

@@ -67,4 +67,28 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .breaks_too(&["meta.required-sent", "meta.client-info-sent"]),
+    fault(
+        "arguments-lost-on-retry",
+        "mrtr.retries-complete",
+        "retries without the arguments of the original request",
+        Kind::Sends(|message| {
+            message["params"].get("inputResponses").is_some() && drop_member(&mut message["params"], "arguments")
+        }),
+    )
+    .modern()
+    .seen_in("odd-rounds"),
+    fault(
+        "state-trimmed",
+        "mrtr.state-echoed",
+        "trims the `requestState` that it got",
+        Kind::Sends(|message| {
+            let Some(state) = message.pointer_mut("/params/requestState") else { return false };
+            let trimmed = state.as_str().unwrap_or_default().trim().to_owned();
+            let altered = *state != json!(trimmed);
+            *state = json!(trimmed);
+            altered
+        }),
+    )
+    .modern()
+    .seen_in("odd-rounds"),
 ];

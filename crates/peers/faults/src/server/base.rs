@@ -149,12 +149,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
-    .breaks_too(&[
-        "http.json-is-one-message",
-        "jsonrpc.answered",
-        "ping.answered",
-        "stdio.only-messages-on-stdout",
-    ])
+    .breaks_too(&["http.json-is-one-message", "jsonrpc.answered", "ping.answered", "stdio.only-messages-on-stdout"])
     .since(R2025_03_26)
     // There it would be no frame any more, and whoever reads it breaks off before it is a message.
     .except(Transport::WebSocket),

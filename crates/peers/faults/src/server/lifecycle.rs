@@ -140,7 +140,8 @@ pub(super) const FAULTS: &[&Fault] = &[
                 reply
             }),
         ]),
-    ),
+    )
+    .breaks_too(&["resources.updates-subscribed"]),
     &fault(
         "asks-of-another-version",
         "lifecycle.version-respected",

@@ -10,6 +10,7 @@ use wire::meta::SUBSCRIPTION_ID;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 const PROGRESS: &str = "notifications/progress";
+const UPDATED: &str = "notifications/resources/updated";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
 pub(super) const FAULTS: &[&Fault] = &[
@@ -160,7 +161,41 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     .modern(),
+    &fault(
+        "one-subscription-told",
+        "resources.updates-delivered",
+        "an updated resource is announced on the latest subscription alone",
+        Kind::SideMessages(on_the_latest),
+    )
+    .modern()
+    .stdio(),
+    &fault(
+        "updates-unwatched",
+        "resources.updates-subscribed",
+        "each tool call announces an update of a resource that nobody watches",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
+                let _ = link.notify(UPDATED, json!({ "uri": "proof://unwatched" }));
+            }
+            reply
+        }),
+    )
+    .legacy(),
 ];
+
+/// The subscription that was acknowledged last.
+#[derive(Default)]
+struct Latest(Mutex<Value>);
+
+fn on_the_latest(asked: &ServiceRequest, message: Value) -> Vec<Value> {
+    let latest = asked.state.of::<Latest>();
+    let mut latest = latest.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = &message["params"]["_meta"][SUBSCRIPTION_ID];
+    if message["method"] == ACKNOWLEDGED {
+        *latest = id.clone();
+    }
+    if message["method"] == UPDATED && *latest != *id { Vec::new() } else { vec![message] }
+}
 
 /// The fault `cancellation-ignored`.
 pub const CANCELLATION_IGNORED: &Fault = &fault(

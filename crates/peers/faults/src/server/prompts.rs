@@ -1,9 +1,10 @@
 //! Faults of prompts.
 
 use serde_json::{Value, json};
-use wire::error_code::INTERNAL_ERROR;
+use wire::error_code::{INTERNAL_ERROR, METHOD_NOT_FOUND};
 use wire::revision::R2025_03_26;
 
+use super::base::error;
 use super::{Fault, Kind, drop_member, fault, lists};
 
 const GET: &str = "prompts/get";
@@ -84,6 +85,17 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["http.unknown-method-404"])
     .modern(),
+    &fault(
+        "prompt-method-unknown",
+        "errors.declared-methods-known",
+        "every prompt is refused as an unknown method",
+        Kind::Answers(|asked, answer| {
+            if asked.is(GET) && answer.get("result").is_some() {
+                *answer = error(asked, METHOD_NOT_FOUND, "Method not found: prompts/get");
+            }
+        }),
+    )
+    .breaks_too(&["http.unknown-method-404"]),
     &fault(
         "prompts-by-process",
         "prompts.list-same-everywhere",

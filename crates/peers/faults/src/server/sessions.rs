@@ -97,7 +97,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "who names an event is given what followed it, whoever's session it was",
         Kind::Http(Http { head: take_session_of_event, event: Some(number_event), ..HTTP }),
     )
-    .breaks_too(&["jsonrpc.result-id", "safety.answers-stay-home"]),
+    .breaks_too(&["jsonrpc.result-id", "progress.known-tokens", "safety.answers-stay-home"]),
 ];
 
 /// The fault `session-id-changes`.

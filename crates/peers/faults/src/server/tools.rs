@@ -22,6 +22,16 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "image-with-prefix",
+        "shape.formats",
+        "results of tools end with an image that is a `data:` URI instead of Base64",
+        Kind::Results("tools/call", |answer| {
+            if let Some(content) = answer["result"]["content"].as_array_mut() {
+                content.push(json!({ "type": "image", "data": "data:image/png;base64,iVBO", "mimeType": "image/png" }));
+            }
+        }),
+    ),
+    &fault(
         "tool-name-long",
         "tools.names-length",
         "a tool's name has 129 characters",

@@ -95,9 +95,14 @@ impl Children {
         Ok(Background { child, group, output })
     }
 
-    /// Runs a command to its end, with nothing on its stdin, for at most `patience`; `on_timeout` is called before it is
-    /// killed after that. Processes of its group that are left are killed too.
-    pub async fn run(&self, command: &Command, patience: Duration, on_timeout: impl FnOnce()) -> io::Result<Output> {
+    /// Runs a command to its end, with nothing on its stdin, for at most `patience`, and kills it after that. Processes of
+    /// its group that are left are killed too. `before_kill` is called before either, with the exit status if there is one.
+    pub async fn run(
+        &self,
+        command: &Command,
+        patience: Duration,
+        mut before_kill: impl FnMut(Option<ExitStatus>),
+    ) -> io::Result<Output> {
         let (mut child, group) = self.spawn(command)?;
         drop(child.stdin.take());
         let [stdout, stderr] = [Tail::default(), Tail::default()];
@@ -105,12 +110,15 @@ impl Children {
         let status = if let Ok(status) = timeout(patience, child.wait()).await {
             Some(status?)
         } else {
-            on_timeout();
+            before_kill(None);
             group.signal(Signal::Kill);
             let _ = timeout(CLEANUP, child.wait()).await;
             None
         };
         if !group.wait_until_empty(CLEANUP).await {
+            if status.is_some() {
+                before_kill(status);
+            }
             group.signal(Signal::Kill);
             group.wait_until_empty(CLEANUP).await;
         }

@@ -118,7 +118,7 @@ fn scenario_options(scenario: &str, mut options: Options) -> Options {
         "echo" => options.meta = trace_context(),
         "logging" => options.log_level = Some("debug".to_owned()),
         // Longer than a server needs to answer, and shorter than the timeout of a scenario.
-        "hostile.silence" => options.limits.request = Duration::from_secs(2),
+        "hostile.silence" | "hostile.greeting-unanswered" => options.limits.request = Duration::from_secs(2),
         _ => {}
     }
     options
@@ -147,13 +147,13 @@ fn context() -> Result<Value, Exit> {
 
 /// A user who agrees to everything and a model that answers; neither if the client must declare no capability.
 fn scripted_user(scenario: &str) -> Scripted {
-    if ["hostile.undeclared-requests", "tasks-by-polling"].contains(&scenario) {
+    if ["hostile.undeclared-requests", "hostile.undeclared-inputs", "tasks-by-polling"].contains(&scenario) {
         return Scripted::default();
     }
     Scripted {
         consent: Some(Consent::Accept),
         model_text: Some("Something that a model might say.".to_owned()),
-        uses_tools: true,
+        uses_tools: scenario != "hostile.undeclared-tools",
         runs_tasks: scenario != "hostile.sampling-as-task",
         roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),
         makes_up: true,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
 use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
+use wire::trace::Closed;
 use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::super::resume::Rest;
@@ -76,9 +77,10 @@ impl ProbeContext {
             return Ok(Reply(None));
         }
         let (before, begun) = (self.connection.received_count(), Instant::now());
-        let (reply, status) = self.put(id.clone(), outgoing, patience).await?;
+        let (reply, exchange) = self.put(id.clone(), outgoing, patience).await?;
         // Over HTTP, a refusal without a message is no silence.
-        let refused = status.is_some() && begun.elapsed() < patience / 2;
+        let reset = exchange.closed() == Some(Closed::Reset);
+        let refused = exchange.status().is_some() && begun.elapsed() < patience / 2;
         // Who answers nothing but greetings is silent, too: every new child greets.
         let greeted = reply.0.is_some() && method.as_deref().is_some_and(|m| GREETINGS.contains(&m));
         if !greeted && (reply.0.is_some() || (self.has_started() && !refused)) {
@@ -98,6 +100,9 @@ impl ProbeContext {
         if reply.0.is_some() {
             return Ok(reply);
         }
+        if reset {
+            self.see_whether_it_is_there().await;
+        }
         // Its streams may end a moment before it does.
         match self.connection.exited(FAREWELL).await {
             Some(status) => Err(Abort::Gone(format!("the command ended ({status})"))),
@@ -111,8 +116,18 @@ impl ProbeContext {
         self.transport() != Transport::Stdio || self.connection.received_count() > 0
     }
 
-    /// Puts a request and waits for its answer; also the HTTP status, where there is one.
-    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<(Reply, Option<u16>), Abort> {
+    /// Asks once more after an answer was cut off: only a connection that cannot be opened shows that nobody is there.
+    async fn see_whether_it_is_there(&self) {
+        let method = if self.era() == Era::Legacy { "ping" } else { "server/discover" };
+        let id = self.next_id();
+        let text = self.request_text(&json!(id), method, json!({}));
+        if self.connection.send_with(Outgoing::message(text)).await.is_ok() {
+            self.connection.response(&RequestId::from(id), self.patience()).await;
+        }
+    }
+
+    /// Puts a request and waits for its answer; also the exchange that carried it.
+    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<(Reply, Exchange), Abort> {
         let exchange = self.connection.send_with(outgoing).await?;
         let patience = patience + self.still_starting();
         let mut rest = Rest::default();
@@ -126,7 +141,7 @@ impl ProbeContext {
             self.start.answered(self.survey.start);
         }
         self.start.release();
-        Ok((reply, exchange.status()))
+        Ok((reply, exchange))
     }
 
     /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it

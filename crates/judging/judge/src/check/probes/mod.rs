@@ -5,6 +5,7 @@ mod echo;
 mod http;
 mod learnt;
 mod lifecycle;
+mod listening;
 mod lists;
 mod malformed;
 mod modern;
@@ -29,6 +30,7 @@ pub const PROBES: &[&Probe] = &[
     // What it finds out, others on the shared connection use.
     &learnt::LEARN,
     // The longest first: they wait while others work.
+    &listening::LISTENING,
     &patterns::CANCEL,
     &questions::ANSWERS,
     &questions::WITHHELD,

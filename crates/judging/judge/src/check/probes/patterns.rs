@@ -24,7 +24,8 @@ pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("to
 fn progress(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
-        let (name, arguments) = hint.or_else(|| slow(case)).ok_or(Abort::Lacks("a tool that may report progress"))?;
+        let slow = || slow(case).filter(|(name, _)| case.setting().hints.slow.is_some() || seems_slow(name));
+        let (name, arguments) = hint.or_else(slow).ok_or(Abort::Lacks("a tool that may report progress"))?;
         for token in [json!("progress-token"), json!(7100)] {
             tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
         }
@@ -55,47 +56,77 @@ fn cancel_nothing(case: &ProbeContext) -> Script<'_> {
 }
 
 pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).needs("tools").when(|setting, survey| {
-    let name = |tool: &Value| tool.get("name").and_then(Value::as_str).is_some_and(seems_slow);
-    setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && name(tool))
+    let lasts = |tool: &Value| named(tool).is_some_and(seems_slow) || says_how_long(tool);
+    setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && lasts(tool))
 });
 
-/// How often it is tried to cancel a call before it is done.
+/// How often it is tried to cancel a call before it is done, and how many calls are tried out to find a slow one.
 const TRIES: usize = 2;
+const CANDIDATES: usize = 3;
 
 /// Cancels a slow call, as the transport has it, and listens for an answer that should not come. The same call is made
 /// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
 fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let (name, arguments) = slow(case).ok_or(Abort::Lacks("a slow tool"))?;
-        let begun = Instant::now();
-        let id = case.next_id();
-        let token = json!({ "progressToken": "undisturbed" });
-        let params = json!({ "name": name, "arguments": arguments, "_meta": token });
-        let text = case.request_text(&json!(id), "tools/call", params);
-        // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
-        let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
-        let span = begun.elapsed();
-        if undisturbed.result().is_none() || span < SLOW {
+        let Some((called, span)) = truly_slow(case).await? else {
             return Err(Abort::Lacks("a tool that is slow, and done in time"));
-        }
-        let reports = case.connection().received().iter().any(|m| reports_on(m, &json!("undisturbed")));
+        };
+        let reports = case.connection().received().iter().any(|m| reports_on(m, &json!(UNDISTURBED)));
         // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
         let patience = if reports { case.patience() } else { span / 2 };
+        let call = json!({ "name": called.0, "arguments": called.1 });
         for number in 0..TRIES {
-            let call = json!({ "name": name, "arguments": arguments });
             let tokens = [format!("cancelled-{number}"), format!("beside-{number}")];
             let beside = Some(&tokens[1]).filter(|_| reports);
-            if cancel_one(case, call, (&tokens[0], beside), patience, span).await? {
+            if cancel_one(case, call.clone(), (&tokens[0], beside), patience, span).await? {
                 break;
             }
+        }
+        if case.transport() != Transport::StreamableHttp || case.era() == Era::Legacy {
+            beside_cancelled(case, &call, patience).await?;
         }
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
 }
 
+/// The token of the call that is left alone.
+const UNDISTURBED: &str = "undisturbed";
+
+/// The first call that is found to take long when made, and how long it took.
+async fn truly_slow(case: &ProbeContext) -> Result<Option<(Called, Duration)>, Abort> {
+    for (name, arguments) in slow_ones(case).into_iter().take(CANDIDATES) {
+        let begun = Instant::now();
+        let id = case.next_id();
+        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": UNDISTURBED } });
+        let text = case.request_text(&json!(id), "tools/call", params);
+        // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
+        let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
+        if undisturbed.result().is_some() && begun.elapsed() >= SLOW {
+            return Ok(Some(((name, arguments), begun.elapsed())));
+        }
+    }
+    Ok(None)
+}
+
+/// Three calls at a time: one is cancelled, of another the id is named as a text where it is a number. All but the cancelled
+/// one are owed an answer.
+async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration) -> Result<(), Abort> {
+    let (left_alone, _) = put(case, call, &json!("left-alone")).await?;
+    let (cancelled, _) = put(case, call, &json!("cancelled-of-three")).await?;
+    let (misnamed, _) = put(case, call, &json!("misnamed")).await?;
+    let begun = |m: &Message| reports_on(m, &json!("cancelled-of-three"));
+    case.connection().wait_for(begun, patience.min(SLOW)).await;
+    case.notify("notifications/cancelled", json!({ "requestId": misnamed.to_string(), "reason": "a text" })).await?;
+    case.notify("notifications/cancelled", json!({ "requestId": cancelled, "reason": "probe" })).await?;
+    for id in [left_alone, misnamed] {
+        case.connection().response(&RequestId::from(id), case.patience()).await;
+    }
+    Ok(())
+}
+
 /// Whether a message is a progress report under that token.
-fn reports_on(message: &Message, token: &Value) -> bool {
+pub(super) fn reports_on(message: &Message, token: &Value) -> bool {
     message.params().and_then(|params| params.get("progressToken")) == Some(token)
 }
 
@@ -133,9 +164,9 @@ async fn cancel_one(
 }
 
 /// Puts a call under a progress token and does not wait for its answer.
-async fn put(case: &ProbeContext, call: &Value, token: &Value) -> Result<(i64, Exchange), Abort> {
+pub(super) async fn put(case: &ProbeContext, call: &Value, token: &Value) -> Result<(i64, Exchange), Abort> {
     let (id, mut call) = (case.next_id(), call.clone());
-    call["_meta"] = json!({ "progressToken": token });
+    call["_meta"]["progressToken"] = token.clone();
     let exchange = case.say(&case.request_text(&json!(id), "tools/call", call)).await?;
     Ok((id, exchange))
 }
@@ -144,33 +175,92 @@ fn seems_slow(name: &str) -> bool {
     ["slow", "long", "sleep", "delay", "wait"].iter().any(|word| name.to_lowercase().contains(word))
 }
 
-/// A call that takes long: hinted, or named as if it did, and then asked to take about a second.
-fn slow(case: &ProbeContext) -> Option<(String, Map<String, Value>)> {
-    if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
-        return Some((tool, arguments));
-    }
-    let (name, mut arguments) = tools::callable(case).into_iter().find(|(name, _)| seems_slow(name))?;
-    let tool = case.survey().tools.iter().find(|t| t.get("name") == Some(&json!(name)))?;
-    for (key, schema) in tool.pointer("/inputSchema/properties").and_then(Value::as_object).into_iter().flatten() {
-        if let Some(value) = about_a_second(key, schema) {
-            arguments.entry(key.clone()).or_insert(value);
-        }
-    }
-    Some((name, arguments))
+/// A tool and the arguments to call it with.
+pub(super) type Called = (String, Map<String, Value>);
+
+/// A call that takes long: the likeliest.
+pub(super) fn slow(case: &ProbeContext) -> Option<Called> {
+    slow_ones(case).into_iter().next()
 }
 
-/// A number for an argument that, by its name, says how long or in how many steps.
-fn about_a_second(key: &str, schema: &Value) -> Option<Value> {
-    let key = key.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| key.contains(word));
-    let number = if has(&["ms", "milli"]) {
-        1000
-    } else if has(&["duration", "second", "delay", "timeout"]) {
-        1
-    } else if has(&["steps"]) {
-        4
-    } else {
+/// Calls that may take long, the likeliest first: hinted; of tools named as if they did; of tools whose arguments say how long
+/// they take, asked for about a second.
+fn slow_ones(case: &ProbeContext) -> Vec<Called> {
+    if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
+        return vec![(tool, arguments)];
+    }
+    let (by_name, others): (Vec<_>, Vec<_>) =
+        tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
+    let by_name = by_name.into_iter().map(|called| lasting(case, &called).unwrap_or(called));
+    by_name.chain(others.iter().filter_map(|called| lasting(case, called))).collect()
+}
+
+fn named(tool: &Value) -> Option<&str> {
+    tool.get("name").and_then(Value::as_str)
+}
+
+fn properties(tool: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    tool.pointer("/inputSchema/properties").and_then(Value::as_object).into_iter().flatten()
+}
+
+/// Whether a tool has an argument that, by its name, says how long it takes.
+fn says_how_long(tool: &Value) -> bool {
+    properties(tool).any(|(key, schema)| about_a_second(key, schema, false).is_some())
+}
+
+/// The call asked to take about a second, where its arguments can say so.
+pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called) -> Option<Called> {
+    let tool = case.survey().tools.iter().find(|tool| named(tool) == Some(name)).filter(|tool| says_how_long(tool))?;
+    if case.setting().hints.arguments.contains_key(name) {
+        return Some((name.clone(), arguments.clone()));
+    }
+    let in_steps = properties(tool).find_map(|(key, schema)| Some((key, steps(key, schema)?)));
+    let mut arguments = arguments.clone();
+    for (key, schema) in properties(tool) {
+        if let Some(value) = about_a_second(key, schema, in_steps.is_some()) {
+            arguments.insert(key.clone(), value);
+        }
+    }
+    arguments.extend(in_steps.map(|(key, value)| (key.clone(), value)));
+    Some((name.clone(), arguments))
+}
+
+/// The words of a key, in lower case: `delayMs` and `delay_ms` have two.
+fn words(key: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in key.chars() {
+        if !c.is_alphanumeric() || (lower && c.is_uppercase()) {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Four steps, for an argument that, by its name, says in how many.
+fn steps(key: &str, schema: &Value) -> Option<Value> {
+    let steps = words(key).iter().any(|word| ["steps", "count", "iterations"].contains(&word.as_str()));
+    Some(json!(4)).filter(|four| steps && schema::plain::admits(schema, four))
+}
+
+/// A number for an argument that, by its name, says how long; less where each of several steps waits as long.
+fn about_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
+    let words = words(key);
+    let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
+    let each = in_steps && has(&["delay", "interval", "pause", "wait"]);
+    let millis = has(&["ms", "msec", "millis", "milliseconds"]);
+    if !millis && !has(&["duration", "second", "seconds", "sec", "secs", "delay", "interval", "pause", "sleep", "wait"]) {
         return None;
+    }
+    let number = match (millis, each) {
+        (true, true) => json!(250),
+        (true, false) => json!(1000),
+        (false, true) => json!(0.25),
+        (false, false) => json!(1),
     };
-    schema::plain::admits(schema, &json!(number)).then(|| json!(number))
+    schema::plain::admits(schema, &number).then_some(number)
 }

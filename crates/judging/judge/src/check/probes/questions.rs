@@ -38,7 +38,7 @@ fn seems_to_ask(name: &str) -> bool {
 }
 
 /// Calls that may ask something: the hinted ones, those that were seen to, those that are named so, then the others.
-fn candidates(case: &ProbeContext) -> Vec<Call> {
+pub(super) fn candidates(case: &ProbeContext) -> Vec<Call> {
     let asks = |(name, _): &Call| case.setting().learnt.asks(name);
     let (seen, unseen): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(asks);
     let (named, others): (Vec<_>, Vec<_>) = unseen.into_iter().partition(|(name, _)| seems_to_ask(name));

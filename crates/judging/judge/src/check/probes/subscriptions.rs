@@ -193,7 +193,7 @@ async fn touch(case: &ProbeContext, hint: Option<&ResourceChange>) -> Result<(),
 }
 
 /// An ear: in the modern era a subscription, in the legacy one over HTTP the stream that GET opens, else nothing.
-enum Listening {
+pub(super) enum Listening {
     Subscription(i64, Exchange),
     Stream(Exchange),
     Always,
@@ -201,7 +201,7 @@ enum Listening {
 
 impl Listening {
     /// Begins, and waits until it has begun.
-    async fn start(case: &ProbeContext, filters: Value) -> Result<Self, Abort> {
+    pub(super) async fn start(case: &ProbeContext, filters: Value) -> Result<Self, Abort> {
         if case.era() == Era::Legacy {
             if case.transport() != Transport::StreamableHttp {
                 return Ok(Self::Always);
@@ -223,7 +223,7 @@ impl Listening {
     }
 
     /// Ends as the transport has it.
-    async fn stop(self, case: &ProbeContext) -> Result<(), Abort> {
+    pub(super) async fn stop(self, case: &ProbeContext) -> Result<(), Abort> {
         match self {
             Self::Subscription(_, exchange) if case.transport() == Transport::StreamableHttp => exchange.abort(),
             Self::Subscription(id, _) => {

@@ -1,5 +1,6 @@
 //! The page `basic`: messages, ids, results and errors, statelessness, JSON Schema, `_meta`, icons. One file per section.
 
+pub(crate) mod declared_methods;
 pub(crate) mod errors;
 pub(crate) mod icons;
 mod invalid_messages;

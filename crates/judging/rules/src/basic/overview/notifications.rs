@@ -2,12 +2,12 @@
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26};
-use wire::{Kind, Party};
+use wire::{Kind, Party, Transport};
 
 use super::invalid_messages;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{MessageAt, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const FIRST: Anchor = at("basic/messages", "notifications");
 const SINCE: Anchor = at("basic/index", "notifications");
@@ -48,8 +48,9 @@ fn unanswered(view: &View<'_>) -> Verdict {
 
 fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<MessageAt<'v>> {
     // What a client answers comes in an exchange of its own.
-    if notification.exchange != 0 && view.subject() == Party::Server {
-        let exchange = view.exchange(notification.exchange)?;
+    let own = view.exchange(notification.exchange).filter(|_| view.subject() == Party::Server);
+    let on_stream = |x: &Exchange<'_>| view.transport() == Transport::HttpSse && x.server_messages.is_empty();
+    if let Some(exchange) = own.filter(|x| !on_stream(x)) {
         let alone = exchange.client_messages.iter().all(|s| s.message.kind() == Kind::Notification);
         let accepted = exchange.status().is_some_and(|status| status < 300);
         let answer = exchange.server_messages.iter().copied().find(|s| s.message.kind().is_response());
@@ -61,7 +62,10 @@ fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<Message
     let mut requests = requests.filter(|s| s.message.kind() == Kind::Request);
     let open = requests.any(|r| view.answer(r).is_none_or(|a| a.event > answer.event));
     let unreadable = view.invalid_by_peer().any(|g| g.connection == notification.connection && g.event < answer.event);
-    (!open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection)).then_some(answer)
+    // What HTTP refused may have an error on the stream too.
+    let taken = own.is_none_or(Exchange::succeeded);
+    (taken && !open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection))
+        .then_some(answer)
 }
 
 fn no_id(view: &View<'_>) -> Verdict {

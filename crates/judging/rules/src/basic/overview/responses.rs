@@ -96,15 +96,16 @@ fn twin(id: &RequestId) -> RequestId {
     }
 }
 
-/// A response to one request that HTTP posted alone, under the id of another one that was answered where it belongs.
-/// Where that is still open, the response is its own, on the wrong stream.
+/// A response to one request that HTTP posted alone, under another id. Where the request of that id is still open, the
+/// response is its own, on the wrong stream.
 fn other_id(view: &View<'_>, sent: MessageAt<'_>, id: &RequestId) -> Option<Breach> {
-    let posted = view.exchange(sent.exchange).filter(|x| view.transport() == Transport::StreamableHttp && x.is("POST"))?;
+    let posted =
+        view.exchange(sent.exchange).filter(|x| view.transport() == Transport::StreamableHttp && x.is("POST"))?;
     let own = posted.question().filter(|own| own.from != sent.from)?.message.id().filter(|own| *own != id)?;
-    let mut others = view.requests_under(id, view.subject().peer(), sent.connection).peekable();
-    others.peek()?;
+    let mut others = view.requests_under(id, view.subject().peer(), sent.connection);
     let answered = |request: MessageAt<'_>| view.answer(request).is_some_and(|answer| answer.event < sent.event);
-    let why = || format!("the request of this exchange had the id {}, the response has {}", own.to_json(), id.to_json());
+    let why =
+        || format!("the request of this exchange had the id {}, the response has {}", own.to_json(), id.to_json());
     others.all(answered).then(|| sent.breach("/id", why()))
 }
 
@@ -231,7 +232,7 @@ fn code_of<'f>(invalid_text: &'f invalid_messages::InvalidText<'_>) -> Option<&'
 }
 
 /// What can be answered without work that may rightly take long.
-fn is_quick(call: &Call<'_>) -> bool {
+pub(crate) fn is_quick(call: &Call<'_>) -> bool {
     let method = call.request.message.method().unwrap_or_default();
     !method::known_ever(method)
         || matches!(

@@ -5,9 +5,10 @@ use serde_json::Value;
 use wire::error_code::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED};
 use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
-use wire::shape::{self, Extension, Mismatch};
+use wire::shape::{self, Extension, Formatted, Mismatch};
 use wire::{Kind, Party, Revision, method};
 
+use crate::reading::content::{is_base64, scheme, uri_fault};
 use crate::rule::{Rule, at, both};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};
@@ -34,6 +35,15 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares every error response with the schema: its general form, and the `data` of the codes that define one.")
         .fix("Give the error the members that the schema demands for its code.")
         .judge(errors),
+    both("shape.formats")
+        .says(
+            R2024_11_05,
+            at("basic/index", "schema"),
+            "A text that the schema calls Base64 or a URI MUST be one.",
+        )
+        .how("Reads the images, sounds and links in results of tools, the URIs of listed resources, and the images and sounds of sampling. A text that came from the other party counts not. Prompts, read resources, icons and elicitation have rules of their own.")
+        .fix("Encode binary data in Base64 without a prefix such as `data:`, and write URIs with their scheme.")
+        .judge(formats),
 ];
 
 fn requests(view: &View<'_>) -> Verdict {
@@ -152,6 +162,49 @@ fn result_definition(view: &View<'_>, request: MessageAt<'_>, result: &Value) ->
         _ if view.revision() == R2025_11_25 && task => method.instead_at(R2025_11_25).or(method.result),
         _ => method.result,
     }
+}
+
+fn formats(view: &View<'_>) -> Verdict {
+    let calls = view.calls_by(view.subject().peer()).filter_map(|call| {
+        let (response, result) = (call.response.filter(|r| view.is_current(*r))?, call.result()?);
+        let own =
+            ["tools/call", "resources/list", "sampling/createMessage"].into_iter().find(|m| call.request.is(m))?;
+        let definition = result_definition(view, call.request, result)?;
+        let texts = shape::formatted(definition, view.revision(), result).into_iter();
+        let texts = texts.filter(move |text| is_own_subject(own, text));
+        Some(texts.map(|text| (response, "/result", text)).collect::<Vec<_>>())
+    });
+    let asks = view.calls_by(view.subject()).filter(|call| call.request.is("sampling/createMessage")).map(|call| {
+        let value = call.request.message.value();
+        let texts = shape::formatted("CreateMessageRequest", view.revision(), value);
+        texts.into_iter().map(|text| (call.request, "", text)).collect::<Vec<_>>()
+    });
+    let peer: Vec<&str> = view.by(view.subject().peer()).map(|sent| sent.message.text()).collect();
+    let judged = calls.chain(asks).flatten().filter_map(|(sent, base, text)| {
+        let fault = match text.format {
+            "byte" => (!is_base64(text.text)).then(|| "it is not Base64".to_owned()),
+            "uri" => uri_fault(text.text),
+            _ => return None,
+        };
+        // What the other party made up may come back.
+        let echoed = || peer.iter().any(|sent| sent.contains(text.text));
+        match fault {
+            None => Some((sent.event, Ok(()))),
+            Some(_) if !text.text.is_empty() && echoed() => None,
+            Some(why) => Some((sent.event, Err(sent.breach(format!("{base}{}", text.pointer), why)))),
+        }
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no text with a format was sent")
+}
+
+/// Whether no other rule judges the format: of icons (`icons.src-showable`), of embedded bytes (`resources.binary-encoded`)
+/// and of resources under a scheme of the server's own (`resources.custom-schemes-valid`).
+fn is_own_subject(method: &str, text: &Formatted<'_>) -> bool {
+    let icon = text.pointer.contains("/icons/");
+    let standard = |scheme: &str| matches!(scheme, "http" | "https" | "file" | "git") || scheme.len() < 2;
+    let custom =
+        method == "resources/list" && scheme(text.text).is_some_and(|scheme| !standard(&scheme.to_ascii_lowercase()));
+    !icon && !custom && !text.pointer.ends_with("/blob")
 }
 
 fn errors(view: &View<'_>) -> Verdict {

@@ -1,5 +1,6 @@
 //! The page `basic/patterns/progress` (before 2026-07-28: `basic/utilities/progress`).
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Number, Value};
@@ -37,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("progress.increases")
         .says(R2024_11_05, old("progress-flow"), "`progress` MUST grow with every notification for a token.")
         .says(R2026_07_28, new("progress-flow"), "`progress` MUST grow with every notification for a token.")
-        .how("Compares each progress notification with the one before it for the same request on the same stream.")
+        .how("Compares each progress notification with the one before it for the same request on the same stream. Those that a client posts over HTTP may arrive in any order: there the same value twice is looked for.")
         .fix("Count up what has been done, and send nothing where it has not grown.")
         .judge(increases),
     server("progress.message-readable")
@@ -130,9 +131,21 @@ fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
 fn increases<'v>(view: &View<'v>) -> Verdict {
     let amount = |sent: &MessageAt<'v>| sent.message.params()?.get("progress")?.as_number();
     let mut last: BTreeMap<(usize, u32), &Number> = BTreeMap::new();
+    // What a client posts one by one may arrive in any order; the same value twice is wrong in every order.
+    let mut posted: BTreeMap<usize, Vec<&Number>> = BTreeMap::new();
     let judged = reports(view).into_iter().filter_map(|(sent, about)| {
         let now = amount(&sent)?;
-        let before = last.insert((about?.request.index, sent.exchange), now)?;
+        let request = about?.request.index;
+        if sent.from == Party::Client && sent.exchange != 0 {
+            let earlier = posted.entry(request).or_default();
+            let again = earlier.iter().any(|before| order(before, now).is_some_and(Ordering::is_eq));
+            let is_first = earlier.is_empty();
+            earlier.push(now);
+            let kept =
+                if again { Err(sent.breach("/params/progress", format!("progress {now} twice"))) } else { Ok(()) };
+            return (!is_first).then_some((sent.event, kept));
+        }
+        let before = last.insert((request, sent.exchange), now)?;
         let why = || format!("progress {now} follows {before}");
         let grows = order(before, now)?.is_lt();
         Some((sent.event, if grows { Ok(()) } else { Err(sent.breach("/params/progress", why())) }))
@@ -141,14 +154,24 @@ fn increases<'v>(view: &View<'v>) -> Verdict {
 }
 
 fn known(view: &View<'_>) -> Verdict {
-    let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
-    let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
-    let notes = reports(view).into_iter().map(|(sent, _)| sent);
-    Verdict::every(notes, "no progress was reported", |sent| match token(sent) {
-        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same(token, found)) => {
-            Err(sent.breach("/params/progressToken", format!("no request gave the token {found}")))
+    let mut tokens: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
+    for call in view.all_calls() {
+        if let Some(token) = given(&call) {
+            tokens.entry(call.request.connection).or_default().push(token);
         }
-        _ => Ok(()),
+    }
+    let keys = |tokens: &Vec<&Value>| tokens.iter().map(|token| canonical(token)).collect::<BTreeSet<_>>();
+    let alike: BTreeMap<u32, BTreeSet<String>> = tokens.iter().map(|(&at, tokens)| (at, keys(tokens))).collect();
+    let has = |connection: u32, found: &Value| {
+        alike.get(&connection).is_some_and(|keys| keys.contains(&canonical(found)))
+            || tokens.get(&connection).is_some_and(|tokens| tokens.iter().any(|token| same(token, found)))
+    };
+    let notes = reports(view).into_iter().map(|(sent, _)| sent);
+    Verdict::every(notes, "no progress was reported", |sent| {
+        let Some(found) = token(sent).filter(|found| !has(sent.connection, found)) else { return Ok(()) };
+        let elsewhere = tokens.keys().any(|&connection| has(connection, found));
+        let why = if elsewhere { "only a request of another connection gave" } else { "no request gave" };
+        Err(sent.breach("/params/progressToken", format!("{why} the token {found}")))
     })
 }
 

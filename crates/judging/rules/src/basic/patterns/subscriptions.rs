@@ -8,6 +8,7 @@ use wire::{Kind, Party, Transport};
 
 use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
+use crate::server::resources::subscriptions::{Listed, UPDATED};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};
 
@@ -29,7 +30,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "opening-a-stream"),
             "A server MUST NOT send notifications of a type that the client has not asked for.",
         )
-        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
+        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests; of \
+              resources those that the server lists, and that can be no part of a watched one.")
         .fix("Check each subscription's filter before sending to it.")
         .judge(nothing_unrequested),
     server("subscriptions.acknowledged")
@@ -62,6 +64,16 @@ pub(crate) const RULES: &[Rule] = &[
               and in everything on the stream of a `subscriptions/listen` request.")
         .fix("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
         .judge(id_carried),
+    server("subscriptions.kept-open")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", ""),
+            "A subscription stays open until somebody ends it: a server SHOULD NOT answer it as soon as it is acknowledged.",
+        )
+        .how("Looks for subscriptions that the server answered within a second of their acknowledgement, each of at least \
+              two, while it went on serving the connection.")
+        .fix("Answer `subscriptions/listen` only when the subscription ends, such as when the server shuts down.")
+        .judge(kept_open),
     server("subscriptions.graceful-close")
         .says(
             R2026_07_28,
@@ -128,8 +140,14 @@ fn notifications<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
     view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && view.is_current(*sent)).collect()
 }
 
+/// The resources that a subscription asks for.
+fn watched<'v>(call: &Call<'v>) -> impl Iterator<Item = &'v str> + use<'v> {
+    let uris = call.request.message.params().and_then(|p| p.get("notifications")?.get("resourceSubscriptions"));
+    uris.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
 fn nothing_unrequested(view: &View<'_>) -> Verdict {
-    let listens = listens(view);
+    let (listens, listed) = (listens(view), Listed::of(view));
     let judged = notifications(view).into_iter().filter_map(|sent| {
         let filter = filter_of(&sent)?;
         // An id that is not a subscription's is left to another rule.
@@ -139,9 +157,15 @@ fn nothing_unrequested(view: &View<'_>) -> Verdict {
             None if sent.exchange != 0 => call.request.exchange == sent.exchange,
             None => call.request.connection == sent.connection,
         };
-        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter));
-        let why = format!("no subscription asked for it with `{filter}`");
-        Some((sent.event, if requested { Ok(()) } else { Err(sent.breach("/method", why)) }))
+        if !listens.iter().filter(mine).any(|call| asks_for(call, filter)) {
+            let why = format!("no subscription asked for it with `{filter}`");
+            return Some((sent.event, Err(sent.breach("/method", why))));
+        }
+        let updated = sent.message.params().and_then(|p| p.get("uri")?.as_str()).filter(|_| sent.is(UPDATED));
+        let Some(updated) = updated else { return Some((sent.event, Ok(()))) };
+        let other = listens.iter().filter(mine).flat_map(watched).all(|uri| listed.are_apart(uri, updated));
+        let why = format!("no subscription watches `{updated}`");
+        Some((sent.event, if other { Err(sent.breach("/params/uri", why)) } else { Ok(()) }))
     });
     Verdict::of(judged, "no change was announced")
 }
@@ -200,7 +224,10 @@ fn id_carried(view: &View<'_>) -> Verdict {
         let carried = subscription(&sent);
         let right = match stream {
             Some(call) => carried == id(&call.request),
-            None => listens.iter().any(|call| carried.is_some() && carried == id(&call.request)),
+            None => {
+                let here = |call: &&Call<'_>| call.request.connection == sent.connection;
+                listens.iter().filter(here).any(|call| carried.is_some() && carried == id(&call.request))
+            }
         };
         let pointer = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
         let why = match carried {
@@ -211,6 +238,31 @@ fn id_carried(view: &View<'_>) -> Verdict {
         (due && !listens.is_empty()).then(|| (sent.event, if right { Ok(()) } else { Err(sent.breach(pointer, why)) }))
     });
     Verdict::of(judged, "no notification came on a subscription")
+}
+
+/// A subscription that is answered sooner than this (microseconds) after its acknowledgement brought nothing.
+const AT_ONCE: u64 = 1_000_000;
+
+fn kept_open(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    let mut at_once = Vec::new();
+    for call in listens(view).into_iter().filter(|call| view.judges_content(call) && call.error().is_none()) {
+        let Some(begun) = acknowledgement(view, &call) else { continue };
+        let ended = call.response.filter(|answer| {
+            let ours = view.cancellation_of(call.request).is_some_and(|sent| sent.event < answer.event);
+            !ours && view.answered_after(answer.event, answer.connection).is_some()
+        });
+        match ended.filter(|answer| answer.done < begun.done + AT_ONCE) {
+            Some(answer) => at_once.push(answer),
+            None if ended.is_none() && call.response.is_none() => judged.push((begun.event, Ok(()))),
+            None => {}
+        }
+    }
+    if let (true, [_, second, ..]) = (judged.is_empty(), at_once.as_slice()) {
+        let why = "this subscription, like each before it, is over as soon as it is acknowledged";
+        judged.push((second.event, Err(second.breach("/result", why))));
+    }
+    Verdict::of(judged, "no subscription was acknowledged and left open")
 }
 
 fn graceful(view: &View<'_>) -> Verdict {

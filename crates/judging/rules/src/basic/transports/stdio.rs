@@ -1,7 +1,7 @@
 //! The stdio transport: `basic/transports/stdio`, and `basic/transports#stdio` before it was a page.
 
 use wire::message::{Fault, Packet, parse};
-use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 use wire::trace::{Content, Event, Mark};
 use wire::{Kind, Party, Transport};
 

@@ -111,13 +111,12 @@ fn negotiated_only(view: &View<'_>) -> Verdict {
 /// Judges how the client ended each process of the server's, as seen from within that: whether its input was closed before
 /// any signal came.
 pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
-    if let Some(event) = view.client_killed() {
-        return Verdict::NotSeen(format!("the client did not end in time and was killed (event {event})"));
-    }
+    // What dies after that dies by our hand.
+    let killed = view.client_killed().unwrap_or(usize::MAX);
     // A client that crashes closes its end too.
     let broke_down = view.departure().is_some_and(|(_, well)| !well);
     let mut endings: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();
-    for (event, frame) in view.frames().filter(|(_, frame)| frame.exchange == 0) {
+    for (event, frame) in view.frames().filter(|(event, frame)| frame.exchange == 0 && *event < killed) {
         let kept = match &frame.content {
             Content::Closed(Closed::End) if frame.from == Party::Client => Ok(()),
             Content::Exit { signal: Some(signal), .. } if frame.from == Party::Server => {

@@ -204,6 +204,9 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
             return Verdict::Broken(Breach::at(other.event, "", why));
         }
     }
+    if let Some(breach) = copied(&sent) {
+        return Verdict::Broken(breach);
+    }
     let among = |s: &MessageAt<'_>| {
         streams
             .iter()
@@ -214,10 +217,34 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "nothing was sent while several streams were open")
 }
 
+/// Notifications of which every one on the stream of a request came at once on a GET stream too: one may be an event of its
+/// own, two that differ are copies.
+fn copied(sent: &[(&Exchange<'_>, MessageAt<'_>)]) -> Option<Breach> {
+    let notes: Vec<_> = sent.iter().filter(|(_, s)| s.message.kind() == Kind::Notification).collect();
+    let mut by_post: BTreeMap<u32, Vec<MessageAt<'_>>> = BTreeMap::new();
+    for (x, one) in notes.iter().filter(|(x, _)| x.is("POST")) {
+        by_post.entry(x.number).or_default().push(*one);
+    }
+    by_post.into_values().find_map(|all| {
+        let copy = |one: &MessageAt<'_>| {
+            let listening = notes.iter().filter(|(y, other)| y.is("GET") && other.connection == one.connection);
+            let mut equal = listening.filter(|(_, other)| other.message.text() == one.message.text());
+            equal.find(|(_, other)| other.done.abs_diff(one.done) <= AT_ONCE).map(|(_, other)| *other)
+        };
+        let copies: Vec<_> = all.iter().map(copy).collect::<Option<_>>()?;
+        let texts: BTreeSet<_> = all.iter().map(|one| one.message.text()).collect();
+        let (first, one) = (copies.first()?, all.first()?);
+        let why = || format!("the same message was sent in event {} on another stream", one.event);
+        (texts.len() > 1 && texts.len() == all.len()).then(|| Breach::at(first.event, "", why()))
+    })
+}
+
 /// Whether two messages on two streams are one that was sent twice.
 fn same(view: &View<'_>, (x, one): (&Exchange<'_>, MessageAt<'_>), (y, other): (&Exchange<'_>, MessageAt<'_>)) -> bool {
     let asked_once = |id: Option<&RequestId>| {
-        view.by(Party::Client).filter(|s| s.message.kind() == Kind::Request && s.message.id() == id).count() == 1
+        let requests =
+            view.by(Party::Client).filter(|s| s.connection == one.connection && s.message.kind() == Kind::Request);
+        requests.filter(|s| s.message.id() == id).count() == 1
     };
     let equal = one.message.text() == other.message.text();
     equal

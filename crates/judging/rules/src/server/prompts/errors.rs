@@ -5,7 +5,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ER
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, client, server};
-use crate::server::catalogue::Catalogue;
+use crate::server::catalogue::{Catalogue, is_made_up};
 use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("prompts.unknown-refused")
         .says(R2024_11_05, ERRORS, "A request for a prompt that does not exist SHOULD be answered with the error -32602.")
         .needs("prompts")
-        .how("Looks at the errors that answer requests under names that the list, read to its end, does not contain.")
+        .how("Looks at the answers to requests under names that the list, read to its end, does not contain. A prompt that is given anyway counts only where its name says that it does not exist.")
         .fix("Answer -32602 (invalid params).")
         .judge(unknown),
     server("prompts.missing-arguments-refused")
@@ -82,15 +82,19 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
     Some((response.event, kept))
 }
 
-/// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
+/// Prompts may exist that are not listed: what was answered with messages is judged only where the name says that there is
+/// no such prompt.
 fn unknown(view: &View<'_>) -> Verdict {
     let prompts = Catalogue::of(view, &PROMPTS);
     let unknown = named_requests(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
-    let judged = unknown.filter_map(|(call, _)| {
+    let judged = unknown.filter_map(|(call, name)| {
         let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
         match (call.response, messages) {
             (Some(response), Some(none)) if none.is_empty() => {
                 Some((response.event, Err(response.breach("/result", "an unknown prompt has an empty result"))))
+            }
+            (Some(response), Some(_)) if is_made_up(name) => {
+                Some((response.event, Err(response.breach("/result", "a prompt that does not exist is given"))))
             }
             _ => coded(&call),
         }

@@ -23,8 +23,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "A read of a resource that does not exist SHOULD be answered with the error -32002.")
         .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST be answered with the error -32602.")
         .needs("resources")
-        .how("Looks at the error codes that answer reads of URIs that no list and no template has, and errors whose text \
-              says that a resource was not found.")
+        .how("Looks at the answers to reads of URIs that no list and no template has, and at errors whose text says that a \
+              resource was not found.")
         .fix("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
         .judge(code),
     client("resources.old-not-found-code-taken")
@@ -91,8 +91,14 @@ fn code(view: &View<'_>) -> Verdict {
     let homes = homes(view);
     let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
     let judged = view.calls("resources/read").filter(|call| view.judges_content(call)).filter_map(|call| {
-        let (response, code) = (call.response?, call.error_code()?);
         let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
+        let response = call.response?;
+        // Since 2026-07-28 a rule of its own forbids it.
+        if surely && view.era() == Era::Legacy && is_empty(&call) {
+            let why = "a resource that does not exist is answered with empty contents";
+            return Some((response.event, Err(response.breach("/result/contents", why))));
+        }
+        let code = call.error_code()?;
         // Other codes tell of something else: a missing method, a session, a missing permission.
         let about_it = matches!(code, RESOURCE_NOT_FOUND | INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST | -32000);
         if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {
@@ -104,16 +110,27 @@ fn code(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no resource was read and not found")
 }
 
+/// Whether a read brought no contents, or none that hold anything.
+fn is_empty(call: &Call<'_>) -> bool {
+    let contents = call.result().and_then(|r| r.get("contents")).and_then(Value::as_array);
+    contents.is_some_and(|all| all.iter().all(|one| one.is_object() && !has_substance(one)))
+}
+
+/// Whether one item of contents holds anything, or something else than contents do.
+fn has_substance(one: &Value) -> bool {
+    let mut texts = ["text", "blob"].into_iter().filter_map(|name| one.get(name)).peekable();
+    texts.peek().is_none() || texts.any(|text| *text != "")
+}
+
 fn not_empty(view: &View<'_>) -> Verdict {
     let judged = missing(view).into_iter().filter_map(|call| {
         let response = call.response?;
-        let contents = call.result().and_then(|r| r.get("contents")).and_then(Value::as_array);
-        let kept: Kept = match contents {
-            Some(all) if all.is_empty() => {
+        let kept: Kept = match call.error() {
+            _ if is_empty(&call) => {
                 Err(response.breach("/result/contents", "a resource that does not exist has empty contents"))
             }
-            None if call.error().is_some() => Ok(()),
-            _ => return None,
+            Some(_) => Ok(()),
+            None => return None,
         };
         Some((response.event, kept))
     });

@@ -3,3 +3,4 @@
 pub(crate) mod contents;
 pub(crate) mod errors;
 pub(crate) mod lists;
+pub(crate) mod subscriptions;

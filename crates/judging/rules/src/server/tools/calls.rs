@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2025_11_25};
 
 use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Anchor, Rule, at, server};
-use crate::server::catalogue::Catalogue;
+use crate::server::catalogue::{Catalogue, is_made_up};
 use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
@@ -20,8 +20,8 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.unknown-refused")
         .says(R2024_11_05, ERRORS, "A call of a tool that does not exist SHOULD be answered with a protocol error.")
         .needs("tools")
-        .how("Looks at calls under names that the list, read to its end, does not contain, and that did not succeed: the \
-              failure should be a JSON-RPC error, not a result.")
+        .how("Looks at calls under names that the list, read to its end, does not contain: the failure \
+              should be a JSON-RPC error, not a result. A success counts only where the name says that there is no such tool.")
         .fix("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
         .judge(unknown_refused),
     server("tools.unknown-code")
@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
         .needs("tools")
-        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
+        .how("Looks at calls of listed tools without a required argument, or with one of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
         .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.access-controlled")
@@ -84,16 +84,20 @@ fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     view.calls("tools/call").filter(|call| view.judges_content(call) && missing(call)).collect()
 }
 
-/// A success proves a tool that is not listed: nothing forbids those.
+/// A success proves a tool that is not listed: nothing forbids those, unless the name says that there is none.
 fn unknown_refused(view: &View<'_>) -> Verdict {
     let judged = unknown(view).into_iter().filter_map(|call| {
         let response = call.response?;
         if call.error().is_some() {
             return Some((response.event, Ok(())));
         }
-        let failed = call.result()?.get("isError")? == &Value::Bool(true);
+        let result = call.result()?;
         let why = "an unknown tool is answered with a result instead of an error";
-        failed.then(|| (response.event, Err(response.breach("/result/isError", why))))
+        if result.get("isError").is_some_and(|failed| failed == true) {
+            return Some((response.event, Err(response.breach("/result/isError", why))));
+        }
+        let served = result.get("content").is_some() && name(&call).is_some_and(is_made_up);
+        served.then(|| (response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged, "no unknown tool was called, or the list of tools was not read to its end")
 }
@@ -141,6 +145,15 @@ fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
     arguments.as_object()?.iter().find(mistyped).map(|(name, _)| name.as_str())
 }
 
+/// The first required argument that is missing, where the schema has no default for it.
+fn left_out<'v>(schema: &'v Value, arguments: &Value) -> Option<&'v str> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?;
+    let given = arguments.as_object()?;
+    let required = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str);
+    let is_plain = |name: &&str| properties.get(*name).is_some_and(|property| property.get("default").is_none());
+    required.filter(|name| !given.contains_key(*name)).find(is_plain)
+}
+
 /// Whether `value` is not a `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
 fn is_beyond(due: &str, value: &Value) -> bool {
     let composed = value.is_object() || value.is_array();
@@ -155,8 +168,10 @@ fn is_beyond(due: &str, value: &Value) -> bool {
 }
 
 /// Words by which a result reports an error though `isError` is not set.
-const TROUBLE: [&str; 10] =
-    ["error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong"];
+const TROUBLE: [&str; 14] = [
+    "error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong", "provide",
+    "specify", "needed", "supply",
+];
 
 fn speaks_of_trouble(result: &Value) -> bool {
     let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
@@ -165,7 +180,7 @@ fn speaks_of_trouble(result: &Value) -> bool {
 }
 
 fn inputs_validated(view: &View<'_>) -> Verdict {
-    const UNSEEN: &str = "no listed tool was called with an argument of a wrong type";
+    const UNSEEN: &str = "no listed tool was called with an argument missing or of a wrong type";
     let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
     // A list may be long: it is read where there is need of it.
     if calls.is_empty() {
@@ -176,11 +191,14 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let asks: Vec<usize> =
         view.by_subject().filter(|sent| sent.message.kind() == Kind::Request).map(|sent| sent.event).collect();
     let asked_back = |from: usize, to: usize| asks.get(asks.partition_point(|&e| e < from)).is_some_and(|&e| e < to);
+    let empty = json!({});
     let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
-        let arguments = params(&call)?.get("arguments")?;
-        let argument =
-            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
+        let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
+        let fault = mistyped(schema, arguments).map(|name| (name, "is of another type than the schema says"));
+        let fault =
+            fault.or_else(|| left_out(schema, arguments).map(|name| (name, "is missing, and the schema requires it")));
+        let (argument, what) = fault.filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
         let response = call.response?;
         let refused = call.error_code() == Some(INVALID_PARAMS);
         let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
@@ -191,7 +209,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         let result = call.result().filter(|result| result.get("content").is_some() && result.get("task").is_none())?;
         let final_word = result.get("resultType").is_none_or(|kind| kind == "complete");
         let alone = !asked_back(call.request.event, response.event) && !speaks_of_trouble(result);
-        let why = || format!("the argument `{}` is of another type than the schema says", argument.escape_debug());
+        let why = || format!("the argument `{}` {what}", argument.escape_debug());
         (final_word && alone).then(|| (response.event, Err(response.breach("/result", why()))))
     });
     Verdict::of(judged, UNSEEN)

@@ -58,8 +58,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT send log messages for a request that names no log level in its `_meta`.",
         )
         .about(&["logging"])
-        .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages before \
-              any request on the connection named one.")
+        .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages while no \
+              unanswered request on the connection names one.")
         .fix("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
         .judge(only_when_requested),
     server("logging.not-on-subscriptions")
@@ -166,7 +166,9 @@ fn only_when_requested(view: &View<'_>) -> Verdict {
         let before = |call: &Call<'_>| call.request.connection == sent.connection && call.request.event < sent.event;
         let here = |call: &Call<'_>| before(call) && call.request.exchange == sent.exchange;
         let mut around = view.all_calls().filter(here).peekable();
-        !listens(sent) && around.peek().is_some() && !around.any(|call| asks(&call.request))
+        // Without exchanges the order tells: what asked is over, if it has been answered.
+        let open = |call: &Call<'_>| sent.exchange != 0 || call.response.is_none_or(|answer| answer.event > sent.event);
+        !listens(sent) && around.peek().is_some() && !around.any(|call| asks(&call.request) && open(&call))
     };
     let offenders = messages(view)
         .into_iter()

@@ -30,7 +30,6 @@ pub(super) const GREETINGS: &[&Fault] = &[
     SESSION_IN_CAPITALS,
     GREETING_UNANSWERED,
     DECLARES_LITTLE,
-    VERSIONS_ELSEWHERE,
 ];
 
 /// The quirk `first-request-refused-for-version`.
@@ -113,13 +112,6 @@ pub const DECLARES_LITTLE: &Fault = &quirk(
     }),
 )
 .legacy();
-
-/// The quirk `versions-elsewhere`.
-pub const VERSIONS_ELSEWHERE: &Fault = &quirk(
-    "versions-elsewhere",
-    Kind::Results("server/discover", |answer| answer["result"]["supportedVersions"] = json!(["2031-01-01"])),
-)
-.modern();
 
 /// The first request of all is refused for its version, which is then said to be the one that is served.
 fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {

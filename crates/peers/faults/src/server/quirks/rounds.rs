@@ -47,7 +47,7 @@ fn questions() -> Vec<(&'static str, &'static str, Value)> {
         "required": ["count"],
     });
     let content = json!({ "type": "text", "text": "Hello" });
-    let sampling = json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 9 });
+    let sampling = json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 });
     let request = |method: &str, params: Value| json!({ "method": method, "params": params });
     vec![
         // A form need not say that it is one.

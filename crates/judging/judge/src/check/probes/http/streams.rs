@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use net::client::{Exchange, Outgoing};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use wire::framing::sse::Block;
 use wire::{Era, RequestId};
 
 use super::{HTTP, harmless};
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
+use crate::check::probes::patterns::{Called, slow};
 use crate::check::probes::tools;
 
 /// How long the server's own stream is listened to after all is answered.
@@ -106,19 +107,19 @@ fn two_calls(case: &ProbeContext) -> Vec<Called> {
     let hints = &case.setting().hints;
     let hinted = [&hints.progress, &hints.slow].into_iter().flatten();
     let mut calls: Vec<Called> = hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone())).collect();
+    let slow = slow(case).filter(|_| hints.slow.is_none() && calls.len() < 2);
     if calls.len() < 2 {
         let mut safe = tools::callable(case);
-        safe.truncate(2 - calls.len());
+        safe.retain(|(name, _)| slow.as_ref().is_none_or(|(slow, _)| slow != name));
+        safe.truncate(2 - calls.len() - usize::from(slow.is_some()));
         calls.splice(0..0, safe);
     }
+    calls.extend(slow);
     if let [only] = calls.as_slice() {
         calls.push(only.clone());
     }
     calls
 }
-
-/// A tool and the arguments to call it with.
-type Called = (String, Map<String, Value>);
 
 /// Calls a tool with a token for its progress and does not wait for the answer.
 async fn start(case: &ProbeContext, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Abort> {

@@ -160,10 +160,13 @@ async fn several(case: &ProbeContext) -> Result<(), Abort> {
     if open && case.survey().has("tasks.cancel") {
         case.request("tasks/cancel", which.clone()).await?;
         case.request("tasks/get", which.clone()).await?;
-        case.request("tasks/cancel", which).await?;
+        case.request("tasks/cancel", which.clone()).await?;
     }
+    let cancelled = which;
     let which = json!({ "taskId": other });
     watched(case, &which).await?;
+    // By now it would be over, had it not been cancelled.
+    case.request("tasks/get", cancelled).await?;
     if case.survey().has("tasks.list") {
         case.list("tasks/list", "tasks", PAGES).await?;
     }

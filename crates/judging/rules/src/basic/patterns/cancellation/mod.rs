@@ -125,7 +125,8 @@ fn cancellations<'v>(view: &View<'v>) -> impl Iterator<Item = MessageAt<'v>> {
 fn only_subscriptions(view: &View<'_>) -> Verdict {
     let listens: Vec<_> = view.calls("subscriptions/listen").map(|call| call.request).collect();
     Verdict::every(cancellations(view), "the server cancelled nothing", |sent| {
-        let listen = listens.iter().any(|request| id(request) == named(sent));
+        let here = |request: &MessageAt<'_>| view.era() == Era::Legacy || request.connection == sent.connection;
+        let listen = listens.iter().any(|request| here(request) && id(request) == named(sent));
         let why = "this is not a request of `subscriptions/listen`";
         if listen { Ok(()) } else { Err(sent.breach("/params/requestId", why)) }
     })

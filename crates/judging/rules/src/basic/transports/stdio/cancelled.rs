@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Kind, RequestId};
+use wire::{Kind, RequestId, meta};
 
 use crate::basic::patterns::cancellation::Progress;
 use crate::verdict::{Kept, Verdict};
@@ -18,6 +18,9 @@ const SLACK: u64 = SPARE / 2;
 pub(super) fn silent(view: &View<'_>) -> Verdict {
     let cancelled = cancelled(view);
     let unseen = "no call that ends well if let alone was cancelled and then waited for";
+    if let Some(late) = on_ended_subscription(view) {
+        return Verdict::Broken(late.breach("", "a cancelled subscription still announces changes"));
+    }
     if cancelled.is_empty() {
         return Verdict::NotSeen(unseen.to_owned());
     }
@@ -26,6 +29,22 @@ pub(super) fn silent(view: &View<'_>) -> Verdict {
         cancelled.into_iter().filter_map(|(sent, call)| judge_one(view, (&reports, &spans), sent, &call)),
         unseen,
     )
+}
+
+/// What still came on a subscription that the client had cancelled well before.
+fn on_ended_subscription<'v>(view: &View<'v>) -> Option<MessageAt<'v>> {
+    let named = |sent: &MessageAt<'v>| sent.message.params()?.get("_meta")?.get(meta::SUBSCRIPTION_ID);
+    view.calls("subscriptions/listen").find_map(|call| {
+        let cancelled = view.cancellation_of(call.request)?;
+        let id = call.request.message.value().get("id");
+        let late = |sent: &MessageAt<'v>| {
+            sent.connection == cancelled.connection
+                && sent.message.kind() == Kind::Notification
+                && sent.done > cancelled.done + SPARE
+                && named(sent) == id
+        };
+        view.by_subject().find(late)
+    })
 }
 
 /// The client's cancellations of calls that were under way when it began to say so. That an error came before it had ended

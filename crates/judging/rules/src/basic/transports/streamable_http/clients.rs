@@ -171,12 +171,14 @@ fn reads_both(view: &View<'_>) -> Verdict {
 }
 
 /// Whether an answer says nothing that may make a client leave: it comes alone, has the shape that is due, and a handshake
-/// agrees on the revision.
+/// agrees on the revision, or a discovery lists it.
 fn is_plain(view: &View<'_>, x: &Exchange<'_>, sent: MessageAt<'_>) -> bool {
     let result = sent.message.result();
     let agreed = result.and_then(|result| result.get("protocolVersion"));
     let fits = x.question().zip(result).is_some_and(|(requested, result)| fits_whole(view, requested, result));
-    x.server_messages.len() == 1 && fits && agreed.is_none_or(|version| version == view.revision().as_str())
+    let listed = result.and_then(|result| result.get("supportedVersions")?.as_array());
+    let here = |version: &serde_json::Value| version == view.revision().as_str();
+    x.server_messages.len() == 1 && fits && agreed.is_none_or(here) && listed.is_none_or(|all| all.iter().any(here))
 }
 
 fn takes_messages_first(view: &View<'_>) -> Verdict {

@@ -1,0 +1,279 @@
+//! Everything that may be called is called while somebody listens: with tokens for progress and levels for logs, beside a
+//! second listener, and in the legacy era beside another session that asked for nothing. Must not judge what comes.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use wire::meta::LOG_LEVEL;
+use wire::{Era, Message, RequestId, Transport};
+
+use super::base::survived;
+use super::http::streams;
+use super::patterns::{Called, put, reports_on, slow};
+use super::subscriptions::Listening;
+use super::{modern, tools};
+use crate::check::context::{Abort, ProbeContext, Setting};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::{PAGES, Survey};
+
+/// How many tools are called, and how long all of them may take.
+const TOOLS: usize = 12;
+const ROUND: Duration = Duration::from_secs(4);
+
+/// How many resources are listened to.
+const RESOURCES: usize = 32;
+
+/// How long somebody listens: some changes come by a clock.
+const LISTENED: Duration = Duration::from_millis(3200);
+
+/// What still comes later than this after its end cannot have crossed it.
+const CROSSED: Duration = Duration::from_millis(650);
+
+/// What shows that something changed.
+const CHANGES: [&str; 2] = ["/list_changed", "/updated"];
+
+pub(super) const LISTENING: Probe = Probe::fresh("while-listening", listening).when(worth);
+
+/// Whether there is anything to hear, or anything that may be called.
+fn worth(setting: &Setting, survey: &Survey) -> bool {
+    can_change(survey) || survey.tools.iter().any(|tool| setting.calls.allow(tool))
+}
+
+/// Whether the server says that it announces changes.
+fn can_change(survey: &Survey) -> bool {
+    ["tools.listChanged", "prompts.listChanged", "resources.listChanged", "resources.subscribe"]
+        .into_iter()
+        .any(|capability| survey.has(capability))
+}
+
+fn listening(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        let declared = can_change(case.survey());
+        if declared {
+            walk(case).await?;
+        }
+        match case.era() {
+            Era::Modern => subscribed(case, declared).await?,
+            Era::Legacy => in_session(case, declared).await?,
+        }
+        if declared {
+            walk(case).await?;
+            case.quiet("after the lists", Duration::from_millis(300)).await;
+        }
+        Ok(())
+    })
+}
+
+/// Every list that the server declares.
+async fn walk(case: &ProbeContext) -> Result<(), Abort> {
+    for (method, member) in modern::lists(case) {
+        case.list(method, member, PAGES).await?;
+    }
+    Ok(())
+}
+
+/// Calls with one subscription to some of the resources, then with another to everything; then the first is ended.
+async fn subscribed(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
+    let begun = Instant::now();
+    let uris = uris(case);
+    let hint = case.setting().hints.resource_updated.as_ref();
+    let hinted = hint.map(|hint| hint.uri.as_str());
+    let others = uris.iter().copied().filter(|uri| Some(*uri) != hinted);
+    let some: Vec<_> = hinted.into_iter().chain(others.skip(1).step_by(2)).collect();
+    let narrow = if declared && !some.is_empty() && case.survey().has("resources.subscribe") {
+        Listening::start(case, json!({ "resourceSubscriptions": some })).await.ok()
+    } else {
+        None
+    };
+    let seen = each_once(case).await?;
+    let wide = if declared { Listening::start(case, everything(case, &uris)).await.ok() } else { None };
+    closely(case, &seen).await?;
+    if declared {
+        case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+        if let Some(hint) = hint {
+            tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
+            case.quiet("after a changed resource", CROSSED).await;
+        }
+    }
+    if let Some(narrow) = narrow {
+        narrow.stop(case).await?;
+        case.quiet("after unsubscribing", CROSSED).await;
+        once_more(case).await?;
+        case.quiet("after a change that one subscription is not told of", CROSSED).await;
+    }
+    match wide {
+        Some(wide) => wide.stop(case).await,
+        None => Ok(()),
+    }
+}
+
+/// The filter for all that the server says it announces.
+fn everything(case: &ProbeContext, uris: &[&str]) -> Value {
+    let lists = [
+        ("tools.listChanged", "toolsListChanged"),
+        ("prompts.listChanged", "promptsListChanged"),
+        ("resources.listChanged", "resourcesListChanged"),
+    ];
+    let declared = lists.into_iter().filter(|(capability, _)| case.survey().has(capability));
+    let mut filter: Map<String, Value> = declared.map(|(_, member)| (member.to_owned(), json!(true))).collect();
+    if case.survey().has("resources.subscribe") && !uris.is_empty() {
+        filter.insert("resourceSubscriptions".to_owned(), json!(uris));
+    }
+    Value::Object(filter)
+}
+
+fn uris(case: &ProbeContext) -> Vec<&str> {
+    let listed = case.survey().resources.iter().filter_map(|resource| resource.get("uri")?.as_str());
+    let hint = case.setting().hints.resource_updated.as_ref().map(|hint| hint.uri.as_str());
+    let listed = listed.filter(|uri| Some(*uri) != hint).take(RESOURCES);
+    hint.into_iter().chain(listed).collect()
+}
+
+/// The same in the legacy era: with two streams open for what belongs to no request, where there are any, and beside another
+/// session that subscribes to nothing.
+async fn in_session(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
+    let mut ears = Vec::new();
+    if case.transport() == Transport::StreamableHttp {
+        ears.push(streams::open(case, None).await?);
+        if ears.iter().all(net::client::Exchange::is_stream) {
+            ears.push(streams::open(case, None).await?);
+        }
+    }
+    let heard = if case.connection().session_id().is_some() {
+        let mut own = Ok(());
+        let beside = case.on_another_connection(async |other| beside(case, other, declared, &mut own).await).await;
+        own.and(survived(beside))
+    } else {
+        alone(case, declared).await
+    };
+    for ear in ears {
+        ear.abort();
+    }
+    heard
+}
+
+/// Plays [`alone`] while another session listens, which has set a milder level than ours and subscribed to nothing.
+async fn beside(
+    case: &ProbeContext,
+    other: &ProbeContext,
+    declared: bool,
+    own: &mut Result<(), Abort>,
+) -> Result<(), Abort> {
+    other.handshake().await?;
+    let ear = streams::open(other, None).await?;
+    if case.survey().has("logging") {
+        set_level(case, "error").await?;
+        set_level(other, "debug").await?;
+        tools::call_safe(case, TOOLS).await?;
+    }
+    *own = alone(case, declared).await;
+    other.quiet("in another session", Duration::from_millis(50)).await;
+    ear.abort();
+    Ok(())
+}
+
+async fn alone(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
+    let begun = Instant::now();
+    let uris = if case.survey().has("resources.subscribe") { uris(case) } else { Vec::new() };
+    for uri in &uris {
+        case.request("resources/subscribe", json!({ "uri": uri })).await?;
+    }
+    if case.survey().has("logging") {
+        set_level(case, "debug").await?;
+    }
+    let seen = each_once(case).await?;
+    closely(case, &seen).await?;
+    if declared {
+        case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+    }
+    let updated = case.connection().received().iter().any(|m| m.method() == Some("notifications/resources/updated"));
+    for uri in &uris {
+        case.request("resources/unsubscribe", json!({ "uri": uri })).await?;
+    }
+    if updated {
+        case.quiet("after unsubscribing", CROSSED).await;
+        once_more(case).await?;
+        case.quiet("after a change that nobody is told of", CROSSED * 2).await;
+    }
+    Ok(())
+}
+
+async fn set_level(case: &ProbeContext, level: &str) -> Result<(), Abort> {
+    case.request("logging/setLevel", json!({ "level": level })).await.map(|_| ())
+}
+
+/// What calls showed of their tools.
+#[derive(Default)]
+struct Seen {
+    reporting: Vec<Called>,
+    logging: Vec<Called>,
+}
+
+/// Every tool that may be called, with a token for progress, of each legal type in turn, and the mildest level.
+async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
+    let begun = Instant::now();
+    let mut seen = Seen::default();
+    for (number, called) in tools::callable(case).into_iter().take(TOOLS).enumerate() {
+        if begun.elapsed() > ROUND {
+            break;
+        }
+        let token = if number.is_multiple_of(2) { json!(8100 + number) } else { json!(format!("listening-{number}")) };
+        let before = case.connection().received_count();
+        let (id, _) = put(case, &call(case, &called, Some("debug")), &token).await?;
+        case.connection().response(&RequestId::from(id), case.tool_patience()).await;
+        let heard: Vec<Message> = case.connection().received().into_iter().skip(before).collect();
+        if heard.iter().any(|m| m.method() == Some("notifications/message")) {
+            seen.logging.push(called.clone());
+        }
+        if heard.iter().any(|m| reports_on(m, &token)) {
+            seen.reporting.push(called);
+        }
+    }
+    Ok(seen)
+}
+
+/// Two calls at a time that report progress, and calls that log at each of several levels.
+async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
+    let reporting = seen.reporting.iter().map(|called| long(case, called));
+    for called in reporting.chain(slow(case).into_iter().filter(|_| seen.reporting.is_empty())).take(1) {
+        let mut under_way = Vec::new();
+        for token in [json!("at-a-time"), json!(8200)] {
+            under_way.push(put(case, &call(case, &called, None), &token).await?.0);
+        }
+        for id in under_way {
+            case.connection().response(&RequestId::from(id), case.tool_patience()).await;
+        }
+    }
+    for called in seen.logging.iter().take(2) {
+        for name in ["error", "warning", "notice", "info"] {
+            if case.era() == Era::Legacy {
+                set_level(case, name).await?;
+            }
+            case.request("tools/call", call(case, called, Some(name))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The call, asked to take about a second where its arguments can say so.
+fn long(case: &ProbeContext, called: &Called) -> Called {
+    super::patterns::lasting(case, called).unwrap_or_else(|| called.clone())
+}
+
+/// The calls again after which something changed before, if anything did.
+async fn once_more(case: &ProbeContext) -> Result<(), Abort> {
+    let changes = |m: &Message| m.method().is_some_and(|name| CHANGES.iter().any(|end| name.ends_with(end)));
+    if case.connection().received().iter().any(changes) {
+        each_once(case).await?;
+    }
+    Ok(())
+}
+
+/// The parameters of a call, in the modern era with a level for its logs.
+fn call(case: &ProbeContext, (name, arguments): &Called, level: Option<&str>) -> Value {
+    let mut params = json!({ "name": name, "arguments": arguments });
+    if let Some(level) = level.filter(|_| case.era() == Era::Modern) {
+        params["_meta"] = json!({ LOG_LEVEL: level });
+    }
+    params
+}

@@ -1,0 +1,120 @@
+//! Lasting: a good server is there until its client leaves, and answers until then. Judged in every check: after a crash
+//! there is little left to judge, and a report must not look clean for it.
+
+use wire::trace::{Closed, Content, Frame};
+use wire::{Kind, Party};
+
+use super::{anywhere, over_stdio};
+use crate::rule::Rule;
+use crate::verdict::{Breach, Verdict};
+use crate::view::{Call, View};
+
+/// After so many requests in a row without an answer, a server counts as silent.
+const UNANSWERED: usize = 3;
+
+pub(crate) const RULES: &[Rule] = &[
+    over_stdio("safety.no-crash", "A good server does not end while its client still talks to it: not with an error, and not before it has answered.")
+        .by_default()
+        .timed()
+        .how("Checks whether the process ended before we closed stdin or sent a signal, with a code other than 0, by a signal, or with a request unanswered.")
+        .fix("Catch errors at the message loop and answer them as JSON-RPC errors.")
+        .judge(no_crash),
+    anywhere("safety.keeps-answering", "A good server that has answered continues to answer, and can still be reached.")
+        .by_default()
+        .timed()
+        .how("Looks for three requests in a row without an answer or any other message up to the end of a connection that was answered before, and for connections that can no longer be opened.")
+        .fix("Keep long work off the message loop, and do not let one request end or block the server.")
+        .judge(keeps_answering),
+];
+
+/// How a process ended, in words; `None` where it ended well.
+pub(super) fn failure(frame: &Frame) -> Option<String> {
+    match frame.content {
+        Content::Exit { signal: Some(signal), .. } => Some(format!("killed by signal {signal}")),
+        Content::Exit { code: Some(code), .. } if code != 0 => Some(format!("exit code {code}")),
+        _ => None,
+    }
+}
+
+/// The last request or notification before an event on its connection, in words.
+fn preceding(view: &View<'_>, event: usize) -> String {
+    let connection = view.frame(event).connection;
+    let before = view.by(Party::Client).filter(|sent| sent.event < event && sent.connection == connection);
+    let last = before.filter(|sent| sent.message.method().is_some()).last();
+    last.map_or_else(String::new, |sent| {
+        format!(", after `{}` (event {})", sent.message.method().unwrap_or_default(), sent.event)
+    })
+}
+
+/// The last request of the client on a connection, if it has no answer.
+fn unanswered<'v>(view: &View<'v>, event: usize) -> Option<Call<'v>> {
+    let connection = view.frame(event).connection;
+    let here = view.calls_by(Party::Client).filter(|call| call.request.connection == connection);
+    let last = here.filter(|call| call.request.event < event).last()?;
+    (last.response.is_none() && view.cancellation_of(last.request).is_none()).then_some(last)
+}
+
+fn no_crash(view: &View<'_>) -> Verdict {
+    let exits = view.frames().filter(|(_, f)| f.from == Party::Server && matches!(f.content, Content::Exit { .. }));
+    let exits: Vec<_> = exits.collect();
+    let alive = |connection: u32| view.by(Party::Server).any(|s| s.connection == connection);
+    let unprompted = exits.iter().filter(|(event, frame)| !view.was_stopped(*event, frame.connection));
+    let crashed = unprompted.filter_map(|&(event, frame)| {
+        let how = failure(frame).or_else(|| {
+            let left = alive(frame.connection) && unanswered(view, event).is_some();
+            left.then(|| "exit code 0, with a request unanswered".to_owned())
+        })?;
+        Some(Breach::at(event, "", format!("the server ended unprompted: {how}{}", preceding(view, event))))
+    });
+    let closed = view.stdin_closings().filter(|&event| {
+        let connection = view.frame(event).connection;
+        alive(connection) && !exits.iter().any(|(exit, frame)| *exit < event && frame.connection == connection)
+    });
+    Verdict::never(crashed.collect::<Vec<_>>(), closed, "the end of the process was not seen")
+}
+
+fn keeps_answering(view: &View<'_>) -> Verdict {
+    if let Some(breach) = unreachable(view) {
+        return Verdict::Broken(breach);
+    }
+    let mut connections: Vec<u32> = view.calls_by(Party::Client).map(|call| call.request.connection).collect();
+    connections.sort_unstable();
+    connections.dedup();
+    let mut witnesses = Vec::new();
+    for connection in connections {
+        let calls: Vec<_> = view.calls_by(Party::Client).filter(|call| call.request.connection == connection).collect();
+        let Some(last) = view.by(Party::Server).filter(|sent| sent.connection == connection).last() else { continue };
+        if !calls.iter().any(|call| call.response.is_some()) {
+            continue;
+        }
+        let silent: Vec<_> = calls.iter().filter(|call| call.request.event > last.event).collect();
+        let timed_out = silent
+            .iter()
+            .filter(|call| view.timeout_of(call.request).is_some() && view.cancellation_of(call.request).is_none());
+        match (timed_out.count(), silent.first()) {
+            (UNANSWERED.., Some(first)) => {
+                let method = first.request.message.method().unwrap_or_default();
+                let why = format!(
+                    "the server says nothing more from `{method}` on: {} requests without an answer",
+                    silent.len()
+                );
+                return Verdict::Broken(first.request.breach("", why));
+            }
+            (0, _) if last.message.kind() != Kind::Request => witnesses.push(last.event),
+            _ => {}
+        }
+    }
+    Verdict::witnessed(witnesses, "no request was answered")
+}
+
+/// Where a server that has answered can no longer be reached.
+fn unreachable(view: &View<'_>) -> Option<Breach> {
+    let last = view.by(Party::Server).last()?;
+    let failed = view.frames().find(|(event, frame)| {
+        let refused = matches!(&frame.content, Content::Closed(Closed::Failed));
+        refused && *event > last.event && frame.from == Party::Client && frame.exchange != 0
+    });
+    let (event, _) = failed?;
+    let why = format!("the server can no longer be reached{}", preceding(view, event));
+    Some(Breach::at(event, "", why))
+}
