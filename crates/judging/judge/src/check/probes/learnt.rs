@@ -96,7 +96,7 @@ async fn read(case: &ProbeContext, values: &mut Values) -> Result<(), Abort> {
         let reply = case.request("resources/read", json!({ "uri": uri })).await?;
         reply.result().into_iter().for_each(|result| values.read(result));
         for template in case.survey().templates.iter().filter_map(|template| text(template, "uriTemplate")) {
-            for (name, value) in matched(template, uri) {
+            if let Some((name, value)) = matched(template, uri) {
                 values.note(name, &json!(value));
             }
         }
