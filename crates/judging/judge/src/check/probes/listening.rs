@@ -24,7 +24,7 @@ const ROUND: Duration = Duration::from_secs(4);
 const RESOURCES: usize = 32;
 
 /// How long somebody listens: some changes come by a clock.
-const LISTENED: Duration = Duration::from_millis(3200);
+const LISTENED: Duration = Duration::from_millis(2800);
 
 /// What still comes later than this after its end cannot have crossed it.
 const CROSSED: Duration = Duration::from_millis(650);
@@ -48,20 +48,20 @@ fn can_change(survey: &Survey) -> bool {
 
 fn listening(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let declared = can_change(case.survey());
-        if declared {
-            walk(case).await?;
-        }
+        let (begun, declared) = (Instant::now(), can_change(case.survey()));
         match case.era() {
-            Era::Modern => subscribed(case, declared).await?,
-            Era::Legacy => in_session(case, declared).await?,
-        }
-        if declared {
-            walk(case).await?;
-            case.quiet("after the lists", Duration::from_millis(300)).await;
+            Era::Modern => subscribed(case, declared, begun).await?,
+            Era::Legacy => in_session(case, declared, begun).await?,
         }
         Ok(())
     })
+}
+
+/// Every list once more: what has changed meanwhile was to be announced.
+async fn walk_again(case: &ProbeContext) -> Result<(), Abort> {
+    walk(case).await?;
+    case.quiet("after the lists", Duration::from_millis(300)).await;
+    Ok(())
 }
 
 /// Every list that the server declares.
@@ -73,8 +73,7 @@ async fn walk(case: &ProbeContext) -> Result<(), Abort> {
 }
 
 /// Calls with one subscription to some of the resources, then with another to everything; then the first is ended.
-async fn subscribed(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
-    let begun = Instant::now();
+async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
     let uris = uris(case);
     let hint = case.setting().hints.resource_updated.as_ref();
     let hinted = hint.map(|hint| hint.uri.as_str());
@@ -87,9 +86,13 @@ async fn subscribed(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
     };
     let seen = each_once(case).await?;
     let wide = if declared { Listening::start(case, everything(case, &uris)).await.ok() } else { None };
+    if declared {
+        walk(case).await?;
+    }
     closely(case, &seen).await?;
     if declared {
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+        walk_again(case).await?;
         if let Some(hint) = hint {
             tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
             case.quiet("after a changed resource", CROSSED).await;
@@ -131,7 +134,7 @@ fn uris(case: &ProbeContext) -> Vec<&str> {
 
 /// The same in the legacy era: with two streams open for what belongs to no request, where there are any, and beside another
 /// session that subscribes to nothing.
-async fn in_session(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
+async fn in_session(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
     let mut ears = Vec::new();
     if case.transport() == Transport::StreamableHttp {
         ears.push(streams::open(case, None).await?);
@@ -141,10 +144,11 @@ async fn in_session(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
     }
     let heard = if case.connection().session_id().is_some() {
         let mut own = Ok(());
-        let beside = case.on_another_connection(async |other| beside(case, other, declared, &mut own).await).await;
+        let beside =
+            case.on_another_connection(async |other| beside(case, other, (declared, begun), &mut own).await).await;
         own.and(survived(beside))
     } else {
-        alone(case, declared).await
+        alone(case, declared, begun).await
     };
     for ear in ears {
         ear.abort();
@@ -156,7 +160,7 @@ async fn in_session(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
 async fn beside(
     case: &ProbeContext,
     other: &ProbeContext,
-    declared: bool,
+    (declared, begun): (bool, Instant),
     own: &mut Result<(), Abort>,
 ) -> Result<(), Abort> {
     other.handshake().await?;
@@ -166,14 +170,16 @@ async fn beside(
         set_level(other, "debug").await?;
         tools::call_safe(case, TOOLS).await?;
     }
-    *own = alone(case, declared).await;
+    *own = alone(case, declared, begun).await;
     other.quiet("in another session", Duration::from_millis(50)).await;
     ear.abort();
     Ok(())
 }
 
-async fn alone(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
-    let begun = Instant::now();
+async fn alone(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
+    if declared {
+        walk(case).await?;
+    }
     let uris = if case.survey().has("resources.subscribe") { uris(case) } else { Vec::new() };
     for uri in &uris {
         case.request("resources/subscribe", json!({ "uri": uri })).await?;
@@ -185,6 +191,7 @@ async fn alone(case: &ProbeContext, declared: bool) -> Result<(), Abort> {
     closely(case, &seen).await?;
     if declared {
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
+        walk_again(case).await?;
     }
     let updated = case.connection().received().iter().any(|m| m.method() == Some("notifications/resources/updated"));
     for uri in &uris {

@@ -189,8 +189,7 @@ fn slow_ones(case: &ProbeContext) -> Vec<Called> {
     if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
         return vec![(tool, arguments)];
     }
-    let (by_name, others): (Vec<_>, Vec<_>) =
-        tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
+    let (by_name, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
     let by_name = by_name.into_iter().map(|called| lasting(case, &called).unwrap_or(called));
     by_name.chain(others.iter().filter_map(|called| lasting(case, called))).collect()
 }
@@ -253,7 +252,8 @@ fn about_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     let each = in_steps && has(&["delay", "interval", "pause", "wait"]);
     let millis = has(&["ms", "msec", "millis", "milliseconds"]);
-    if !millis && !has(&["duration", "second", "seconds", "sec", "secs", "delay", "interval", "pause", "sleep", "wait"]) {
+    if !millis && !has(&["duration", "second", "seconds", "sec", "secs", "delay", "interval", "pause", "sleep", "wait"])
+    {
         return None;
     }
     let number = match (millis, each) {

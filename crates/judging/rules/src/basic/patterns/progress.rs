@@ -10,8 +10,8 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
 use crate::reading::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
-use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, MessageAt, View};
+use crate::verdict::{Kept, Located, Verdict};
+use crate::view::{Call, Exchange, MessageAt, View};
 
 const fn old(section: &'static str) -> Anchor {
     at("basic/utilities/progress", section)
@@ -62,7 +62,8 @@ pub(crate) const RULES: &[Rule] = &[
     both("progress.stops")
         .says(R2024_11_05, old("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
         .says(R2026_07_28, new("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
-        .how("Looks for progress on a request after its answer on the same stream. The server's next message, or the end of the stream or of a quiet window, shows that it stopped. Requests run as tasks are passed over.")
+        .timed()
+        .how("Looks for progress on a request after its answer on the same stream, or well after it on a stream that GET opened. The server's next message, or the end of the stream or of a quiet window, shows that it stopped. Requests run as tasks are passed over.")
         .fix("Send the last progress before the answer.")
         .judge(stops),
     both("progress.task-stops")
@@ -223,7 +224,12 @@ fn is_task(call: &Call<'_>) -> bool {
 fn stops(view: &View<'_>) -> Verdict {
     let reports = by_request(view);
     let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
-        over(view, call.response?, of(&reports, &call), "progress on a request that was answered before")
+        let (ended, reports) = (call.response?, of(&reports, &call));
+        let why = "progress on a request that was answered before";
+        if let Some(late) = reports.iter().find(|sent| is_late_elsewhere(view, ended, sent)) {
+            return Some((late.event, Err(late.breach("", why))));
+        }
+        over(view, ended, reports, why)
     });
     Verdict::of(judged, "no request with progress was answered and followed by anything")
 }
@@ -248,6 +254,16 @@ fn ended_task<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
     let body = sent.message.params().or_else(|| sent.message.result())?;
     let status = body.get("status").and_then(Value::as_str);
     body.get("taskId").filter(|_| matches!(status, Some("completed" | "failed" | "cancelled")))
+}
+
+/// Two streams may overtake each other by less than this (microseconds).
+const OVERTAKEN: u64 = 300_000;
+
+/// Whether a report came well after the end on the stream that GET had opened before, and is no replay.
+fn is_late_elsewhere(view: &View<'_>, ended: MessageAt<'_>, sent: &MessageAt<'_>) -> bool {
+    let listening = |x: &Exchange<'_>| x.is("GET") && x.resumes().is_none() && x.event() < ended.event;
+    let well_after = sent.exchange != ended.exchange && sent.done > ended.done + OVERTAKEN;
+    well_after && view.exchange(sent.exchange).is_some_and(listening)
 }
 
 /// Judges that no report came after `ended` on its stream; kept where there were reports and something shows the end.

@@ -84,7 +84,8 @@ fn is_told_apart(view: &View<'_>, connection: u32) -> bool {
 
 /// What a connection had subscribed to when a message came; `None` where that is not known.
 fn in_force<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Vec<&'v str>> {
-    let mut calls: Vec<Call<'v>> = view.calls("resources/subscribe").chain(view.calls("resources/unsubscribe")).collect();
+    let mut calls: Vec<Call<'v>> =
+        view.calls("resources/subscribe").chain(view.calls("resources/unsubscribe")).collect();
     calls.retain(|call| call.request.connection == sent.connection && call.request.event < sent.event);
     calls.sort_by_key(|call| call.request.event);
     let mut last: BTreeMap<&str, Call<'v>> = BTreeMap::new();
