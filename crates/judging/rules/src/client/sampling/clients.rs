@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("sampling")
         .how("Needs a server that offers tools to the client's model, and checks whether a client that did not declare `sampling.tools` serves the request, or answers with `tool_use`.")
-        .fix("Declare `tools` under `sampling`, or leave the tools out before the model sees them.")
+        .fix("Declare `tools` under `sampling`, or answer requests that offer tools with an error, as the schema demands.")
         .judge(tools_declared),
     client("sampling.messages-checked")
         .says(
