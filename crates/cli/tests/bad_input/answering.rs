@@ -133,7 +133,11 @@ fn always_breaks_a_rule() {
     let list = r#"tools/list) printf '{"jsonrpc":"1.0","id":%s,"result":{"tools":[]}}\n' "$id" ;;"#;
     let ran = check_script(&greeting(r#""tools":{}"#, list)).run();
     ran.ends_with(1);
-    assert!(ran.stdout.contains("FAIL  jsonrpc.version-member") && !ran.stdout.contains("SEEN ONCE"), "{}", ran.output());
+    assert!(
+        ran.stdout.contains("FAIL  jsonrpc.version-member") && !ran.stdout.contains("SEEN ONCE"),
+        "{}",
+        ran.output()
+    );
     assert!(ran.stderr.contains("FAIL  jsonrpc.version-member  MUST  stdio 2025-11-25"), "{}", ran.output());
 }
 

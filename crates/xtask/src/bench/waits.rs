@@ -36,7 +36,7 @@ pub(super) fn run(proof: &Path) -> Verdict {
         for (name, target) in PEERS {
             let waited = peers::reached(name, |reached| match reached {
                 Target::Url(url) => waited(proof, &[url.to_owned()]),
-                Target::Command(command) => waited(proof, &[&["--".to_owned()], command].concat()),
+                Target::Command(command) => waited(proof, &[&["--".to_owned()][..], command].concat()),
             })?;
             row(name, &waited, target);
         }

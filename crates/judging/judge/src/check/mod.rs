@@ -29,6 +29,7 @@ use std::sync::Arc;
 use net::Tap;
 use net::client::{Address, ConnectOptions, Detected, OpenError, detect_any};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use wire::Revision;
 use wire::redact::Redactor;
 
@@ -93,14 +94,35 @@ pub fn check(options: Options, watch: Watch) -> Checking {
     Box::pin(run_all(options, watch))
 }
 
+/// How many cases are played at a time: so many per target, because each is a server of its own, and only the built-in one
+/// comes as several.
+fn jobs(options: &Options) -> u32 {
+    let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
+    u32::try_from(jobs).unwrap_or(u32::MAX)
+}
+
+/// What is found at each target, later.
+fn looking(options: &Options) -> Vec<(&Address, JoinHandle<Result<(Detected, Option<OpenError>), OpenError>>)> {
+    let look = |address: &Address| {
+        let address = address.clone();
+        let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();
+        tokio::spawn(async move { detect_any(&address, &connect, Tap::new).await })
+    };
+    options.targets.iter().map(|address| (address, look(address))).collect()
+}
+
+fn none_served(options: &Options, mut served: Vec<Revision>) -> CheckError {
+    served.sort_unstable();
+    served.dedup();
+    CheckError::NoSuchRevision(options.revisions.named().to_vec(), served)
+}
+
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
     let time = TimeLimit::begin(options.max_time);
     let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
-    // So many per target: each is a server of its own, and only the built-in one comes as several.
-    let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
-    let permits = Arc::new(Semaphore::new(jobs));
-    let jobs = u32::try_from(jobs).unwrap_or(u32::MAX);
+    let jobs = jobs(&options);
+    let permits = Arc::new(Semaphore::new(jobs as usize));
     let spawns = SpawnLimit::default();
     let heavy = HeavyLimit::default();
     let mut runs = tokio::task::JoinSet::new();
@@ -111,12 +133,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     // What targets serve that serve none of the revisions asked for: the others are judged all the same.
     let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
-    let looking = options.targets.iter().map(|address| {
-        let address = address.clone();
-        let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();
-        tokio::spawn(async move { detect_any(&address, &connect, Tap::new).await })
-    });
-    for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
+    for (address, looked) in looking(&options) {
         let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         {
             Ok(found) => found,
@@ -147,16 +164,14 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
             let judge = TraceJudge::new(by.clone(), shelf, heavy.clone());
             runs.spawn(async move {
-                let ran = run::run(setting, permits, jobs, watch.clone(), judge).await;
+                let ran = Box::pin(run::run(setting, permits, jobs, watch.clone(), judge)).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));
                 ran
             });
         }
     }
     if order.is_empty() {
-        elsewhere.sort_unstable();
-        elsewhere.dedup();
-        return Err(CheckError::NoSuchRevision(options.revisions.named().to_vec(), elsewhere));
+        return Err(none_served(&options, elsewhere));
     }
     ran.extend(runs.join_all().await);
     ran.sort_by_key(|r| order.iter().position(|place| *place == RunId::from(r.setting.as_ref())));

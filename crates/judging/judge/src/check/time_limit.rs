@@ -86,7 +86,7 @@ mod tests {
         let after = |seconds| {
             let begun =
                 Instant::now().checked_sub(Duration::from_secs(seconds)).expect("the machine has run for a minute");
-            let limit = TimeLimit { begun, ..TimeLimit::begin(Some(Duration::from_secs(60))) };
+            let limit = TimeLimit { begun, ..TimeLimit::begin(Some(Duration::from_mins(1))) };
             [limit.is_up(), limit.in_phase(Phase::Confirming).is_up()]
         };
         assert_eq!(after(44), [false, false]);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_was_not_tried_is_named() {
-        let limit = TimeLimit::begin(Some(Duration::from_secs(60)));
+        let limit = TimeLimit::begin(Some(Duration::from_mins(1)));
         assert_eq!(limit.describe(&[]), None);
         assert_eq!(limit.describe(&["a", "b"]).as_deref(), Some("the time limit of 60 s was reached before a, b"));
         let many = limit.describe(&["x"; 10]).unwrap_or_default();

@@ -146,11 +146,6 @@ impl Judged {
         self.verdicts.retain(|(rule, _)| wanted(rule.id));
     }
 
-    /// Drops the doubtful findings, which were not tried again here.
-    pub fn hold_back(&mut self) {
-        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
-    }
-
     /// Takes back what was to be seen a second time, and was not, for this reason.
     pub fn take_back(&mut self, confirmed: &BTreeSet<&'static str>, why: &str) {
         let suspicions = self.suspicions();

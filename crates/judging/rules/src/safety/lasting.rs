@@ -39,8 +39,8 @@ pub(super) fn failure(frame: &Frame) -> Option<String> {
 /// The last request or notification before an event on its connection, in words.
 fn preceding(view: &View<'_>, event: usize) -> String {
     let connection = view.frame(event).connection;
-    let before = view.by(Party::Client).filter(|sent| sent.event < event && sent.connection == connection);
-    let last = before.filter(|sent| sent.message.method().is_some()).last();
+    let mut before = view.by(Party::Client).filter(|sent| sent.event < event && sent.connection == connection);
+    let last = before.rfind(|sent| sent.message.method().is_some());
     last.map_or_else(String::new, |sent| {
         format!(", after `{}` (event {})", sent.message.method().unwrap_or_default(), sent.event)
     })
@@ -83,7 +83,7 @@ fn keeps_answering(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
     for connection in connections {
         let calls: Vec<_> = view.calls_by(Party::Client).filter(|call| call.request.connection == connection).collect();
-        let Some(last) = view.by(Party::Server).filter(|sent| sent.connection == connection).last() else { continue };
+        let Some(last) = view.by(Party::Server).rfind(|sent| sent.connection == connection) else { continue };
         if !calls.iter().any(|call| call.response.is_some()) {
             continue;
         }

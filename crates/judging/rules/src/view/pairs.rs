@@ -39,7 +39,7 @@ pub(super) fn pair(trace: &Trace, sent: &[MessageAt<'_>]) -> BTreeMap<usize, usi
         let own = left.iter().rposition(|s| s.from != request.from && s.exchange == request.exchange);
         let elsewhere = || {
             left.iter().rposition(|s| {
-                s.from != request.from && !astray(&request, s) && !requested.contains(&(s.exchange, request.from, id))
+                s.from != request.from && !astray(request, s) && !requested.contains(&(s.exchange, request.from, id))
             })
         };
         if let Some(place) = own.or_else(elsewhere) {

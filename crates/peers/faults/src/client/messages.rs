@@ -267,6 +267,6 @@ fn meta(message: &mut Value, name: &str, value: Value) -> bool {
 
 /// Takes a reserved member out of it.
 fn unmeta(message: &mut Value, name: &str) -> bool {
-    let name = format!("{}{name}", PREFIX);
+    let name = format!("{PREFIX}{name}");
     message.pointer_mut("/params/_meta").is_some_and(|meta| super::drop_member(meta, &name))
 }

@@ -153,11 +153,11 @@ impl IncomingMessage<'_> {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("{}{name}", PREFIX)]
+        &self.message["params"]["_meta"][format!("{PREFIX}{name}")]
     }
 
     fn set_meta(&mut self, name: &str, value: Value) {
-        self.message["params"]["_meta"][format!("{}{name}", PREFIX)] = value;
+        self.message["params"]["_meta"][format!("{PREFIX}{name}")] = value;
     }
 
     fn is_modern(&self) -> bool {
@@ -192,7 +192,7 @@ impl ServiceRequest {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("{}{name}", PREFIX)]
+        &self.message["params"]["_meta"][format!("{PREFIX}{name}")]
     }
 
     fn is_modern(&self) -> bool {

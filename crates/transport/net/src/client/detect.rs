@@ -153,7 +153,7 @@ pub async fn detect_any(
     let revisions = introductions.iter().map(|introduction| introduction.revision).collect();
     let Detection { unknown, evidence, .. } = detection;
     let transport = address.transport();
-    Ok((Detected { transport, address, revisions, introductions, others, unknown, evidence }, failure))
+    Ok((Detected { address, transport, revisions, introductions, others, unknown, evidence }, failure))
 }
 
 /// How a peer greets in a revision that it answers and does not agree to.

@@ -96,7 +96,9 @@ async fn read(case: &ProbeContext, values: &mut Values) -> Result<(), Abort> {
         let reply = case.request("resources/read", json!({ "uri": uri })).await?;
         reply.result().into_iter().for_each(|result| values.read(result));
         for template in case.survey().templates.iter().filter_map(|template| text(template, "uriTemplate")) {
-            matched(template, uri).into_iter().for_each(|(name, value)| values.note(name, &json!(value)));
+            for (name, value) in matched(template, uri) {
+                values.note(name, &json!(value));
+            }
         }
     }
     Ok(())
@@ -130,7 +132,9 @@ async fn templates(case: &ProbeContext, values: &mut Values) -> Result<(), Abort
             let mut chosen = Map::new();
             for variable in variables.iter().take(VARIABLES) {
                 let proposed = if turn == 0 { complete(case, template, variable, &chosen).await? } else { Vec::new() };
-                proposed.iter().for_each(|value| values.note(variable, value));
+                for value in &proposed {
+                    values.note(variable, value);
+                }
                 let known = values.proposed(variable, &json!({ "type": "string" }));
                 let value = proposed.into_iter().next().or_else(|| known.get(turn).cloned());
                 chosen.extend(value.map(|value| ((*variable).to_owned(), value)));

@@ -121,3 +121,18 @@ pub const PROBES: &[&Probe] = &[
     &strain::LARGE,
     &strain::DEEP,
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::PROBES;
+
+    #[test]
+    fn no_two_probes_have_one_name() {
+        let mut names = BTreeSet::new();
+        for probe in PROBES {
+            assert!(names.insert(probe.name), "a second play would take one `{}` for the other", probe.name);
+        }
+    }
+}

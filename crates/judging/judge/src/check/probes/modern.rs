@@ -193,7 +193,7 @@ async fn walk(case: &ProbeContext, reversed: bool) -> Result<(), Abort> {
     Ok(())
 }
 
-pub(super) const INCAPABLE: Probe = Probe::shared("client-without-capabilities", incapable).era(Era::Modern);
+pub(super) const INCAPABLE: Probe = Probe::shared("calls-without-capabilities", incapable).era(Era::Modern);
 
 /// The same calls by a client that can do everything and by one that can do nothing.
 fn incapable(case: &ProbeContext) -> Script<'_> {

@@ -152,23 +152,25 @@ async fn states(case: &ProbeContext, call: &Call, other: Option<Value>) -> Resul
     Ok(own)
 }
 
-/// Comes back with the state of a call, on a call of the same tool with other arguments that make it ask, too.
+/// Comes back, on a call of the same tool with other arguments that make it ask, too, with its own state, with none, and with
+/// that of the first call.
 async fn with_other_arguments(case: &ProbeContext, call: &Call) -> Result<(), Abort> {
     let tool = case.survey().tools.iter().find(|tool| tool.get("name") == Some(&json!(call.0)));
     let Some(schema) = tool.and_then(|tool| tool.get("inputSchema")) else { return Ok(()) };
     let made = variants(schema, &case.setting().learnt.values(), &case.setting().rng(&call.0));
     for arguments in made.into_iter().filter(|arguments| *arguments != call.1).take(UNLIKELY) {
         let other = (call.0.clone(), arguments);
-        if rounds::ask(case, &params(&other)).await?.is_none() {
-            continue;
+        let Some(own) = rounds::ask(case, &params(&other)).await? else { continue };
+        let Some(first) = rounds::ask(case, &params(call)).await? else { break };
+        let state = |asked: &Value| asked.get("requestState").cloned();
+        for state in [state(&own), None, state(&first)] {
+            let mut retry = params(&other);
+            retry["inputResponses"] = Value::Object(answers::inputs(&own, Manner::Willing));
+            if let Some(state) = state {
+                retry["requestState"] = state;
+            }
+            case.request("tools/call", retry).await?;
         }
-        let Some(asked) = rounds::ask(case, &params(call)).await? else { break };
-        let mut retry = params(&other);
-        retry["inputResponses"] = Value::Object(answers::inputs(&asked, Manner::Willing));
-        if let Some(state) = asked.get("requestState") {
-            retry["requestState"] = state.clone();
-        }
-        case.request("tools/call", retry).await?;
         break;
     }
     Ok(())

@@ -222,12 +222,11 @@ fn id_carried(view: &View<'_>) -> Verdict {
         let stream = listens.iter().find(|c| sent.exchange != 0 && c.request.exchange == sent.exchange);
         let due = stream.is_some() || sent.is(ACKNOWLEDGED) || filter_of(&sent).is_some();
         let carried = subscription(&sent);
-        let right = match stream {
-            Some(call) => carried == id(&call.request),
-            None => {
-                let here = |call: &&Call<'_>| call.request.connection == sent.connection;
-                listens.iter().filter(here).any(|call| carried.is_some() && carried == id(&call.request))
-            }
+        let right = if let Some(call) = stream {
+            carried == id(&call.request)
+        } else {
+            let here = |call: &&Call<'_>| call.request.connection == sent.connection;
+            listens.iter().filter(here).any(|call| carried.is_some() && carried == id(&call.request))
         };
         let pointer = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
         let why = match carried {

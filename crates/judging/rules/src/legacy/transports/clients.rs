@@ -280,9 +280,9 @@ const UNREAD: u64 = 100_000;
 /// way on one that the client gave up, it need not have read.
 fn not_the_last(view: &View<'_>, x: &Exchange<'_>) -> Option<(usize, Kept)> {
     let id = x.resumes()?;
-    let before = view.endpoint_exchanges().into_iter().filter(|y| begun(y) < begun(x));
+    let mut before = view.endpoint_exchanges().into_iter().filter(|y| begun(y) < begun(x));
     let held = |y: &&Exchange<'_>| y.blocks.iter().any(|(_, block)| block.id.as_deref() == Some(id));
-    let stream = before.filter(held).last()?;
+    let stream = before.rfind(held)?;
     let (closed, ..) = stream
         .closed
         .filter(|(event, by, how)| *by == Party::Server && matches!(how, Closed::End) && *event < begun(x))?;

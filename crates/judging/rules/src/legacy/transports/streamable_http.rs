@@ -35,7 +35,11 @@ pub(crate) const RULES: &[Rule] = &[
     server("http.stream-carries-response")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A stream SHOULD eventually carry a response to each request of the POST.")
-        .gone(R2026_07_28)
+        .says(
+            R2026_07_28,
+            at("basic/transports/streamable-http", "receiving-messages"),
+            "The stream that answers a request SHOULD end with the response, and so not without one.",
+        )
         .how("Reads each stream that answers a POST, and its resumption, to its end.")
         .fix("Send the response before ending the stream, also where the work failed: then it is an error.")
         .judge(stream_carries_response),
@@ -151,10 +155,13 @@ fn retry_before_disconnect(view: &View<'_>) -> Verdict {
     })
 }
 
+/// Its stream has rules of its own.
+const LISTEN: &str = "subscriptions/listen";
+
 fn stream_carries_response(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let mut witnesses = Vec::new();
-    for x in answering(view) {
+    for x in answering(view).into_iter().filter(|x| !x.requests().any(|request| request.is(LISTEN))) {
         let resumed = resumptions(&all, x);
         let carried =
             |request| x.response_to(request).is_some() || resumed.iter().any(|y| y.response_to(request).is_some());

@@ -73,7 +73,10 @@ fn not_negative(view: &View<'_>) -> Verdict {
     let judged = cacheable(view).into_iter().filter_map(|(sent, result)| {
         let ttl = result.get("ttlMs")?;
         let breach = || Err(sent.breach("/result/ttlMs", format!("`ttlMs` is {ttl}")));
-        Some((sent.event, if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0 && ttl.fract() == 0.0) { Ok(()) } else { breach() }))
+        Some((
+            sent.event,
+            if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0 && ttl.fract() == 0.0) { Ok(()) } else { breach() },
+        ))
     });
     Verdict::of(judged, "no result with a `ttlMs` was seen")
 }
