@@ -67,7 +67,9 @@ impl<'v> Listed<'v> {
     /// lies below it, or has another scheme.
     pub(crate) fn are_apart(&self, watched: &str, updated: &str) -> bool {
         let alike = match (watched.split_once("://"), updated.split_once("://")) {
-            (Some((one, path)), Some((other, deeper))) => one == other && !deeper.starts_with(path.trim_end_matches('/')),
+            (Some((one, path)), Some((other, deeper))) => {
+                one == other && !deeper.starts_with(path.trim_end_matches('/'))
+            }
             _ => false,
         };
         let plain = !updated.contains(['?', '#']);
