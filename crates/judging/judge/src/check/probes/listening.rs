@@ -224,7 +224,9 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
         if begun.elapsed() > ROUND {
             break;
         }
-        let token = if number.is_multiple_of(2) { json!(8100 + number) } else { json!(format!("listening-{number}")) };
+        // New ones each time: what the same token says twice would look like a copy.
+        let unused = case.next_id();
+        let token = if number.is_multiple_of(2) { json!(8100 + unused) } else { json!(format!("listening-{unused}")) };
         let before = case.connection().received_count();
         let (id, _) = put(case, &call(case, &called, Some("debug")), &token).await?;
         case.connection().response(&RequestId::from(id), case.tool_patience()).await;

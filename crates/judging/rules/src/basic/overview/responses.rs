@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered.")
         .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered.")
         .timed()
-        .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were; `ping` has a rule of its own.")
+        .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were, and for tool calls that stay unanswered for three times as long as the same call took before; `ping` has a rule of its own.")
         .fix("Answer every request, with an error where nothing else can be said.")
         .judge(answered),
     both("jsonrpc.one-answer")
@@ -247,10 +247,36 @@ pub(crate) fn is_quick(call: &Call<'_>) -> bool {
         )
 }
 
+/// How many times as long as before an answer is waited for until it is missing.
+const TIMES_AS_LONG: u64 = 3;
+
+/// Whether a call that is not cancelled, and for which the server asks nothing, stays unanswered for much longer than the
+/// same call took before.
+fn is_owed_again(view: &View<'_>, call: &Call<'_>, others: &[Call<'_>]) -> bool {
+    let Some(waited) = view.timeout_of(call.request).filter(|_| call.response.is_none()) else { return false };
+    let key = call.request.message.content_key(&["_meta"]);
+    let connection = call.request.connection;
+    let same = |other: &&Call<'_>| {
+        other.request.connection == connection
+            && other.request.event < call.request.event
+            && other.result().is_some()
+            && other.request.message.content_key(&["_meta"]) == key
+    };
+    let spans =
+        others.iter().filter(same).filter_map(|other| Some(other.response?.done.saturating_sub(other.request.done)));
+    let much_longer = spans.max().is_some_and(|span| span.saturating_mul(TIMES_AS_LONG) < waited.after_ms * 1000);
+    let is_asked = || {
+        let after = |sent: &MessageAt<'_>| sent.connection == connection && sent.event > call.request.event;
+        view.by_subject().any(|sent| after(&sent) && sent.message.kind() == Kind::Request)
+    };
+    much_longer && view.cancellation_of(call.request).is_none() && !is_asked()
+}
+
 fn answered(view: &View<'_>) -> Verdict {
     let peer = view.subject().peer();
-    let quick: Vec<_> = view.calls_by(peer).filter(is_quick).collect();
-    let waited = quick.iter().filter(|call| call.response.is_none()).filter_map(|call| {
+    let (quick, others): (Vec<_>, Vec<_>) = view.calls_by(peer).partition(is_quick);
+    let repeated = others.iter().filter(|call| call.request.is("tools/call") && is_owed_again(view, call, &others));
+    let waited = quick.iter().chain(repeated).filter(|call| call.response.is_none()).filter_map(|call| {
         let Timeout { event, after_ms } = view.timeout_of(call.request)?;
         (!is_excused(view, call, event)).then(|| {
             let method = call.request.message.method().unwrap_or_default().escape_debug().to_string();

@@ -64,11 +64,12 @@ impl<'v> Listed<'v> {
     }
 
     /// Whether `updated` is a resource on the server's own list that can be no part of `watched`, which is one, too: a part
-    /// lies deeper, or elsewhere.
+    /// lies below it, or has another scheme.
     pub(crate) fn are_apart(&self, watched: &str, updated: &str) -> bool {
-        let depth = |path: &str| path.split('/').filter(|segment| !segment.is_empty()).count();
         let alike = match (watched.split_once("://"), updated.split_once("://")) {
-            (Some((one, path)), Some((other, deeper))) => one == other && depth(deeper) <= depth(path),
+            (Some((one, path)), Some((other, deeper))) => {
+                one == other && !deeper.starts_with(path.trim_end_matches('/'))
+            }
             _ => false,
         };
         let plain = !updated.contains(['?', '#']);
