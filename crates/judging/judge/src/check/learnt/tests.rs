@@ -48,7 +48,7 @@ fn variants_are_valid_and_use_what_was_learnt() {
     }});
     let made = variants(&schema, &values, &Rng::plain());
     assert_eq!(made[0], arguments(json!({ "isbn": "9780141439518" })));
-    assert_eq!(made[1].keys().collect::<Vec<_>>(), ["isbn", "filter", "order"]);
+    assert!(["isbn", "filter", "order"].iter().all(|name| made[1].contains_key(*name)));
     assert!(made.iter().any(|one| one.get("order") == Some(&json!("down"))));
     assert!(made.iter().all(|one| !one.contains_key("delay_seconds")));
     assert!(made.iter().all(|one| schema::fits(&schema, &Value::Object(one.clone()))));
