@@ -49,6 +49,7 @@ const GAPS: &[Gap] = &[
     gap("errors.invalid-params", MODERN, ANSWERS_NOTHING),
     gap("errors.invalid-request", "*", "our client answers only what it can read"),
     gap("errors.parse-error", "*", "our client answers only what it can read"),
+    gap("shape.formats", "*", "our client sends no images, sounds or links of its own"),
     gap("meta.reserved-keys-not-assumed", MODERN, ANSWERS_NOTHING),
     gap("sampling.messages-checked", MODERN, "our client gives up where a result asks for nonsense, without a word"),
     gap("progress.increases", MODERN, REPORTS_NOTHING),

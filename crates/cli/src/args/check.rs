@@ -50,7 +50,7 @@ Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
 #[command(mut_arg("timeout", |arg| arg.help("Timeout of an answer in seconds [default: 10; first answer: 30]")))]
 #[command(mut_arg("bearer_env", |arg| arg.help("Environment variable with the bearer token")))]
 pub(crate) struct CheckArgs {
-    /// Check these revisions [default: the newest of each era that it supports]
+    /// Check these revisions [default: the newest of each era]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) revision: Vec<String>,
     #[command(flatten)]

@@ -65,8 +65,10 @@ fn fails_when_discovered() {
 #[test]
 fn answers_that_break_the_envelope_are_judged_without_waiting() {
     let plain = greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;;"#);
+    // A text that is asked with has its quotes already.
+    let unquoted = r#"id=${id#\"}; id=${id%\"}; method=$"#;
     for (name, script) in [
-        ("a text for a number", plain.replace(r#""id":%s"#, r#""id":"%s""#)),
+        ("a text for a number", plain.replace(r#""id":%s"#, r#""id":"%s""#).replace("method=$", unquoted)),
         ("no version", plain.replace(r#""jsonrpc":"2.0","#, "")),
         ("no id", plain.replace(r#""id":%s,"result""#, r#""result""#).replace("' \"$id\" \"$1\"; }", "' \"$1\"; }")),
     ] {

@@ -63,7 +63,7 @@ const ELSEWHERE: [&str; 15] = [
 ];
 
 /// Faults of what the client is only asked for, or only does, in scenarios: `client_faults` plays them there.
-const IN_SCENARIOS: [&str; 24] = [
+const IN_SCENARIOS: [&str; 33] = [
     "completes-every-keystroke",
     "progress-stands-still",
     "progress-token-unknown",
@@ -88,6 +88,15 @@ const IN_SCENARIOS: [&str; 24] = [
     "answers-cancelled-request",
     "fails-on-late-response",
     "cursor-kept",
+    "cursor-trimmed",
+    "state-trimmed",
+    "id-zero-ignored",
+    "id-as-text",
+    "listening-unanswered",
+    "undeclared-tools-served",
+    "resumes-after-first-event",
+    "names-percent-encoded",
+    "lookalikes-sent-plain",
 ];
 
 fn here(transport: Transport) -> impl Iterator<Item = (&'static Fault, Revision)> {

@@ -28,7 +28,7 @@ const NOTHING: &str = "{ name: nothing, version: '1.0' }";
 
 #[test]
 fn tools_alone() {
-    let checked = Checked::of(check(&[]), &Catalogue::of(TOOLS).command());
+    let checked = Checked::of(check(&["--revision", "all"]), &Catalogue::of(TOOLS).command());
     checked.is_clean().says(&["tools-only 1.0", "stdio 2024-11-05", "stdio 2026-07-28"]);
     let least = [("2024-11-05", 24), ("2025-03-26", 28), ("2025-06-18", 32), ("2025-11-25", 34), ("2026-07-28", 53)];
     checked.keeps(&least).passes("tools.list-answered").passes("jsonrpc.answered");
@@ -38,7 +38,7 @@ fn tools_alone() {
 
 #[test]
 fn resources_alone() {
-    let checked = Checked::of(check(&[]), &Catalogue::of(RESOURCES).command());
+    let checked = Checked::of(check(&["--revision", "all"]), &Catalogue::of(RESOURCES).command());
     checked.is_clean().says(&["resources-only 1.0"]);
     let least = [("2024-11-05", 24), ("2025-03-26", 28), ("2025-06-18", 32), ("2025-11-25", 34), ("2026-07-28", 54)];
     checked.keeps(&least).passes("resources.not-found-code").passes("resources.list-answered");
@@ -51,7 +51,7 @@ fn resources_alone() {
 fn nothing_at_all() {
     let script = r#""$0" serve --stdio --catalog "$1" | sed -u 's/"logging":{}//'"#;
     let catalogue = Catalogue::of(NOTHING);
-    let checked = Checked::of(check(&[]), &["--", "sh", "-c", script, PROOF, &catalogue.path()]);
+    let checked = Checked::of(check(&["--revision", "all"]), &["--", "sh", "-c", script, PROOF, &catalogue.path()]);
     checked.is_clean().says(&["nothing 1.0"]);
     let least = [("2024-11-05", 23), ("2025-03-26", 27), ("2025-06-18", 30), ("2025-11-25", 31), ("2026-07-28", 46)];
     checked.keeps(&least).passes("ping.answered").passes("discover.implemented");

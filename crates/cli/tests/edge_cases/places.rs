@@ -11,7 +11,7 @@ const LEAST: [(&str, usize); 4] = [("2025-03-26", 36), ("2025-06-18", 40), ("202
 fn behind_a_path() {
     let serving = Catalogue::of(TOOLS).over_http(&["--path", "/some/deep/mcp"], &[]);
     assert!(serving.url.ends_with("/some/deep/mcp"), "{}", serving.url);
-    let checked = Checked::of(check(&[]), &[&serving.url]);
+    let checked = Checked::of(check(&["--revision", "all"]), &[&serving.url]);
     checked.is_clean().says(&["tools-only 1.0", &serving.url]).keeps(&LEAST).ran.within(20);
     let elsewhere = serving.url.replace("/some/deep/mcp", "/mcp");
     let ran = check(&[&elsewhere]).run();
@@ -48,7 +48,7 @@ fn behind_a_token() {
     assert_eq!(wrong.ran.last_line(), "Failed: 1 run ended early, so some rules were not tested.");
     assert!(!wrong.ran.output().contains(WRONG), "the token is shown");
 
-    let right = Checked::of(check(&["--bearer-env", "TOKEN"]).variable("TOKEN", TOKEN), &target);
+    let right = Checked::of(check(&["--revision", "all", "--bearer-env", "TOKEN"]).variable("TOKEN", TOKEN), &target);
     right.is_clean().keeps(&LEAST).says(&["tools-only 1.0"]).ran.within(20);
     right.passes("authorization.missing-token-401").passes("authorization.invalid-token-401");
     assert!(!right.ran.output().contains(TOKEN), "the token is shown");

@@ -101,8 +101,11 @@ fn jobs(options: &Options) -> u32 {
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }
 
+/// What is found at a target, later.
+type Looking = JoinHandle<Result<(Detected, Option<OpenError>), OpenError>>;
+
 /// What is found at each target, later.
-fn looking(options: &Options) -> Vec<(&Address, JoinHandle<Result<(Detected, Option<OpenError>), OpenError>>)> {
+fn looking(options: &Options) -> Vec<(&Address, Looking)> {
     let look = |address: &Address| {
         let address = address.clone();
         let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();

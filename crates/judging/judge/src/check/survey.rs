@@ -63,6 +63,11 @@ impl Survey {
         Ok(survey)
     }
 
+    /// Whether its lists are so long that to read them again costs more than it tells.
+    pub fn is_long(&self) -> bool {
+        self.tools.len() + self.resources.len() + self.templates.len() + self.prompts.len() > 500
+    }
+
     /// Whether the peer declares a capability, by dotted path.
     pub fn has(&self, capability: &str) -> bool {
         self.welcome.get("capabilities").is_some_and(|c| rules::view::declared(c, capability).is_some())

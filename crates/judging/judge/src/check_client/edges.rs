@@ -31,7 +31,7 @@ pub(super) const EDGES: &[&Scenario] = &[
     &scenario("odd-cursors", "List the tools, the resources and the prompts to the last page. The cursors have unusual characters.")
         .pages(SHORT)
         .tries(&[quirks::ODD_CURSORS])
-        .shows(&[client(&["tools/list", "cursor", "世界"]), client(&["prompts/list", "cursor", "世界"])]),
+        .shows(&[client(&["tools/list", "cursor", "世界"]), client(&["prompts/list", "cursor"])]),
     &scenario("rich-results", "List the tools, read a resource and get a prompt. The results hold more than usual.")
         .tries(&[quirks::RICH_RESULTS])
         .shows(&[server(&["scenario://second"])]),

@@ -8,7 +8,7 @@ use rules::view::MessageAt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wire::trace::{Content, Trace};
-use wire::{Era, Kind, Party};
+use wire::{Era, Kind, Party, meta};
 
 use super::options::Options;
 use super::quick::is_quick;
@@ -201,9 +201,14 @@ fn greeted(view: &View<'_>) -> bool {
     let greets = |said: &MessageAt<'_>| match said.message.method() {
         Some("initialize") => legacy,
         Some("server/discover") => !legacy,
-        _ => !legacy && view.is_current(*said),
+        // Without its version, it may be a word of the older era that follows a refused `initialize`.
+        _ => !legacy && names_version(said),
     };
     view.by(Party::Client).any(|said| greets(&said)) || said_nonsense(view)
+}
+
+fn names_version(said: &MessageAt<'_>) -> bool {
+    said.message.params().and_then(|params| params.get("_meta")?.get(meta::PROTOCOL_VERSION)).is_some()
 }
 
 /// Whether a client said nothing but what is no message.

@@ -3,7 +3,7 @@
 use net::server::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
-use wire::error_code::HEADER_MISMATCH;
+use wire::error_code::{HEADER_MISMATCH, METHOD_NOT_FOUND};
 use wire::http::encode_always;
 
 use super::outgoing::{Alteration, Outgoing};
@@ -99,7 +99,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         "http.param-header-characters",
         "an `Mcp-Param` header that is malformed Base64 is passed over",
         |heard| agree(heard, REGION, Only::Encoded),
-    ),
+    )
+    .breaks_too(&["http.encoded-param-decoded"]),
     &header(
         "param-header-raw",
         "http.param-header-characters",
@@ -161,13 +162,17 @@ pub(super) const FAULTS: &[&Fault] = &[
     .http(),
 ];
 
-/// Discovery lists the newest version and no other.
+/// Discovery lists the newest version and no other, and the handshake of older clients is refused.
 fn list_newest(response: &mut Outgoing<'_>) {
     let Some(text) = &response.text else { return };
     let Ok(mut message) = serde_json::from_slice::<Value>(text) else { return };
     if let Some(listed) = message.pointer_mut("/result/supportedVersions") {
         *listed = json!([Revision::NEWEST.as_str()]);
         response.body = Alteration::Replaced(message.to_string().into());
+    } else if message.pointer("/result/protocolVersion").is_some() {
+        let error = json!({ "code": METHOD_NOT_FOUND, "message": "Method not found" });
+        let refusal = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
+        response.body = Alteration::Replaced(refusal.to_string().into());
     }
 }
 

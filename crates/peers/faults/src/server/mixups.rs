@@ -27,6 +27,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     .breaks_too(&[
+        "safety.odd-ids-kept",
         "jsonrpc.error-id",
         "jsonrpc.one-answer",
         "jsonrpc.result-id",
@@ -76,7 +77,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "input is decoded chunk by chunk, which breaks characters that were split",
         Kind::Stdio(Process::Takes(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes())),
     )
-    .breaks_too(&["jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
+    .breaks_too(&["safety.odd-ids-kept", "jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
     .stdio(),
     &fault("memory-leak", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
 ];

@@ -76,7 +76,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.not-broadcast"])
+    .breaks_too(&["jsonrpc.result-id", "http.not-broadcast"])
     .legacy(),
     &fault(
         "changes-on-call",

@@ -1,3 +1,5 @@
+//! Values learnt from answers.
+
 use schema::Rng;
 use serde_json::{Map, Value, json};
 

@@ -21,7 +21,7 @@ fn listed(sentence: &str) -> Vec<String> {
     let list = sentence.rsplit_once(": ").map_or(sentence, |(_, list)| list);
     let items: Vec<_> = list.split([',', '|']).flat_map(|part| part.split(" or ")).map(bare).collect();
     let short = |item: &&str| !item.is_empty() && item.split_whitespace().count() <= 2;
-    if items.len() >= 2 && items.iter().all(|item| short(item)) {
+    if items.len() >= 2 && items.iter().all(short) {
         items.into_iter().map(str::to_owned).collect()
     } else {
         Vec::new()

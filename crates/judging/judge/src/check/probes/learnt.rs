@@ -67,7 +67,7 @@ async fn explore(case: &ProbeContext, values: &mut Values, begun: Instant) -> Re
 }
 
 async fn relist(case: &ProbeContext) -> Result<(), Abort> {
-    if case.survey().has("tools") {
+    if case.survey().has("tools") && !case.survey().is_long() {
         case.list("tools/list", "tools", PAGES).await?;
     }
     Ok(())

@@ -99,7 +99,10 @@ fn offers_tools(question: &Question<'_>) -> bool {
 
 fn tools_declared(view: &View<'_>) -> Verdict {
     each(view, |reply| {
-        let result = reply.result?;
+        let Some(result) = reply.result else {
+            let refused = !may_use_tools(&reply.question) && offers_tools(&reply.question) && reply.error.is_some();
+            return refused.then_some(Ok(()));
+        };
         let why = "the model uses a tool, though the client did not declare `sampling.tools`";
         match (may_use_tools(&reply.question), uses_tools(result)) {
             (false, true) => Some(Err(reply.breach("/content", why))),

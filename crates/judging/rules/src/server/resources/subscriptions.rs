@@ -28,6 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD announce an updated resource only to those who subscribed to it.",
         )
         .gone(R2026_07_28)
+        .about(&["resources"])
         .how("Compares every `notifications/resources/updated` with what its connection had subscribed to, and was not \
               confirmed to have unsubscribed from for half a second. Over Streamable HTTP servers without sessions are \
               passed over, and so are parts of a resource that was subscribed to.")

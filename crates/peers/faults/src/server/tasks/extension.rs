@@ -28,7 +28,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
             }
         }),
     )
-    .breaks_too(&["http.unknown-method-404", "meta.missing-capability-refused"]),
+    .breaks_too(&["errors.declared-methods-known", "http.unknown-method-404", "meta.missing-capability-refused"]),
     &extension(
         "task-complete",
         "task-extension.type-named",
