@@ -40,6 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
             SUBSCRIPTIONS,
             "A server SHOULD announce a change of a resource on every open subscription that watches it.",
         )
+        .about(&["resources"])
         .timed()
         .how("Watches a resource by two subscriptions of one connection, and looks for changes that only one is told of.")
         .fix("Keep a list of all open subscriptions, and go through the whole of it when a resource changes.")
