@@ -59,6 +59,15 @@ impl KeyedRequest {
         Self { method, name, arguments: without_secrets(without(arguments, volatile)) }
     }
 
+    /// Makes a call as a task a plain one.
+    pub(super) fn ignore_task(&mut self) {
+        let wrapped =
+            |of: &Map<String, Value>| of.len() == 2 && of.contains_key("arguments") && of.contains_key("task");
+        if self.method == "tools/call" && self.arguments.as_object().is_some_and(wrapped) {
+            self.arguments = self.arguments["arguments"].take();
+        }
+    }
+
     /// The request for the page of a list at `cursor`.
     pub(super) fn page(method: &str, cursor: &Value) -> Self {
         let arguments = without_secrets(json!({ "cursor": cursor }));

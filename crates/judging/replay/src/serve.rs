@@ -71,7 +71,11 @@ impl Replay {
         if let Err(error) = state.apply_log_level(&call) {
             return refuse(error);
         }
-        let request = KeyedRequest::of(&call.message, &state.options.volatile);
+        let mut request = KeyedRequest::of(&call.message, &state.options.volatile);
+        // Who runs no tasks does not look at `task`.
+        if greeting::capabilities(state, call.context.revision).get("tasks").is_none() {
+            request.ignore_task();
+        }
         let key = request.key();
         let playback = match state.find_playback(&call, key) {
             Ok(playback) => playback,
