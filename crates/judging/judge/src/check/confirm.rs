@@ -1,6 +1,6 @@
 //! Every finding that fails a check is played a second time, isolated, before it is reported: the probes that led to it, on a
 //! connection of their own, as soon as their case is over. What timing may have caused, and what did not come again, is played
-//! once more at the end with nothing else under way. What does not come again then is told apart, and counts nowhere.
+//! once more at the end with nothing else under way. What does not come again then is reported separately, and counts nowhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -36,7 +36,7 @@ use wire::redact::Redactor;
 use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
 use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
-use context::Setting;
+use context::{ProgressTokens, Setting};
 use greeting::judged_at;
 use learnt::Learnt;
 use lock::ChangeLock;
@@ -127,6 +127,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let jobs = jobs(&options);
     let permits = Arc::new(Semaphore::new(jobs as usize));
     let spawns = SpawnLimit::default();
+    let tokens = ProgressTokens::default();
     let heavy = HeavyLimit::default();
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
@@ -161,7 +162,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let lock = ChangeLock::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone(), time));
+            let setting =
+                setting(&options, &found.address, revision, (lock.clone(), spawns.clone(), tokens.clone(), time));
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
             let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
@@ -203,12 +205,13 @@ async fn shut_out(
     let judged_at = if named.is_empty() { refused.last().copied().into_iter().collect() } else { named.clone() };
     watch.tell(Progress::Found { transport: address.transport(), revisions: judged_at.clone() });
     let lock = ChangeLock::over(address.transport());
+    let tokens = ProgressTokens::default();
     let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let mut ran = Vec::new();
     for revision in judged_at {
         let by =
             if named.is_empty() { unauthenticated::By::Any(refused.clone()) } else { unauthenticated::By::Revision };
-        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default(), time));
+        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default(), tokens.clone(), time));
         ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf, options.words).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
@@ -218,7 +221,7 @@ fn setting(
     options: &Options,
     address: &Address,
     revision: Revision,
-    (lock, spawns, time): (ChangeLock, SpawnLimit, TimeLimit),
+    (lock, spawns, tokens, time): (ChangeLock, SpawnLimit, ProgressTokens, TimeLimit),
 ) -> Setting {
     let may_strain = options.intrusive || is_near(address);
     Setting {
@@ -231,6 +234,7 @@ fn setting(
         seed: options.seed,
         lock,
         spawns,
+        tokens,
         limits: options.limits.clone(),
         children: options.children.clone(),
         time,

@@ -66,7 +66,7 @@ pub struct Options {
     pub jobs: usize,
     /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
-    /// How long the check may take in all; as long as it wants where there is none.
+    /// How long the check may take in all; unlimited if `None`.
     pub max_time: Option<Duration>,
     /// Time and size limits.
     pub limits: Limits,

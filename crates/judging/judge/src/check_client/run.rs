@@ -211,7 +211,7 @@ fn names_version(said: &MessageAt<'_>) -> bool {
     said.message.params().and_then(|params| params.get("_meta")?.get(meta::PROTOCOL_VERSION)).is_some()
 }
 
-/// Whether a client said nothing but what is no message.
+/// Whether nothing that a client sent is a JSON-RPC message.
 fn said_nonsense(view: &View<'_>) -> bool {
     let says = |content: &Content| match content {
         Content::Line { bytes, .. } | Content::Body { bytes, .. } | Content::WebSocket { bytes, .. } => {

@@ -158,6 +158,8 @@ pub(super) const FAULTS: &[&Fault] = &[
             Kind::Http(Http { response: |_, response| list_newest(response), ..HTTP }),
         ]),
     )
+    // What a server of the newest version has no more: sessions, and the stream that GET opens.
+    .breaks_too(&["http.get-405", "http.delete-405", "http.no-session-minted"])
     .modern()
     .http(),
 ];
@@ -170,7 +172,8 @@ fn list_newest(response: &mut Outgoing<'_>) {
         *listed = json!([Revision::NEWEST.as_str()]);
         response.body = Alteration::Replaced(message.to_string().into());
     } else if message.pointer("/result/protocolVersion").is_some() {
-        let error = json!({ "code": METHOD_NOT_FOUND, "message": "Method not found" });
+        let data = json!({ "supported": [Revision::NEWEST.as_str()] });
+        let error = json!({ "code": METHOD_NOT_FOUND, "message": "Method not found", "data": data });
         let refusal = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
         response.body = Alteration::Replaced(refusal.to_string().into());
     }

@@ -155,7 +155,7 @@ impl Exchange {
     }
 
     /// The response to the request `id` that the exchange itself carried, where its own id says another thing or it breaks the
-    /// envelope. Never resolves where there is none.
+    /// envelope. Never resolves if there is no such response.
     pub(crate) async fn own_response(&self, id: &RequestId) -> Message {
         let mut seen = 0;
         loop {

@@ -1,5 +1,5 @@
-//! Which response a waiting request is taken to have where a peer breaks the envelope: whoever drives a peer in order to
-//! judge it must go on. The trace keeps what crossed. Must not know what is judged.
+//! Which message counts as the response to a waiting request if the peer breaks the envelope: a check of such a peer must go
+//! on. The trace keeps what was really sent. Must not know what is judged.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,6 +2,7 @@
 
 mod abort;
 mod identity;
+mod progress_tokens;
 mod requests;
 mod setting;
 
@@ -16,6 +17,7 @@ use wire::{Era, Revision, Transport};
 
 pub use self::abort::Abort;
 pub use self::identity::{client_capabilities, client_info, modest_capabilities};
+pub use self::progress_tokens::ProgressTokens;
 pub use self::requests::Reply;
 pub use self::setting::Setting;
 use super::answers::{Answering, Manner};

@@ -13,6 +13,7 @@ use super::super::options::CallPolicy;
 use super::super::silence::Silence;
 use super::super::spawn_limit::SpawnLimit;
 use super::super::time_limit::TimeLimit;
+use super::progress_tokens::ProgressTokens;
 
 /// What all cases of one run have in common.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Setting {
     pub time: TimeLimit,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
+    /// Makes the progress tokens of all connections.
+    pub tokens: ProgressTokens,
     /// What was learnt of the peer by asking it.
     pub learnt: Learnt,
 }

@@ -282,8 +282,8 @@ const LEVELS: [Option<&str>; 3] = [None, Some("warning"), Some("debug")];
 
 /// Asks for progress, under tokens of both types, and in the modern era, with each success, for another level of the log.
 fn meta(case: &ProbeContext, number: usize, succeeded: usize) -> Value {
-    let token = case.next_id();
-    let token = if number.is_multiple_of(2) { json!(token) } else { json!(format!("learnt-{token}")) };
+    let tokens = &case.setting().tokens;
+    let token = if number.is_multiple_of(2) { tokens.number() } else { tokens.text("learnt") };
     let mut meta = json!({ "progressToken": token });
     if let Some(level) = LEVELS[succeeded % LEVELS.len()].filter(|_| case.era() == Era::Modern) {
         meta[LOG_LEVEL] = json!(level);

@@ -102,7 +102,7 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
         narrow.stop(case).await?;
         case.quiet("after unsubscribing", CROSSED).await;
         once_more(case).await?;
-        case.quiet("after a change that one subscription is not told of", CROSSED).await;
+        case.quiet("after a change outside one subscription", CROSSED).await;
     }
     match wide {
         Some(wide) => wide.stop(case).await,
@@ -200,7 +200,7 @@ async fn alone(case: &ProbeContext, declared: bool, begun: Instant) -> Result<()
     if updated {
         case.quiet("after unsubscribing", CROSSED).await;
         once_more(case).await?;
-        case.quiet("after a change that nobody is told of", CROSSED * 2).await;
+        case.quiet("after a change that nobody subscribed to", CROSSED * 2).await;
     }
     Ok(())
 }
@@ -224,9 +224,8 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
         if begun.elapsed() > ROUND {
             break;
         }
-        // New ones each time: what the same token says twice would look like a copy.
-        let unused = case.next_id();
-        let token = if number.is_multiple_of(2) { json!(8100 + unused) } else { json!(format!("listening-{unused}")) };
+        let tokens = &case.setting().tokens;
+        let token = if number.is_multiple_of(2) { tokens.number() } else { tokens.text("listening") };
         let before = case.connection().received_count();
         let (id, _) = put(case, &call(case, &called, Some("debug")), &token).await?;
         case.connection().response(&RequestId::from(id), case.tool_patience()).await;
@@ -246,7 +245,7 @@ async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
     let reporting = seen.reporting.iter().map(|called| long(case, called));
     for called in reporting.chain(slow(case).into_iter().filter(|_| seen.reporting.is_empty())).take(1) {
         let mut under_way = Vec::new();
-        for token in [json!("at-a-time"), json!(8200)] {
+        for token in [case.setting().tokens.text("at-a-time"), case.setting().tokens.number()] {
             under_way.push(put(case, &call(case, &called, None), &token).await?.0);
         }
         for id in under_way {

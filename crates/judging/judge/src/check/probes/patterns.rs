@@ -26,7 +26,7 @@ fn progress(case: &ProbeContext) -> Script<'_> {
         let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
         let slow = || slow(case).filter(|(name, _)| case.setting().hints.slow.is_some() || seems_slow(name));
         let (name, arguments) = hint.or_else(slow).ok_or(Abort::Lacks("a tool that may report progress"))?;
-        for token in [json!("progress-token"), json!(7100)] {
+        for token in [case.setting().tokens.text("progress"), case.setting().tokens.number()] {
             tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
         }
         Ok(())
@@ -68,17 +68,14 @@ const CANDIDATES: usize = 3;
 /// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
 fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let Some((called, span)) = truly_slow(case).await? else {
+        let Some(SlowCall { called, span, reports }) = truly_slow(case).await? else {
             return Err(Abort::Lacks("a tool that is slow, and done in time"));
         };
-        let reports = case.connection().received().iter().any(|m| reports_on(m, &json!(UNDISTURBED)));
         // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
         let patience = if reports { case.patience() } else { span / 2 };
         let call = json!({ "name": called.0, "arguments": called.1 });
-        for number in 0..TRIES {
-            let tokens = [format!("cancelled-{number}"), format!("beside-{number}")];
-            let beside = Some(&tokens[1]).filter(|_| reports);
-            if cancel_one(case, call.clone(), (&tokens[0], beside), patience, span).await? {
+        for _ in 0..TRIES {
+            if cancel_one(case, &call, reports, patience, span).await? {
                 break;
             }
         }
@@ -90,20 +87,28 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-/// The token of the call that is left alone.
-const UNDISTURBED: &str = "undisturbed";
+/// A call that took long when it was made.
+struct SlowCall {
+    called: Called,
+    /// How long it took.
+    span: Duration,
+    /// Whether it reported progress.
+    reports: bool,
+}
 
-/// The first call that is found to take long when made, and how long it took.
-async fn truly_slow(case: &ProbeContext) -> Result<Option<(Called, Duration)>, Abort> {
+/// The first call that is found to take long.
+async fn truly_slow(case: &ProbeContext) -> Result<Option<SlowCall>, Abort> {
     for (name, arguments) in slow_ones(case).into_iter().take(CANDIDATES) {
         let begun = Instant::now();
-        let id = case.next_id();
-        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": UNDISTURBED } });
+        let (id, token) = (case.next_id(), case.setting().tokens.text("undisturbed"));
+        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
         let text = case.request_text(&json!(id), "tools/call", params);
         // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
         let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
-        if undisturbed.result().is_some() && begun.elapsed() >= SLOW {
-            return Ok(Some(((name, arguments), begun.elapsed())));
+        let span = begun.elapsed();
+        if undisturbed.result().is_some() && span >= SLOW {
+            let reports = case.connection().received().iter().any(|m| reports_on(m, &token));
+            return Ok(Some(SlowCall { called: (name, arguments), span, reports }));
         }
     }
     Ok(None)
@@ -112,10 +117,11 @@ async fn truly_slow(case: &ProbeContext) -> Result<Option<(Called, Duration)>, A
 /// Three calls at a time: one is cancelled, of another the id is named as a text where it is a number. All but the cancelled
 /// one are owed an answer.
 async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration) -> Result<(), Abort> {
-    let (left_alone, _) = put(case, call, &json!("left-alone")).await?;
-    let (cancelled, _) = put(case, call, &json!("cancelled-of-three")).await?;
-    let (misnamed, _) = put(case, call, &json!("misnamed")).await?;
-    let begun = |m: &Message| reports_on(m, &json!("cancelled-of-three"));
+    let tokens = ["left-alone", "cancelled-of-three", "misnamed"].map(|purpose| case.setting().tokens.text(purpose));
+    let (left_alone, _) = put(case, call, &tokens[0]).await?;
+    let (cancelled, _) = put(case, call, &tokens[1]).await?;
+    let (misnamed, _) = put(case, call, &tokens[2]).await?;
+    let begun = |m: &Message| reports_on(m, &tokens[1]);
     case.connection().wait_for(begun, patience.min(SLOW)).await;
     case.notify("notifications/cancelled", json!({ "requestId": misnamed.to_string(), "reason": "a text" })).await?;
     case.notify("notifications/cancelled", json!({ "requestId": cancelled, "reason": "probe" })).await?;
@@ -131,17 +137,17 @@ pub(super) fn reports_on(message: &Message, token: &Value) -> bool {
 }
 
 /// Puts a call and cancels it once it is seen to work or `patience` is over; then listens for longer than it would have
-/// taken. Whether it was cancelled before it was done. Where closing its stream cancels it, the same call is then made
-/// under the second token: what is still said of the first could only come on another stream.
+/// taken. Whether it was cancelled before it was done. Where closing its stream cancels it, and it reports progress, the same
+/// call is then made under another token: what is still said of the first could only come on another stream.
 async fn cancel_one(
     case: &ProbeContext,
-    call: Value,
-    (token, beside): (&str, Option<&String>),
+    call: &Value,
+    reports: bool,
     patience: Duration,
     span: Duration,
 ) -> Result<bool, Abort> {
-    let token = json!(token);
-    let (id, exchange) = put(case, &call, &token).await?;
+    let token = case.setting().tokens.text("cancelled");
+    let (id, exchange) = put(case, call, &token).await?;
     let done = |m: &Message| m.kind().is_response() && m.id() == Some(&RequestId::from(id));
     let seen = case.connection().wait_for(|m| reports_on(m, &token) || done(m), patience).await;
     if seen.is_some_and(|message| done(&message)) {
@@ -151,8 +157,9 @@ async fn cancel_one(
         exchange.abort();
         // The window opens when the stream is known to be closed.
         exchange.finished(case.short()).await;
-        if let Some(beside) = beside.map(|token| json!(token)) {
-            put(case, &call, &beside).await?;
+        if reports {
+            let beside = case.setting().tokens.text("beside");
+            put(case, call, &beside).await?;
             case.connection().wait_for(|m| reports_on(m, &beside), case.patience()).await;
         }
     } else {

@@ -123,8 +123,8 @@ fn fail(case: &ProbeContext) -> Script<'_> {
 }
 
 /// A token for progress, of each legal type in turn.
-fn token(number: usize) -> Value {
-    if number.is_multiple_of(2) { json!(format!("token-{number}")) } else { json!(7000 + number) }
+fn token(case: &ProbeContext, number: usize) -> Value {
+    if number.is_multiple_of(2) { case.setting().tokens.text("call") } else { case.setting().tokens.number() }
 }
 
 pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools");
@@ -133,7 +133,7 @@ pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools
 fn calls(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (number, (name, arguments)) in callable(case).into_iter().take(TOOLS).enumerate() {
-            let meta = if number % 3 == 2 { json!({}) } else { json!({ "progressToken": token(number) }) };
+            let meta = if number % 3 == 2 { json!({}) } else { json!({ "progressToken": token(case, number) }) };
             call(case, &name, &arguments, meta).await?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `server/resources#subscriptions`: who is told that a resource changed, and who is not.
+//! `server/resources#subscriptions`: which subscribers are notified when a resource changes, and which are not.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["resources"])
         .timed()
-        .how("Watches a resource by two subscriptions of one connection, and looks for changes that only one is told of.")
+        .how("Watches a resource by two subscriptions of one connection, and looks for changes that only one of them reports.")
         .fix("Keep a list of all open subscriptions, and go through the whole of it when a resource changes.")
         .judge(delivered),
 ];
@@ -181,7 +181,7 @@ fn delivered(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no resource changed that two subscriptions watched")
 }
 
-/// What a change that one subscription was told of says about another one.
+/// What a change reported to one subscription says about another one.
 fn judge_pair(
     view: &View<'_>,
     updates: &[MessageAt<'_>],

@@ -84,7 +84,7 @@ fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     view.calls("tools/call").filter(|call| view.judges_content(call) && missing(call)).collect()
 }
 
-/// A success proves a tool that is not listed: nothing forbids those, unless the name says that there is none.
+/// A success proves that the tool exists without being listed, which nothing forbids, unless its name says it cannot exist.
 fn unknown_refused(view: &View<'_>) -> Verdict {
     let judged = unknown(view).into_iter().filter_map(|call| {
         let response = call.response?;

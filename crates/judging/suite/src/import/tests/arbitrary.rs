@@ -100,7 +100,7 @@ fn file() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever stands in a file, what comes of it can be read, or it is told what is wrong.
+    /// Importing any file gives a suite that can be read, or an error that says what is wrong.
     #[test]
     fn every_file_is_converted_or_refused(value in file()) {
         if let Ok(Some(source)) = parse(&value.to_string(), Path::new("x")) {

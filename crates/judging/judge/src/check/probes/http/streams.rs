@@ -124,7 +124,7 @@ fn two_calls(case: &ProbeContext) -> Vec<Called> {
 /// Calls a tool with a token for its progress and does not wait for the answer.
 async fn start(case: &ProbeContext, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Abort> {
     let id = case.next_id();
-    let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
+    let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": case.setting().tokens.text(token) } });
     let exchange = case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
     Ok((RequestId::from(id), exchange))
 }

@@ -92,7 +92,7 @@ pub(super) async fn begin(
     wish: Value,
     token: &str,
 ) -> Result<Option<Value>, Abort> {
-    let meta = json!({ "progressToken": token });
+    let meta = json!({ "progressToken": case.setting().tokens.text(token) });
     let call = json!({ "name": name, "arguments": arguments, "task": wish, "_meta": meta });
     let begun = case.request("tools/call", call).await?;
     Ok(begun.result().and_then(|result| result.pointer("/task/taskId")).cloned())

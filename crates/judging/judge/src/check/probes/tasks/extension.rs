@@ -50,7 +50,7 @@ fn with(case: &ProbeContext, mut params: Value) -> Value {
 
 /// Makes a call that declares the extension, and gives what it is asked for first.
 async fn begin(case: &ProbeContext, (name, arguments): &ToolCall, token: &str) -> Result<Option<Value>, Abort> {
-    let mut call = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
+    let mut call = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": case.setting().tokens.text(token) } });
     for _ in 0..=ROUNDS {
         let begun = case.request("tools/call", with(case, call.clone())).await?;
         let Some(result) = begun.result() else { return Ok(None) };

@@ -16,7 +16,7 @@ use wire::pointer;
 const OPENING: [&str; 9] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "propertyNames"];
 
-/// How many errors of one structured value are told.
+/// How many errors of one structured value are reported.
 const MOST: usize = 8;
 
 impl Builder<'_> {
