@@ -126,8 +126,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let by = Arc::new(options.selection.clone());
     let jobs = jobs(&options);
     let permits = Arc::new(Semaphore::new(jobs as usize));
-    let spawns = SpawnLimit::default();
-    let tokens = ProgressTokens::default();
+    let (spawns, tokens) = (SpawnLimit::default(), ProgressTokens::default());
     let heavy = HeavyLimit::default();
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
@@ -156,18 +155,17 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             elsewhere.extend(found.revisions);
             continue;
         }
-        let text = |text: Option<&str>| text.map(str::to_owned);
         also_served.extend(also_served_by(&options.revisions, &found, &revisions));
-        introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
+        introduced = introduced.or_else(|| introduction(&found));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let lock = ChangeLock::over(found.transport);
         for revision in revisions {
-            let setting =
-                setting(&options, &found.address, revision, (lock.clone(), spawns.clone(), tokens.clone(), time));
+            let shared = (lock.clone(), spawns.clone(), tokens.clone(), time);
+            let setting = setting(&options, &found.address, revision, shared);
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
-            let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
-            let judge = TraceJudge::new(by.clone(), shelf, heavy.clone());
+            let sink = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
+            let judge = TraceJudge::new(by.clone(), sink, heavy.clone());
             runs.spawn(async move {
                 let ran = Box::pin(run::run(setting, permits, jobs, watch.clone(), judge)).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));
@@ -183,6 +181,12 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut checked = conclude(ran, introduced.unwrap_or_default(), &options, &redactor);
     checked.report.also_served = also_served;
     Ok(checked)
+}
+
+/// The name and version that a server gave itself.
+fn introduction(found: &Detected) -> Option<(Option<String>, Option<String>)> {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    found.introductions.last().map(|introduction| (text(introduction.name()), text(introduction.version())))
 }
 
 /// What is served and not judged, where the user did not choose: who chose knows.

@@ -62,9 +62,16 @@ impl ProbeContext {
     /// Puts a request and waits for its answer.
     pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Abort> {
         let id = self.next_id();
+        let tool = params.get("name").and_then(Value::as_str).map(str::to_owned);
         let text = self.request_text(&json!(id), method, params);
-        let patience = if method == "tools/call" { self.tool_patience() } else { self.patience() };
-        self.ask(RequestId::from(id), Outgoing::message(text), patience).await
+        if method != "tools/call" {
+            return self.ask(RequestId::from(id), Outgoing::message(text), self.patience()).await;
+        }
+        let reply = self.ask(RequestId::from(id), Outgoing::message(text), self.tool_patience()).await?;
+        if let Some(tool) = tool.filter(|_| reply.0.is_none()) {
+            self.setting.learnt.unanswered(&tool);
+        }
+        Ok(reply)
     }
 
     /// Sends something that carries the request `id` and waits for its answer.

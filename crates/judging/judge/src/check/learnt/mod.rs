@@ -5,7 +5,7 @@ mod arguments;
 mod values;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ struct Facts {
     /// Whether no more is to be learnt.
     is_settled: bool,
     calls: BTreeMap<String, (Success, Map<String, Value>)>,
+    unanswered: BTreeSet<String>,
 }
 
 impl Learnt {
@@ -80,6 +81,16 @@ impl Learnt {
     /// The arguments with which a tool succeeds, if that was seen.
     pub fn arguments(&self, tool: &str) -> Option<Map<String, Value>> {
         self.facts().calls.get(tool).map(|(_, arguments)| arguments.clone())
+    }
+
+    /// A call of a tool went unanswered.
+    pub fn unanswered(&self, tool: &str) {
+        self.facts().unanswered.insert(tool.to_owned());
+    }
+
+    /// Whether a call of a tool went unanswered: another would only be waited for as long.
+    pub fn is_unanswered(&self, tool: &str) -> bool {
+        self.facts().unanswered.contains(tool)
     }
 
     /// Whether a tool was seen to ask for input.

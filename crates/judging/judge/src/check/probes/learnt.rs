@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 use wire::meta::LOG_LEVEL;
 use wire::{Era, Kind, Revision};
 
+use super::http::streams;
+use super::patterns::lasting;
 use super::tools;
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::learnt::{Success, Values, corrected, variants};
@@ -27,7 +29,7 @@ const CHANGES: usize = 3;
 const CORRECTED: usize = 3;
 /// A tool that takes longer is not called again, and no more is tried after so long.
 const QUICK: Duration = Duration::from_millis(800);
-pub(super) const IN_ALL: Duration = Duration::from_secs(6);
+pub(super) const IN_ALL: Duration = Duration::from_secs(10);
 /// How many URIs are made of one template, and how many of its variables are completed.
 const URIS: usize = 3;
 const VARIABLES: usize = 4;
@@ -38,6 +40,8 @@ pub(super) const LEARN: Probe = Probe::shared("learnt-values", learn);
 fn learn(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let begun = Instant::now();
+        // Open as long as the connection is, as clients have it: many servers ask on it and nowhere else.
+        streams::listen(case).await?;
         let mut values = case.setting().learnt.values();
         for message in case.connection().received() {
             message.result().into_iter().for_each(|result| values.read(result));
@@ -222,6 +226,7 @@ impl Trial {
     async fn play(&mut self, case: &ProbeContext, values: &mut Values, most: usize) -> Result<(), Abort> {
         let most = if self.only_reads { most } else { most.min(CHANGES) };
         let made = variants(&self.schema, values, &case.setting().rng(&self.name));
+        let made = made.into_iter().map(|arguments| self.in_half_a_second(case, arguments));
         let mut open: VecDeque<_> = self.hinted.iter().cloned().chain(made).collect();
         while self.tried.len() < most && !self.is_slow && (self.only_reads || self.succeeded == 0) {
             let Some(arguments) = open.pop_front() else { break };
@@ -244,6 +249,12 @@ impl Trial {
             }
         }
         Ok(())
+    }
+
+    /// With arguments that say how long the call takes set to half a second.
+    fn in_half_a_second(&self, case: &ProbeContext, arguments: Map<String, Value>) -> Map<String, Value> {
+        let called = (self.name.clone(), arguments);
+        lasting(case, &called).unwrap_or(called).1
     }
 
     /// One call. What it says where it fails.

@@ -263,7 +263,7 @@ async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
     Ok(())
 }
 
-/// The call, asked to take about a second where its arguments can say so.
+/// The call, asked to take half a second where its arguments can say so.
 fn long(case: &ProbeContext, called: &Called) -> Called {
     super::patterns::lasting(case, called).unwrap_or_else(|| called.clone())
 }

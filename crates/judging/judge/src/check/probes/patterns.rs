@@ -191,14 +191,13 @@ pub(super) fn slow(case: &ProbeContext) -> Option<Called> {
 }
 
 /// Calls that may take long, the likeliest first: hinted; of tools named as if they did; of tools whose arguments say how long
-/// they take, asked for about a second.
+/// they take, asked for half a second.
 fn slow_ones(case: &ProbeContext) -> Vec<Called> {
     if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
         return vec![(tool, arguments)];
     }
     let (by_name, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
-    let by_name = by_name.into_iter().map(|called| lasting(case, &called).unwrap_or(called));
-    by_name.chain(others.iter().filter_map(|called| lasting(case, called))).collect()
+    by_name.into_iter().chain(others.into_iter().filter(|called| lasting(case, called).is_some())).collect()
 }
 
 fn named(tool: &Value) -> Option<&str> {
@@ -211,10 +210,10 @@ fn properties(tool: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// Whether a tool has an argument that, by its name, says how long it takes.
 fn says_how_long(tool: &Value) -> bool {
-    properties(tool).any(|(key, schema)| about_a_second(key, schema, false).is_some())
+    properties(tool).any(|(key, schema)| half_a_second(key, schema, false).is_some())
 }
 
-/// The call asked to take about a second, where its arguments can say so.
+/// The call asked to take half a second, where its arguments can say so.
 pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called) -> Option<Called> {
     let tool = case.survey().tools.iter().find(|tool| named(tool) == Some(name)).filter(|tool| says_how_long(tool))?;
     if case.setting().hints.arguments.contains_key(name) {
@@ -223,7 +222,7 @@ pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called) -> Option
     let in_steps = properties(tool).find_map(|(key, schema)| Some((key, steps(key, schema)?)));
     let mut arguments = arguments.clone();
     for (key, schema) in properties(tool) {
-        if let Some(value) = about_a_second(key, schema, in_steps.is_some()) {
+        if let Some(value) = half_a_second(key, schema, in_steps.is_some()) {
             arguments.insert(key.clone(), value);
         }
     }
@@ -253,8 +252,9 @@ fn steps(key: &str, schema: &Value) -> Option<Value> {
     Some(json!(4)).filter(|four| steps && schema::plain::admits(schema, four))
 }
 
-/// A number for an argument that, by its name, says how long; less where each of several steps waits as long.
-fn about_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
+/// A number for an argument that, by its name, says how long: half a second, or a whole one where only that is admitted;
+/// less where each of several steps waits as long.
+fn half_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
     let words = words(key);
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     let each = in_steps && has(&["delay", "interval", "pause", "wait"]);
@@ -263,11 +263,11 @@ fn about_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
     {
         return None;
     }
-    let number = match (millis, each) {
-        (true, true) => json!(250),
-        (true, false) => json!(1000),
-        (false, true) => json!(0.25),
-        (false, false) => json!(1),
+    let numbers: &[Value] = match (millis, each) {
+        (true, true) => &[json!(125)],
+        (true, false) => &[json!(500), json!(1000)],
+        (false, true) => &[json!(0.125)],
+        (false, false) => &[json!(0.5), json!(1)],
     };
-    schema::plain::admits(schema, &number).then_some(number)
+    numbers.iter().find(|number| schema::plain::admits(schema, number)).cloned()
 }

@@ -9,7 +9,7 @@ use wire::meta::CLIENT_CAPABILITIES;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::base::{harmless, survived};
-use super::http::streams::open;
+use super::http::streams;
 use super::{rounds, tools};
 use crate::check::answers::{self, Manner};
 use crate::check::context::{Abort, ProbeContext, Setting, client_info, modest_capabilities};
@@ -96,6 +96,7 @@ pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs
 fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.answer(Manner::Willing);
+        streams::listen(case).await?;
         case.setting().learnt.settled(super::learnt::IN_ALL).await;
         let mut asking = Vec::new();
         for call in candidates(case) {
@@ -197,15 +198,15 @@ pub(super) const WITHHELD: Probe =
 /// same server tries to answer in our place.
 fn withheld(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let call = first_asking(case).await?.ok_or(Abort::Lacks("a tool that asks something"))?;
         // What a server takes back belongs to no request any more, and comes on its own stream.
-        let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
+        streams::listen(case).await?;
+        let call = first_asking(case).await?.ok_or(Abort::Lacks("a tool that asks something"))?;
         case.answer(Manner::Silent);
         let id = case.next_id();
         case.say(&case.request_text(&json!(id), "tools/call", params(&call))).await?;
-        let Some(question) = case.connection().wait_for(is_question, case.tool_patience()).await else {
-            return Err(Abort::Lacks("a tool that asks something each time"));
-        };
+        let over = |message: &Message| message.kind().is_response() && message.id() == Some(&RequestId::from(id));
+        let next = case.connection().wait_for(|m| is_question(m) || over(m), case.tool_patience()).await;
+        let question = next.filter(is_question).ok_or(Abort::Lacks("a tool that asks something each time"))?;
         let answer = answers::answer(&question, Manner::Willing);
         let apart = case.transport() != Transport::Stdio && case.revision().at_least(Revision::R2025_11_25);
         if apart && question.method() == Some("elicitation/create") {
@@ -215,14 +216,10 @@ fn withheld(case: &ProbeContext) -> Script<'_> {
         }
         case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
         case.quiet("after taking a call back", Duration::from_millis(700)).await;
-        let over = |message: &Message| message.kind().is_response() && message.id() == Some(&RequestId::from(id));
         let _ = case.connection().wait_for(over, Duration::ZERO).await;
         case.say(&answer).await?;
         case.answer(Manner::Usual);
         case.request(harmless(case), json!({})).await?;
-        if let Some(ear) = ear {
-            ear.abort();
-        }
         Ok(())
     })
 }
@@ -264,6 +261,7 @@ async fn calls_of_a_client(case: &ProbeContext, capabilities: Value) -> Result<(
     let greeting = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client_info() });
     case.request("initialize", greeting).await?;
     case.notify("notifications/initialized", json!({})).await?;
+    streams::listen(case).await?;
     for call in candidates(case) {
         case.request("tools/call", params(&call)).await?;
     }

@@ -6,6 +6,7 @@ use wire::Revision;
 use wire::trace::Stimulus;
 
 use super::lists::settled;
+use super::patterns::lasting;
 use crate::check::answers;
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::probe::{Probe, Script};
@@ -34,17 +35,21 @@ pub(super) fn task_support(tool: &Value) -> Option<&str> {
     tool.pointer("/execution/taskSupport")?.as_str()
 }
 
-/// Of the tools that may be called those that are wanted, and the arguments to call them with.
+/// Of the tools that may be called those that are wanted, and the arguments to call them with: for half a second where they
+/// say how long the call takes. Not those that went unanswered before.
 pub(super) fn calls_of(case: &ProbeContext, wanted: impl Fn(&Value) -> bool) -> Vec<(String, Map<String, Value>)> {
     let setting = case.setting();
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
         let given = setting.hints.arguments.get(name).cloned();
         let known = given.or_else(|| setting.learnt.arguments(name));
-        let arguments = known.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
-        Some((name.to_owned(), arguments))
+        let made = || object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name));
+        let called = (name.to_owned(), known.or_else(made)?);
+        Some(lasting(case, &called).unwrap_or(called))
     };
-    case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
+    let answered = |(name, _): &(String, _)| !setting.learnt.is_unanswered(name);
+    let allowed = case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool));
+    allowed.filter_map(one).filter(answered).collect()
 }
 
 /// How many rounds of input a call is given.

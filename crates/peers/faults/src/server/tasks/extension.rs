@@ -141,11 +141,11 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
             }
             let progress = asked.state.of::<Reported>().0.fetch_add(1, Ordering::Relaxed);
             let meta = &message["params"]["_meta"];
-            let params = json!({ "_meta": meta, "progressToken": "task-0", "progress": progress });
+            let params = json!({ "_meta": meta, "progressToken": "nobodys", "progress": progress });
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
     )
-    .breaks_too(&["http.stream-messages-relate"]),
+    .breaks_too(&["http.stream-messages-relate", "progress.known-tokens"]),
     &extension(
         "task-unknown-broken",
         "task-extension.unknown-refused",

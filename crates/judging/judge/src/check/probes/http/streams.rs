@@ -5,7 +5,7 @@ use std::time::Duration;
 use net::client::{Exchange, Outgoing};
 use serde_json::json;
 use wire::framing::sse::Block;
-use wire::{Era, RequestId};
+use wire::{Era, RequestId, Transport};
 
 use super::{HTTP, harmless};
 use crate::check::context::{Abort, ProbeContext};
@@ -30,6 +30,15 @@ pub(in super::super) async fn open(case: &ProbeContext, last_event_id: Option<&s
         stream.head(case.short()).await;
     }
     Ok(stream)
+}
+
+/// Opens the server's own stream where there may be one, for as long as the connection lasts: what a server asks outside the
+/// streams of requests it asks there.
+pub(in super::super) async fn listen(case: &ProbeContext) -> Result<(), Abort> {
+    if case.transport() == Transport::StreamableHttp && case.era() == Era::Legacy {
+        open(case, None).await?;
+    }
+    Ok(())
 }
 
 /// Opens the server's own stream, has two calls report progress beside it at a time, and opens another.
@@ -85,7 +94,9 @@ fn resume(case: &ProbeContext) -> Script<'_> {
         case.connection().response(&other, case.tool_patience()).await;
         trespass(case, &last).await?;
         let rest = open(case, Some(&last)).await?;
-        case.connection().response(&id, case.tool_patience()).await;
+        let answered = case.connection().response(&id, case.tool_patience());
+        // Where the stream ends without the answer, that comes no more.
+        tokio::select! { _ = answered => {} _ = rest.finished(case.tool_patience()) => {} }
         rest.finished(PROMPT).await;
         rest.abort();
         Ok(())
