@@ -41,6 +41,27 @@ fn starts_slowly_when_several_do() {
     assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.output());
 }
 
+/// Each call of a tool that never answers costs seconds, and tells no more than the first.
+#[test]
+fn leaves_one_tool_unanswered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let called = folder.path().join("called");
+    let tool = |name: &str| {
+        format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{{"readOnlyHint":true}}}}"#)
+    };
+    let list = format!(r#"tools/list) result '{{"tools":[{},{}]}}' ;;"#, tool("hangs"), tool("works"));
+    let answered = r#"result '{"content":[{"type":"text","text":"Done"}]}'"#;
+    let calls = format!(
+        r#"tools/call) case $line in *'"name":"hangs"'*) echo >> {} ;; *) {answered} ;; esac ;;"#,
+        called.display()
+    );
+    let ran = check_script(&greeting(r#""tools":{}"#, &format!("{list}\n{calls}"))).run();
+    ran.within(30);
+    assert!(!ran.stdout.contains("Cut short"), "{}", ran.output());
+    let calls = std::fs::read_to_string(&called).expect("the file").lines().count();
+    assert!((1..=4).contains(&calls), "{calls} calls");
+}
+
 #[test]
 fn answers_under_other_ids() {
     let odd = r#"printf '{"jsonrpc":"2.0","id":"not-%s","result":{}}\n' "$id""#;

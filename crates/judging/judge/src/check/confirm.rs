@@ -9,7 +9,7 @@ use super::Progress;
 use super::context::Setting;
 use super::play::named;
 use super::probe::Access;
-use super::run::{DISRUPTIVE_SESSION, Played, SHARED_SESSION, Stage, parts};
+use super::run::{Played, SHARED_SESSION, Stage, parts};
 use super::time_limit::Phase;
 use crate::judging::{Judged, Suspicion};
 
@@ -97,7 +97,7 @@ impl Stage {
         tracing::debug!(case = case.name, ?rules, isolated, "played a second time");
         let probes = named(&case.parts);
         let (probes, played) = match probes.as_slice() {
-            [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => {
+            [probe] if matches!(probe.access, Access::Listening | Access::Fresh | Access::Bare) => {
                 (probes.clone(), self.played(probe).await)
             }
             _ if isolated => {
@@ -108,7 +108,7 @@ impl Stage {
                 (probes, played)
             }
             _ => {
-                let surveyed = case.name != DISRUPTIVE_SESSION;
+                let surveyed = case.name == SHARED_SESSION;
                 let played = self.together_again(case.name, &probes, surveyed).await;
                 (probes, played)
             }

@@ -18,6 +18,9 @@ pub enum Access {
     Shared,
     /// Is hard on its connection (broken messages, a second handshake): such probes share one of their own.
     Disruptive,
+    /// Listens for what is announced, on a connection that nothing else disturbs. Where a connection is a process, which costs
+    /// more than all that is said to it, such probes share one.
+    Listening,
     /// Needs a connection (a process, a session) of its own, after the handshake.
     Fresh,
     /// Needs one on which nothing has been said yet.
@@ -41,6 +44,8 @@ pub struct Probe {
     pub safety: bool,
     /// What must be known of the peer beforehand for it to be worth a connection.
     pub worth: fn(&Setting, &Survey) -> bool,
+    /// What must have been learnt by calling the tools for it to be worth a connection.
+    pub worth_when_learnt: fn(&Setting) -> bool,
     /// The script.
     pub script: for<'c> fn(&'c ProbeContext) -> Script<'c>,
 }
@@ -56,6 +61,7 @@ impl Probe {
             intrusive: false,
             safety: false,
             worth: |_, _| true,
+            worth_when_learnt: |_| true,
             script,
         }
     }
@@ -63,6 +69,11 @@ impl Probe {
     /// A probe that is hard on its connection.
     pub const fn disruptive(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self { access: Access::Disruptive, ..Self::shared(name, script) }
+    }
+
+    /// A probe that listens.
+    pub const fn listening(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
+        Self { access: Access::Listening, ..Self::shared(name, script) }
     }
 
     /// A probe with a connection of its own.
@@ -102,6 +113,12 @@ impl Probe {
     /// Says what must be known of the peer for it to be worth a connection.
     pub const fn when(mut self, worth: fn(&Setting, &Survey) -> bool) -> Self {
         self.worth = worth;
+        self
+    }
+
+    /// Says what must have been learnt by calling the tools for it to be worth a connection.
+    pub const fn when_learnt(mut self, worth: fn(&Setting) -> bool) -> Self {
+        self.worth_when_learnt = worth;
         self
     }
 

@@ -37,6 +37,7 @@ pub struct Ran {
 /// The names of the cases in which probes share a connection.
 pub(super) const SHARED_SESSION: &str = "shared-session";
 pub(super) const DISRUPTIVE_SESSION: &str = "disruptive-session";
+pub(super) const LISTENING_SESSION: &str = "listening-session";
 
 /// Plays every probe that fits and judges what crossed.
 pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Watch, judge: TraceJudge) -> Ran {
@@ -61,6 +62,7 @@ pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Wa
     };
     let (survey, mut cases, lost) = match opened {
         Err((case, abort)) => {
+            stage.setting.learnt.settle();
             // What a server says to other greetings is judged all the same.
             let apart = match abort {
                 Abort::Unwelcome => stage.apart(&[Access::Bare]).await,
@@ -70,13 +72,15 @@ pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Wa
         }
         Ok((stage, guide, permit)) => {
             let greeting = stage.so_far(SHARED_SESSION, &guide).await;
-            let ((mut cases, lost), disruptive, apart, ()) = tokio::join!(
+            let ((mut cases, lost), disruptive, listening, apart, ()) = tokio::join!(
                 stage.shared_session(guide, permit),
                 stage.disruptive_session(),
-                stage.apart(&[Access::Fresh, Access::Bare]),
+                stage.listening_session(),
+                stage.apart(stage.single()),
                 stage.confirm(&greeting)
             );
             cases.extend(disruptive);
+            cases.extend(listening);
             cases.extend(apart);
             let lost = lost.or(stage.survey.unwelcome.then_some(Abort::Unwelcome));
             (Some(stage.survey), cases, lost)
@@ -200,7 +204,31 @@ impl Stage {
 
     /// All probes that leave their connection as they found it.
     async fn shared_session(&self, guide: ProbeContext, _permit: Permit) -> (Vec<Judged>, Option<Abort>) {
-        self.together(SHARED_SESSION, self.due(&[Access::Shared]), guide).await
+        let played = self.together(SHARED_SESSION, self.due(&[Access::Shared]), guide).await;
+        // Where the connection was lost before.
+        self.setting.learnt.settle();
+        played
+    }
+
+    /// The probes that want a connection of their own.
+    fn single(&self) -> &'static [Access] {
+        match self.setting.transport {
+            Transport::Stdio => &[Access::Fresh, Access::Bare],
+            _ => &[Access::Listening, Access::Fresh, Access::Bare],
+        }
+    }
+
+    /// The probes that listen, where they share a process.
+    async fn listening_session(&self) -> Vec<Judged> {
+        let probes = self.due(&[Access::Listening]);
+        if self.single().contains(&Access::Listening) || probes.is_empty() {
+            return Vec::new();
+        }
+        let _permit = self.permit().await;
+        match self.greeted(LISTENING_SESSION).await {
+            Err(trace) => vec![self.ended(LISTENING_SESSION, probes, Played::nothing(trace)).await],
+            Ok(guide) => self.together(LISTENING_SESSION, probes, guide).await.0,
+        }
     }
 
     /// All probes that do not. What a peer makes of them may end its connection, or silence it: neither is a reason to cut
@@ -290,8 +318,16 @@ impl Stage {
         let probes = self.due(access);
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
+        // The last are those of which it is not known yet whether they are worth it.
+        order.sort_by_key(|probe| !(probe.worth_when_learnt)(&self.setting));
         let mut playing = JoinSet::new();
         for (at, probe) in order.iter().copied().enumerate() {
+            if !(probe.worth_when_learnt)(&self.setting) {
+                self.setting.learnt.settled().await;
+                if !(probe.worth_when_learnt)(&self.setting) {
+                    continue;
+                }
+            }
             // Waited for here, so that they begin in their order.
             let permit = self.permit().await;
             if self.setting.silence.is_total() {

@@ -7,7 +7,6 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -53,20 +52,22 @@ impl Learnt {
         self.facts().values.clone()
     }
 
-    /// Remembers them: nothing more is to be learnt.
-    pub fn settle(&self, values: Values) {
-        let mut facts = self.facts();
-        facts.values = values;
-        facts.is_settled = true;
-        drop(facts);
+    /// Remembers them.
+    pub fn keep(&self, values: Values) {
+        self.facts().values = values;
+    }
+
+    /// Nothing more is to be learnt.
+    pub fn settle(&self) {
+        self.facts().is_settled = true;
         self.0.settled.notify_waiters();
     }
 
-    /// Waits until nothing more is to be learnt, no longer than `patience`.
-    pub async fn settled(&self, patience: Duration) {
+    /// Waits until nothing more is to be learnt.
+    pub async fn settled(&self) {
         let settled = self.0.settled.notified();
         if !self.facts().is_settled {
-            let _ = tokio::time::timeout(patience, settled).await;
+            settled.await;
         }
     }
 
@@ -91,6 +92,11 @@ impl Learnt {
     /// Whether a call of a tool went unanswered: another would only be waited for as long.
     pub fn is_unanswered(&self, tool: &str) -> bool {
         self.facts().unanswered.contains(tool)
+    }
+
+    /// Whether any tool was seen to ask for input.
+    pub fn anything_asks(&self) -> bool {
+        self.facts().calls.values().any(|(how, _)| *how == Success::Asked)
     }
 
     /// Whether a tool was seen to ask for input.

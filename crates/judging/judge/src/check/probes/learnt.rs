@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use wire::error_code::URL_ELICITATION_REQUIRED;
 use wire::meta::LOG_LEVEL;
-use wire::{Era, Kind, Revision};
+use wire::{Era, Kind, Message, Revision};
 
 use super::http::streams;
 use super::patterns::lasting;
@@ -29,7 +30,7 @@ const CHANGES: usize = 3;
 const CORRECTED: usize = 3;
 /// A tool that takes longer is not called again, and no more is tried after so long.
 const QUICK: Duration = Duration::from_millis(800);
-pub(super) const IN_ALL: Duration = Duration::from_secs(10);
+const IN_ALL: Duration = Duration::from_secs(10);
 /// How many URIs are made of one template, and how many of its variables are completed.
 const URIS: usize = 3;
 const VARIABLES: usize = 4;
@@ -50,7 +51,8 @@ fn learn(case: &ProbeContext) -> Script<'_> {
         // Rules compare calls with the list, and lists with each other, within one trace.
         relist(case).await?;
         let outcome = explore(case, &mut values, begun).await;
-        case.setting().learnt.settle(values);
+        case.setting().learnt.keep(values);
+        case.setting().learnt.settle();
         outcome?;
         relist(case).await
     })
@@ -270,6 +272,10 @@ impl Trial {
         let params = json!({ "name": self.name, "arguments": arguments, "_meta": meta });
         let reply = case.request("tools/call", params).await?;
         self.is_slow |= begun.elapsed() > QUICK;
+        let error_code = reply.0.as_ref().and_then(Message::error_code);
+        if error_code == Some(URL_ELICITATION_REQUIRED) {
+            case.setting().learnt.succeeded(&self.name, Success::Asked, arguments);
+        }
         let Some(result) = reply.result() else { return Ok(failure(&reply)) };
         if result.get("isError") == Some(&json!(true)) {
             return Ok(failure(&reply));

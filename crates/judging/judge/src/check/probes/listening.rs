@@ -32,7 +32,7 @@ const CROSSED: Duration = Duration::from_millis(650);
 /// What shows that something changed.
 const CHANGES: [&str; 2] = ["/list_changed", "/updated"];
 
-pub(super) const LISTENING: Probe = Probe::fresh("while-listening", listening).when(worth);
+pub(super) const LISTENING: Probe = Probe::listening("while-listening", listening).when(worth);
 
 /// Whether there is anything to hear, or anything that may be called.
 fn worth(setting: &Setting, survey: &Survey) -> bool {

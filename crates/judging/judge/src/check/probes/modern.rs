@@ -91,13 +91,13 @@ fn versions(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-pub(super) const GREETED_AS_LEGACY: Probe = Probe::fresh("initialize-modern", greeted_as_legacy).era(Era::Modern);
+pub(super) const GREETED_AS_LEGACY: Probe = Probe::bare("initialize-modern", greeted_as_legacy).era(Era::Modern);
 
-/// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves, and must
+/// The greeting of the legacy era: who serves the modern one only must say what it serves, and must
 /// not serve a request of the other.
 fn greeted_as_legacy(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let greeting = case.on_another_connection(async |other| greet_as_legacy(other).await).await?;
+        let greeting = greet_as_legacy(case).await?;
         let refused = greeting.0.is_some_and(|answer| answer.kind() == Kind::Error);
         if let Some((method, _)) = lists(case).next().filter(|_| refused) {
             // A revision that exists, and that this server does not speak.

@@ -83,21 +83,29 @@ fn roots_changed(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-/// Whether there is any call to try.
-fn worth(setting: &Setting, survey: &Survey) -> bool {
+fn is_hinted(setting: &Setting) -> bool {
     let hints = &setting.hints;
-    let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().any(Option::is_some);
-    hinted || survey.tools.iter().any(|tool| setting.calls.allow(tool))
+    [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().any(Option::is_some)
 }
 
-pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs("tools").when(worth);
+/// Whether a call that asks is known.
+fn anything_asks(setting: &Setting) -> bool {
+    is_hinted(setting) || setting.learnt.anything_asks()
+}
+
+/// Whether there is any call to try.
+fn worth(setting: &Setting, survey: &Survey) -> bool {
+    is_hinted(setting) || survey.tools.iter().any(|tool| setting.calls.allow(tool))
+}
+
+pub(super) const ANSWERS: Probe =
+    Probe::fresh("answers", answers_in_turn).needs("tools").when(worth).when_learnt(anything_asks);
 
 /// Each call that asks is answered as it wants, twice, and then in ways that a server must put up with.
 fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.answer(Manner::Willing);
         streams::listen(case).await?;
-        case.setting().learnt.settled(super::learnt::IN_ALL).await;
         let mut asking = Vec::new();
         for call in candidates(case) {
             if asking.len() < ASKING && asks(case, &call).await? {
@@ -192,7 +200,7 @@ fn changed(state: &str) -> String {
 }
 
 pub(super) const WITHHELD: Probe =
-    Probe::fresh("answer-withheld", withheld).era(Era::Legacy).needs("tools").when(worth);
+    Probe::fresh("answer-withheld", withheld).era(Era::Legacy).needs("tools").when(worth).when_learnt(anything_asks);
 
 /// A call that asks is taken back while the answer is owed, which then comes all the same; before, another client of the
 /// same server tries to answer in our place.
@@ -244,8 +252,12 @@ async fn answer_for(other: &ProbeContext, answer: &str) -> Result<(), Abort> {
     Ok(())
 }
 
-pub(super) const MODEST: Probe =
-    Probe::bare("client-of-few-modes", modest).since(Revision::R2025_11_25).era(Era::Legacy).needs("tools").when(worth);
+pub(super) const MODEST: Probe = Probe::bare("client-of-few-modes", modest)
+    .since(Revision::R2025_11_25)
+    .era(Era::Legacy)
+    .needs("tools")
+    .when(worth)
+    .when_learnt(anything_asks);
 
 /// A client that declares elicitation and sampling without any of their parts, then one that can only visit addresses.
 fn modest(case: &ProbeContext) -> Script<'_> {

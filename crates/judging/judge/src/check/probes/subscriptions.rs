@@ -58,7 +58,7 @@ fn changeable(case: &ProbeContext) -> Vec<List<'_>> {
 }
 
 pub(super) const CHANGED: Probe =
-    Probe::fresh("lists-changed", changed).when(|setting, _| setting.hints.change_a_list());
+    Probe::listening("lists-changed", changed).when(|setting, _| setting.hints.change_a_list());
 
 /// Walks each list that hints can change, changes it, waits to be told and walks it again; then the same back.
 fn changed(case: &ProbeContext) -> Script<'_> {
@@ -109,7 +109,7 @@ async fn change(case: &ProbeContext, list: &List<'_>) -> Result<bool, Abort> {
     Ok(case.connection().wait_for(announced, patience).await.is_some())
 }
 
-pub(super) const LISTEN: Probe = Probe::fresh("subscriptions-listen", listen).era(Era::Modern);
+pub(super) const LISTEN: Probe = Probe::listening("subscriptions-listen", listen).era(Era::Modern);
 
 /// Changes with no subscription, then with one for another list, then with two at once; logs while subscribed.
 fn listen(case: &ProbeContext) -> Script<'_> {
@@ -160,7 +160,7 @@ async fn log(case: &ProbeContext) -> Result<(), Abort> {
     tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
 }
 
-pub(super) const UPDATED: Probe = Probe::fresh("resources-subscribe", updated)
+pub(super) const UPDATED: Probe = Probe::listening("resources-subscribe", updated)
     .needs("resources.subscribe")
     .when(|setting, survey| setting.hints.resource_updated.is_some() || !survey.resources.is_empty());
 
