@@ -223,12 +223,14 @@ fn initialize_names_versions(view: &View<'_>) -> Verdict {
     if view.modern_only() != Some(true) {
         return Verdict::NotSeen("that the server serves modern versions only is not known here".to_owned());
     }
-    let versions = view.discovered();
+    let Some(versions) = view.discovered() else {
+        return Verdict::NotSeen("the versions that the server serves are not known here".to_owned());
+    };
     let refused = view.legacy_handshakes().filter(|c| c.error().is_some());
     Verdict::every(refused, "no `initialize` was refused", |call| {
         let text = call.error().map(Value::to_string).unwrap_or_default();
         match call.response {
-            Some(response) if !versions.into_iter().flatten().any(|v| text.contains(v)) => {
+            Some(response) if !versions.into_iter().any(|v| text.contains(v)) => {
                 Err(response.breach("/error", "the error does not name a version that the server supports"))
             }
             _ => Ok(()),

@@ -30,7 +30,6 @@ pub const PROBES: &[&Probe] = &[
     // What it finds out, others on the shared connection use.
     &learnt::LEARN,
     // The longest first: they wait while others work.
-    &listening::LISTENING,
     &patterns::CANCEL,
     &questions::ANSWERS,
     &questions::WITHHELD,
@@ -43,6 +42,8 @@ pub const PROBES: &[&Probe] = &[
     &subscriptions::CHANGED,
     &subscriptions::LISTEN,
     &subscriptions::UPDATED,
+    // After the others that listen: it subscribes to everything.
+    &listening::LISTENING,
     &subscriptions::LEFT_OPEN,
     // The disruptive ones, the gentlest first.
     &stdio::SPLIT,

@@ -97,9 +97,20 @@ pub(super) const GREETED_AS_LEGACY: Probe = Probe::bare("initialize-modern", gre
 /// not serve a request of the other.
 fn greeted_as_legacy(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        // Judges compare the answer with what is served. Where all messages share a stream, the first decides on the era.
+        let stateless = case.transport() == Transport::StreamableHttp;
+        if stateless {
+            case.request("server/discover", json!({})).await?;
+        }
         let greeting = greet_as_legacy(case).await?;
         let refused = greeting.0.is_some_and(|answer| answer.kind() == Kind::Error);
-        if let Some((method, _)) = lists(case).next().filter(|_| refused) {
+        if !refused {
+            return Ok(());
+        }
+        if !stateless {
+            case.request("server/discover", json!({})).await?;
+        }
+        if let Some((method, _)) = lists(case).next() {
             // A revision that exists, and that this server does not speak.
             let meta = json!({ PROTOCOL_VERSION: Revision::NEWEST_LEGACY.as_str() });
             case.request(method, json!({ "_meta": meta })).await?;
