@@ -230,7 +230,7 @@ fn initialize_names_versions(view: &View<'_>) -> Verdict {
     Verdict::every(refused, "no `initialize` was refused", |call| {
         let text = call.error().map(Value::to_string).unwrap_or_default();
         match call.response {
-            Some(response) if !versions.into_iter().any(|v| text.contains(v)) => {
+            Some(response) if !versions.iter().any(|v| text.contains(v)) => {
                 Err(response.breach("/error", "the error does not name a version that the server supports"))
             }
             _ => Ok(()),

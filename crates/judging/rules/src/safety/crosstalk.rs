@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
     .judge(answers_fit),
     anywhere("safety.ids-told-apart", "A good server distinguishes the id 1 from the id \"1\", also where both are under way.")
         .timed()
-        .how("Sends two requests at once whose ids differ only in their type, and looks for both answers.")
+        .how("Sends two requests at once whose ids differ only in their type, cancels one by an id of the other type, and looks for the answers.")
         .fix("Let the type be a part of the key under which requests are kept.")
         .judge(ids_distinguished),
     anywhere(
@@ -156,7 +156,19 @@ fn ids_distinguished(view: &View<'_>) -> Verdict {
         let why = "never answered while its twin, with an id of the other type, was under way";
         Some((event, Err(call.request.breach("/id", why))))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no two requests with ids like 1 and \"1\" were under way at once")
+    // Cancelled by the id of the other type: that was none of this request's.
+    let misnamed = calls
+        .iter()
+        .filter(|call| view.is_twin_cancelled(call.request) && view.cancellation_of(call.request).is_none());
+    let kept = misnamed.filter_map(|call| {
+        if let Some(answer) = call.response {
+            return Some((answer.event, Ok(())));
+        }
+        let why = "never answered after another id, of the other type, was cancelled";
+        Some((silence(view, call)?, Err(call.request.breach("/id", why))))
+    });
+    let judged: Vec<_> = judged.chain(kept).collect();
+    Verdict::of(judged, "no two requests with ids like 1 and \"1\" were under way at once")
 }
 
 fn are_twins(first: &Call<'_>, second: &Call<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! What marks show: stimuli, requests that timed out, processes that we ended. A mark about a request is found
 //! by its connection and the request together; an id alone may be used on several connections, or twice on one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::trace::{Content, Mark, Signal, Stimulus, StimulusKind};
 use wire::{Party, RequestId};
@@ -24,6 +24,8 @@ pub(super) struct Facts {
     /// All of them, by connection and id.
     timeouts_by_id: BTreeMap<(u32, RequestId), Vec<Timeout>>,
     cancellations: BTreeMap<usize, usize>,
+    /// The requests of which an id of the other type was cancelled that reads the same.
+    twins_cancelled: BTreeSet<usize>,
     /// Where we first closed a process's stdin or signalled it.
     stopped: BTreeMap<u32, usize>,
 }
@@ -64,10 +66,17 @@ impl Facts {
     fn cancel(&mut self, view: &View<'_>, sent: MessageAt<'_>) {
         let named = sent.message.params().and_then(|params| RequestId::from_value(params.get("requestId")?));
         let Some(id) = named else { return };
-        let request = view.requests_under(&id, sent.from, sent.connection).rfind(|request| request.index < sent.index);
-        if let Some(request) = request {
+        let last = |id: &RequestId| {
+            view.requests_under(id, sent.from, sent.connection).rfind(|request| request.index < sent.index)
+        };
+        if let Some(request) = last(&id) {
             self.cancellations.entry(request.index).or_insert(sent.index);
         }
+        let twin = match &id {
+            RequestId::Number(text) => RequestId::String(text.clone()),
+            RequestId::String(text) => RequestId::Number(text.clone()),
+        };
+        self.twins_cancelled.extend(last(&twin).map(|request| request.index));
     }
 }
 
@@ -127,6 +136,11 @@ impl<'v> View<'v> {
     /// The first notification by which the sender of a request cancelled it.
     pub fn cancellation_of(&self, request: MessageAt<'v>) -> Option<MessageAt<'v>> {
         self.facts.cancellations.get(&request.index).map(|&sent| self.messages[sent])
+    }
+
+    /// Whether the sender of a request cancelled an id of the other type that reads the same: "5" for 5.
+    pub fn is_twin_cancelled(&self, request: MessageAt<'v>) -> bool {
+        self.facts.twins_cancelled.contains(&request.index)
     }
 
     /// Where we killed the client under test because its time was up. It might have done more later.

@@ -173,7 +173,7 @@ impl Connection {
     async fn loosely_answered(&self, id: &RequestId, asked: Option<&Exchange>) -> Waited {
         let Some(leniency) = &self.0.channel.leniency else { return std::future::pending().await };
         let found = match asked.filter(|_| self.transport() == Transport::StreamableHttp) {
-            Some(exchange) => Found::Response(exchange.own_response(id).await),
+            Some(exchange) => Found::Response(exchange.own_response(id, leniency).await),
             None => leniency.response(id).await,
         };
         match found {

@@ -12,7 +12,7 @@ use wire::trace::{Closed, Headers, header};
 use wire::{Kind, Message, RequestId};
 
 use super::error::OpenError;
-use super::lenient::LooseResponse;
+use super::lenient::{Leniency, LooseResponse};
 
 /// Longer than any exchange is waited for.
 const FOREVER: Duration = Duration::from_hours(1);
@@ -156,7 +156,7 @@ impl Exchange {
 
     /// The response to the request `id` that the exchange itself carried, where its own id says another thing or it breaks the
     /// envelope. Never resolves if there is no such response.
-    pub(crate) async fn own_response(&self, id: &RequestId) -> Message {
+    pub(crate) async fn own_response(&self, id: &RequestId, leniency: &Leniency) -> Message {
         let mut seen = 0;
         loop {
             self.until(FOREVER, |state| state.closed.is_some() || state.events.len() > seen).await;
@@ -174,9 +174,15 @@ impl Exchange {
             let is_plain = |text: &Vec<u8>| message::parse(text).is_ok();
             // What is as it should be comes the usual way.
             let usual = loose.iter().any(|response| response.is_exactly(id)) && texts.iter().all(is_plain);
-            if let Some(message) = loose.iter().find_map(|response| response.answering(id)).filter(|_| !usual) {
+            if !usual && !loose.is_empty() {
                 tokio::time::sleep(AFTER_OTHER).await;
-                return message;
+                // Known only once what came has been read the usual way, too.
+                let is_anothers =
+                    |response: &&LooseResponse| response.id().is_some_and(|other| leniency.answers_another(other, id));
+                let mut own = loose.iter().filter(|response| !is_anothers(response));
+                if let Some(message) = own.find_map(|response| response.answering(id)) {
+                    return message;
+                }
             }
             if over {
                 std::future::pending::<()>().await;

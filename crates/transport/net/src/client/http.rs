@@ -81,7 +81,7 @@ impl Http {
             return Err(SendError::Closed);
         }
         let message = outgoing.body.as_deref().and_then(single_message);
-        if let Some(body) = outgoing.body.as_deref().filter(|_| self.channel.transport == Transport::HttpSse) {
+        if let Some(body) = outgoing.body.as_deref() {
             self.channel.note_sent(body);
         }
         let prepared = Prepared::new(outgoing, message.as_ref(), &self.context());

@@ -1,7 +1,7 @@
 //! Which message counts as the response to a waiting request if the peer breaks the envelope: a check of such a peer must go
 //! on. The trace keeps what was really sent. Must not know what is judged.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -43,6 +43,14 @@ impl LooseResponse {
         };
         let id = members.get("id").and_then(RequestId::from_value);
         Some(Self { id: id.map_or(LooseId::Unusable, LooseId::Readable), body })
+    }
+
+    /// Its id, if it has one that can be read.
+    pub(crate) const fn id(&self) -> Option<&RequestId> {
+        match &self.id {
+            LooseId::Readable(id) => Some(id),
+            LooseId::Unusable => None,
+        }
     }
 
     /// Whether it is the response to `id` by the letter of its id.
@@ -92,6 +100,8 @@ pub(crate) struct Leniency {
 struct State {
     sent: HashSet<RequestId>,
     open: HashSet<RequestId>,
+    /// How often each request was answered under its own id.
+    answered: HashMap<RequestId, u32>,
     /// Something was sent to which a response without an id may belong.
     ambiguous: bool,
     loose: Vec<LooseResponse>,
@@ -123,7 +133,10 @@ impl Leniency {
         let mut fits = all;
         for message in readable.filter(|message| message.kind().is_response()) {
             match message.id() {
-                Some(id) if state.sent.contains(id) => _ = state.open.remove(id),
+                Some(id) if state.sent.contains(id) => {
+                    state.open.remove(id);
+                    *state.answered.entry(id.clone()).or_default() += 1;
+                }
                 _ => fits = false,
             }
         }
@@ -153,6 +166,11 @@ impl Leniency {
             }
             changed.await;
         }
+    }
+
+    /// Whether the only response with this id answers another request, as its id says, and so not the one that asks.
+    pub(crate) fn answers_another(&self, id: &RequestId, asking: &RequestId) -> bool {
+        id != asking && self.state().answered.get(id) == Some(&1)
     }
 
     /// The request `id` is not waited for any more.
@@ -277,6 +295,19 @@ mod tests {
         assert!(found(&[text], r#"{"jsonrpc":"2.0","id":"5","result":{}}"#).await.is_none(), "the other was sent, too");
         assert!(found(&[], r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await.is_none(), "nothing is wrong with it");
         assert!(found(&[], r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#).await.is_none(), "a request");
+    }
+
+    #[test]
+    fn the_only_response_under_an_id_answers_that_request() {
+        let leniency = Leniency::default();
+        for id in ["5", r#""5""#] {
+            leniency.sent(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
+        }
+        let [number, text] = [RequestId::from(5), RequestId::from("5")];
+        receive(&leniency, r#"{"jsonrpc":"2.0","id":5,"result":{}}"#);
+        assert!(leniency.answers_another(&number, &text) && !leniency.answers_another(&number, &number));
+        receive(&leniency, r#"{"jsonrpc":"2.0","id":5,"result":{}}"#);
+        assert!(!leniency.answers_another(&number, &text), "the second one is nobody's");
     }
 
     #[tokio::test]
