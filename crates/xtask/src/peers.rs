@@ -11,6 +11,7 @@ mod install;
 mod interop;
 mod judge;
 mod process_group;
+mod repeat;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -28,10 +29,12 @@ pub(crate) use process_group::ProcessGroup;
 use crate::Verdict;
 use crate::words::{Words, help};
 
-const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--visits] [--list] [--install-only] [--proof PATH]
+const USAGE: &str =
+    "usage: cargo xtask peers [--only NAME] [--visits | --repeat N] [--list] [--install-only] [--proof PATH]
 
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
   --visits         judge nothing; only run our own client and server against the peers
+  --repeat N       check each server N times by default options while every core is busy, and compare the verdicts
   --list           say which peers there are and how to start each by hand
   --install-only   install and stop
   --proof PATH     judge with this binary instead of building `proof` first";
@@ -40,6 +43,7 @@ const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--visits] [--list] 
 struct Options {
     only: Vec<String>,
     visits: bool,
+    repeat: Option<usize>,
     list: bool,
     install_only: bool,
     proof: Option<PathBuf>,
@@ -52,6 +56,7 @@ impl Options {
         while let Some(option) = words.option() {
             match option {
                 "--visits" => options.visits = true,
+                "--repeat" => options.repeat = Some(words.value()?.parse().context("--repeat wants a number")?),
                 "--list" => options.list = true,
                 "--install-only" => options.install_only = true,
                 "--only" => options.only.push(words.value()?.to_owned()),
@@ -173,9 +178,15 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         return Ok(true);
     }
     let proof = proof(options.proof.as_deref())?;
+    if let Some(times) = options.repeat {
+        let complaints = repeat::all(&home, &proof, &peers, times.max(1))?;
+        return Ok(tell(&home, &complaints, "No rule was broken in some checks and not in others."));
+    }
     let mut complaints = if options.visits { Vec::new() } else { judge_all(&home, &proof, &peers, &expectations) };
     complaints.extend(interop::all(&home, &proof, &peers));
-    Ok(tell(&home, &complaints))
+    let fine =
+        "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains.";
+    Ok(tell(&home, &complaints, fine))
 }
 
 fn list(home: &Home, peers: &[&Peer]) {
@@ -211,12 +222,10 @@ fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectat
 }
 
 /// Says what is wrong, and whether nothing is.
-fn tell(home: &Home, complaints: &[String]) -> bool {
+fn tell(home: &Home, complaints: &[String], fine: &str) -> bool {
     println!("\nThe reports lie in {}.", home.reports().display());
     if complaints.is_empty() {
-        println!(
-            "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains."
-        );
+        println!("{fine}");
         return true;
     }
     println!("\nNot as it should be ({}):", complaints.len());
