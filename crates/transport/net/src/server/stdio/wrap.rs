@@ -89,6 +89,8 @@ async fn record_stderr(mut from: impl AsyncRead + Unpin, connection: ConnectionR
             connection.record(Party::Server, Content::Stderr(line.to_vec()));
         }
     }
+    // What is written last would else be lost where the process ends soon.
+    let _ = stderr.flush().await;
     if let Some(Piece::Rest(line)) = lines.finish() {
         connection.record(Party::Server, Content::Stderr(line.to_vec()));
     }
