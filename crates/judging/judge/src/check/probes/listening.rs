@@ -242,8 +242,9 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
 
 /// Two calls at a time that report progress, and calls that log at each of several levels.
 async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
-    let reporting = seen.reporting.iter().map(|called| long(case, called));
-    for called in reporting.chain(slow(case).into_iter().filter(|_| seen.reporting.is_empty())).take(1) {
+    for called in
+        seen.reporting.iter().cloned().chain(slow(case).into_iter().filter(|_| seen.reporting.is_empty())).take(1)
+    {
         let mut under_way = Vec::new();
         for token in [case.setting().tokens.text("at-a-time"), case.setting().tokens.number()] {
             under_way.push(put(case, &call(case, &called, None), &token).await?.0);
@@ -261,11 +262,6 @@ async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
         }
     }
     Ok(())
-}
-
-/// The call, asked to take half a second where its arguments can say so.
-fn long(case: &ProbeContext, called: &Called) -> Called {
-    super::patterns::lasting(case, called).unwrap_or_else(|| called.clone())
 }
 
 /// The calls again after which something changed before, if anything did.

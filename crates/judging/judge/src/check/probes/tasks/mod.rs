@@ -10,7 +10,6 @@ use net::client::{Address, Outgoing};
 use serde_json::{Map, Value, json};
 use wire::RequestId;
 
-use super::patterns::lasting;
 use crate::check::context::{Abort, ProbeContext, Reply};
 
 /// How often a task is looked at before it is given up.
@@ -39,8 +38,7 @@ fn calls(case: &ProbeContext, else_of: Vec<ToolCall>) -> Vec<ToolCall> {
     if !calls.is_empty() {
         return calls;
     }
-    // A task that is over at once shows little.
-    else_of.into_iter().take(CALLS).map(|call| lasting(case, &call).unwrap_or(call)).collect()
+    else_of.into_iter().take(CALLS).collect()
 }
 
 /// Waits for as long as a server suggests, within bounds.
