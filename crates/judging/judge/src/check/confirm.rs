@@ -79,7 +79,8 @@ impl Stage {
     fn for_a_second_play(&self) -> Self {
         let stage = self.undisturbed();
         let time = stage.setting.time.in_phase(Phase::Confirming);
-        let setting = Setting { time, silence: Arc::default(), ..stage.setting.as_ref().clone() };
+        let pace = stage.setting.pace.patiently();
+        let setting = Setting { time, pace, silence: Arc::default(), ..stage.setting.as_ref().clone() };
         Self { setting: Arc::new(setting), ..stage }
     }
 

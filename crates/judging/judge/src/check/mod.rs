@@ -36,7 +36,7 @@ use wire::redact::Redactor;
 use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
 use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
-use context::{ProgressTokens, Setting};
+use context::{Pace, ProgressTokens, Setting};
 use greeting::judged_at;
 use learnt::Learnt;
 use lock::ChangeLock;
@@ -242,6 +242,7 @@ fn setting(
         limits: options.limits.clone(),
         children: options.children.clone(),
         time,
+        pace: Pace::default(),
         silence: Arc::default(),
         learnt: Learnt::default(),
     }

@@ -114,7 +114,10 @@ impl Played {
 type Permit = Option<OwnedSemaphorePermit>;
 
 /// How many jobs a child counts for: it takes memory as a connection does not.
-const CHILD: u32 = 3;
+const CHILD: u32 = 2;
+
+/// A process that has answered by then costs less than probes that wait for one another.
+const CHEAP: Duration = Duration::from_millis(200);
 
 /// What the cases of one run are played with.
 #[derive(Clone)]
@@ -210,11 +213,12 @@ impl Stage {
         played
     }
 
-    /// The probes that want a connection of their own.
+    /// The probes that want a connection of their own; those first that wait longest.
     fn single(&self) -> &'static [Access] {
-        match self.setting.transport {
-            Transport::Stdio => &[Access::Fresh, Access::Bare],
-            _ => &[Access::Listening, Access::Fresh, Access::Bare],
+        if self.setting.transport == Transport::Stdio && self.survey.start > CHEAP {
+            &[Access::Fresh, Access::Bare]
+        } else {
+            &[Access::Listening, Access::Fresh, Access::Bare]
         }
     }
 
@@ -318,8 +322,9 @@ impl Stage {
         let probes = self.due(access);
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
-        // The last are those of which it is not known yet whether they are worth it.
-        order.sort_by_key(|probe| !(probe.worth_when_learnt)(&self.setting));
+        // First those that wait longest, last those of which it is not known yet whether they are worth it.
+        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting), probe.access != Access::Listening);
+        order.sort_by_key(|probe| rank(probe));
         let mut playing = JoinSet::new();
         for (at, probe) in order.iter().copied().enumerate() {
             if !(probe.worth_when_learnt)(&self.setting) {

@@ -2,13 +2,14 @@
 
 mod abort;
 mod identity;
+mod pace;
 mod progress_tokens;
 mod requests;
 mod setting;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use net::Tap;
 use net::client::{ConnectOptions, Connection};
@@ -17,6 +18,7 @@ use wire::{Era, Revision, Transport};
 
 pub use self::abort::Abort;
 pub use self::identity::{client_capabilities, client_info, modest_capabilities};
+pub use self::pace::Pace;
 pub use self::progress_tokens::ProgressTokens;
 pub use self::requests::Reply;
 pub use self::setting::Setting;
@@ -126,12 +128,32 @@ impl ProbeContext {
 
     /// How long a request may take.
     pub fn patience(&self) -> Duration {
-        self.setting.limits.request
+        self.setting.pace.patience(self.setting.limits.request)
     }
 
     /// How long a stranger's tool may take before the case goes on without its answer.
     pub fn tool_patience(&self) -> Duration {
         self.setting.limits.request.min(Duration::from_secs(4))
+    }
+
+    /// How long a call may take of a tool that was called before.
+    pub fn patience_with(&self, tool: &str) -> Duration {
+        let (least, most) = (Duration::from_millis(500), self.tool_patience());
+        self.setting.learnt.took(tool).map_or(most, |took| most.min(took * 2 + self.glance(least, most)))
+    }
+
+    /// Resolves when a call of `tool` that was made now has taken too long, by what is known of the tool by then.
+    pub async fn too_long(&self, tool: &str) {
+        const LOOK: Duration = Duration::from_millis(100);
+        let begun = Instant::now();
+        while begun.elapsed() < self.patience_with(tool) {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// How long to wait for an answer to something that is owed none, by how fast the peer answers: at least `least`.
+    pub fn glance(&self, least: Duration, most: Duration) -> Duration {
+        self.setting.pace.glance(least, most)
     }
 
     /// How long to wait for something that may well not come.

@@ -67,9 +67,12 @@ impl ProbeContext {
         if method != "tools/call" {
             return self.ask(RequestId::from(id), Outgoing::message(text), self.patience()).await;
         }
+        let begun = Instant::now();
         let reply = self.ask(RequestId::from(id), Outgoing::message(text), self.tool_patience()).await?;
-        if let Some(tool) = tool.filter(|_| reply.0.is_none()) {
-            self.setting.learnt.unanswered(&tool);
+        match tool {
+            Some(tool) if reply.0.is_some() => self.setting.learnt.answered(&tool, begun.elapsed()),
+            Some(tool) => self.setting.learnt.unanswered(&tool),
+            None => {}
         }
         Ok(reply)
     }
@@ -92,8 +95,8 @@ impl ProbeContext {
         let greeted = reply.0.is_some() && method.as_deref().is_some_and(|m| GREETINGS.contains(&m));
         if !greeted && (reply.0.is_some() || (self.has_started() && !refused)) {
             self.setting.silence.heard(reply.0.is_some());
-            if let Some(method) = method {
-                self.setting.silence.heard_of(&method, reply.0.is_some());
+            if let Some(method) = &method {
+                self.setting.silence.heard_of(method, reply.0.is_some());
             }
         }
         let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
@@ -105,6 +108,9 @@ impl ProbeContext {
             return Err(Abort::Flooded);
         }
         if reply.0.is_some() {
+            if method.as_deref() != Some("tools/call") {
+                self.setting.pace.answered(begun.elapsed());
+            }
             return Ok(reply);
         }
         if reset {

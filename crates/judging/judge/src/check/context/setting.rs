@@ -13,6 +13,7 @@ use super::super::options::CallPolicy;
 use super::super::silence::Silence;
 use super::super::spawn_limit::SpawnLimit;
 use super::super::time_limit::TimeLimit;
+use super::pace::Pace;
 use super::progress_tokens::ProgressTokens;
 
 /// What all cases of one run have in common.
@@ -42,6 +43,8 @@ pub struct Setting {
     pub children: Children,
     /// How long all of it may take.
     pub time: TimeLimit,
+    /// How fast the peer answers.
+    pub pace: Pace,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
     /// Makes the progress tokens of all connections.

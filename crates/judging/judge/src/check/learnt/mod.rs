@@ -7,6 +7,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -39,6 +40,8 @@ struct Facts {
     /// Whether no more is to be learnt.
     is_settled: bool,
     calls: BTreeMap<String, (Success, Map<String, Value>)>,
+    /// How long the longest answered call of each tool took.
+    took: BTreeMap<String, Duration>,
     unanswered: BTreeSet<String>,
 }
 
@@ -82,6 +85,18 @@ impl Learnt {
     /// The arguments with which a tool succeeds, if that was seen.
     pub fn arguments(&self, tool: &str) -> Option<Map<String, Value>> {
         self.facts().calls.get(tool).map(|(_, arguments)| arguments.clone())
+    }
+
+    /// A call of a tool was answered after `took`.
+    pub fn answered(&self, tool: &str, took: Duration) {
+        let mut facts = self.facts();
+        let longest = facts.took.entry(tool.to_owned()).or_default();
+        *longest = took.max(*longest);
+    }
+
+    /// How long the longest call of a tool took that was answered, if one was.
+    pub fn took(&self, tool: &str) -> Option<Duration> {
+        self.facts().took.get(tool).copied()
     }
 
     /// A call of a tool went unanswered.

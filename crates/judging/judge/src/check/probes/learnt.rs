@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use wire::error_code::URL_ELICITATION_REQUIRED;
 use wire::meta::LOG_LEVEL;
-use wire::{Era, Kind, Message, Revision};
+use wire::{Era, Message, Revision};
 
 use super::http::streams;
 use super::patterns::lasting;
+use super::questions::questions;
 use super::tools;
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::learnt::{Success, Values, corrected, variants};
@@ -287,11 +288,6 @@ impl Trial {
         self.succeeded += 1;
         Ok(None)
     }
-}
-
-/// How many requests the server has made of its client.
-fn questions(case: &ProbeContext) -> usize {
-    case.connection().received().iter().filter(|message| message.kind() == Kind::Request).count()
 }
 
 /// The levels of the log that are asked for in turn.

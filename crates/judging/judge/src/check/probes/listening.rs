@@ -24,7 +24,7 @@ const ROUND: Duration = Duration::from_secs(4);
 const RESOURCES: usize = 32;
 
 /// How long somebody listens: some changes come by a clock.
-const LISTENED: Duration = Duration::from_millis(2800);
+const LISTENED: Duration = Duration::from_millis(2000);
 
 /// What still comes later than this after its end cannot have crossed it.
 const CROSSED: Duration = Duration::from_millis(650);
@@ -91,12 +91,11 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
     }
     closely(case, &seen).await?;
     if declared {
-        case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed())).await;
-        walk_again(case).await?;
         if let Some(hint) = hint {
             tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
-            case.quiet("after a changed resource", CROSSED).await;
         }
+        case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed()).max(CROSSED)).await;
+        walk_again(case).await?;
     }
     if let Some(narrow) = narrow {
         narrow.stop(case).await?;
@@ -200,7 +199,7 @@ async fn alone(case: &ProbeContext, declared: bool, begun: Instant) -> Result<()
     if updated {
         case.quiet("after unsubscribing", CROSSED).await;
         once_more(case).await?;
-        case.quiet("after a change that nobody subscribed to", CROSSED * 2).await;
+        case.quiet("after a change that nobody subscribed to", CROSSED).await;
     }
     Ok(())
 }
@@ -228,7 +227,7 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
         let token = if number.is_multiple_of(2) { tokens.number() } else { tokens.text("listening") };
         let before = case.connection().received_count();
         let (id, _) = put(case, &call(case, &called, Some("debug")), &token).await?;
-        case.connection().response(&RequestId::from(id), case.tool_patience()).await;
+        case.connection().response(&RequestId::from(id), case.patience_with(&called.0)).await;
         let heard: Vec<Message> = case.connection().received().into_iter().skip(before).collect();
         if heard.iter().any(|m| m.method() == Some("notifications/message")) {
             seen.logging.push(called.clone());
@@ -250,7 +249,7 @@ async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
             under_way.push(put(case, &call(case, &called, None), &token).await?.0);
         }
         for id in under_way {
-            case.connection().response(&RequestId::from(id), case.tool_patience()).await;
+            case.connection().response(&RequestId::from(id), case.patience_with(&called.0)).await;
         }
     }
     for called in seen.logging.iter().take(2) {

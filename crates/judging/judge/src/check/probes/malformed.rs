@@ -32,10 +32,15 @@ fn malformed(case: &ProbeContext) -> Script<'_> {
     })
 }
 
+/// How long an answer to the first fault of a connection is waited for at least, and to each other one.
+const FIRST: Duration = Duration::from_millis(500);
+const NEXT: Duration = Duration::from_millis(100);
+
 async fn say_all(case: &ProbeContext, faults: &[Fault]) -> Result<(), Abort> {
     for (number, fault) in faults.iter().enumerate() {
         // What answers the first of a connection is beyond doubt, so that answer is worth waiting for on a busy machine.
-        let patience = if number == 0 { case.short() } else { case.short() / 4 };
+        let (least, most) = if number == 0 { (FIRST, case.short()) } else { (NEXT, case.short() / 4) };
+        let patience = case.glance(least, most);
         say(case, fault, patience).await?;
     }
     Ok(())
@@ -112,7 +117,7 @@ fn batch(case: &ProbeContext) -> Script<'_> {
         if case.revision() != R2025_03_26 {
             // Refused as a whole, as a rule.
             let refused = |m: &Message| m.kind() == Kind::Error || m.id() == Some(&RequestId::from(second));
-            case.connection().wait_for(refused, case.short() / 4).await;
+            case.connection().wait_for(refused, case.glance(NEXT, case.short() / 4)).await;
             case.request(harmless(case), json!({})).await?;
             return Ok(());
         }

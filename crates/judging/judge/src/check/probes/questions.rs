@@ -33,6 +33,16 @@ fn is_question(message: &Message) -> bool {
     message.kind() == Kind::Request && message.method().is_some_and(|method| METHODS.contains(&method))
 }
 
+fn asked_for_roots(case: &ProbeContext) -> usize {
+    case.connection().received().iter().filter(|m| is_question(m) && m.method() == Some("roots/list")).count()
+}
+
+/// How many questions of a connection belong to calls: many servers ask for the roots once, whatever is called meanwhile.
+pub(super) fn questions(case: &ProbeContext) -> usize {
+    let all = case.connection().received().iter().filter(|message| is_question(message)).count();
+    all - asked_for_roots(case).min(1)
+}
+
 fn seems_to_ask(name: &str) -> bool {
     ["ask", "elicit", "sampl", "root", "confirm", "visit"].iter().any(|word| name.to_lowercase().contains(word))
 }
@@ -61,11 +71,13 @@ async fn asks(case: &ProbeContext, call: &Call) -> Result<bool, Abort> {
     if case.era() == Era::Modern {
         return Ok(rounds::ask(case, &params(call)).await?.is_some());
     }
-    let asked = || case.connection().received().iter().filter(|message| is_question(message)).count();
-    let before = asked();
+    let before = (asked_for_roots(case), questions(case));
     let reply = case.request("tools/call", params(call)).await?;
     let sends_away = reply.0.is_some_and(|message| message.error_code() == Some(URL_ELICITATION_REQUIRED));
-    Ok(sends_away || asked() > before)
+    if before.0 == 0 && asked_for_roots(case) == 1 && questions(case) == before.1 {
+        case.request("tools/call", params(call)).await?;
+    }
+    Ok(sends_away || questions(case) > before.1)
 }
 
 pub(super) const ROOTS_CHANGED: Probe = Probe::shared("roots-changed", roots_changed).era(Era::Legacy);

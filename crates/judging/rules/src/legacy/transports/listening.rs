@@ -190,14 +190,17 @@ fn get_stream_no_responses(view: &View<'_>) -> Verdict {
     Verdict::never(strays, witnesses, "no request was answered while a GET stream was open")
 }
 
+/// A message, and the exchange on whose stream it came.
+type On<'x, 'v> = (&'x Exchange<'v>, MessageAt<'v>);
+
 fn not_broadcast(view: &View<'_>) -> Verdict {
     let mut streams = view.endpoint_exchanges();
     streams.retain(|x| x.is_stream() && x.resumes().is_none());
-    let sent: Vec<(&Exchange<'_>, MessageAt<'_>)> =
-        streams.iter().flat_map(|&x| x.server_messages.iter().map(move |&s| (x, s))).collect();
+    let sent: Vec<On<'_, '_>> = streams.iter().flat_map(|&x| x.server_messages.iter().map(move |&s| (x, s))).collect();
     for (index, (x, one)) in sent.iter().enumerate() {
         let twin = view.budget().walk(sent[index + 1..].iter()).find(|(y, other)| {
-            y.number != x.number && y.connection == x.connection && same(view, (x, *one), (y, *other))
+            let apart = y.number != x.number && y.connection == x.connection;
+            apart && same(view, &sent, (x, *one), (y, *other))
         });
         if let Some((_, other)) = twin {
             let why = format!("the same message was sent in event {} on another stream", one.event);
@@ -219,7 +222,7 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
 
 /// Notifications of which every one on the stream of a request came at once on a GET stream too: one may be an event of its
 /// own, two that differ are copies.
-fn copied(sent: &[(&Exchange<'_>, MessageAt<'_>)]) -> Option<Breach> {
+fn copied(sent: &[On<'_, '_>]) -> Option<Breach> {
     let notes: Vec<_> = sent.iter().filter(|(_, s)| s.message.kind() == Kind::Notification).collect();
     let mut by_post: BTreeMap<u32, Vec<MessageAt<'_>>> = BTreeMap::new();
     for (x, one) in notes.iter().filter(|(x, _)| x.is("POST")) {
@@ -239,8 +242,23 @@ fn copied(sent: &[(&Exchange<'_>, MessageAt<'_>)]) -> Option<Breach> {
     })
 }
 
+/// Whether whatever is equal to `one`, and came on either stream while both were open, came at once on the other, too: a
+/// server that chooses one stream for each message may choose now this one and now that.
+fn each_twice(sent: &[On<'_, '_>], (x, y): (&Exchange<'_>, &Exchange<'_>), one: MessageAt<'_>) -> bool {
+    let on = |stream: &Exchange<'_>, beside: &Exchange<'_>| -> Vec<u64> {
+        let equal = |(z, s): &&On<'_, '_>| z.number == stream.number && s.message.text() == one.message.text();
+        let beside = |(_, s): &&On<'_, '_>| beside.open_at(s.event);
+        sent.iter().filter(equal).filter(beside).map(|(_, s)| s.done).collect()
+    };
+    let (first, second) = (on(x, y), on(y, x));
+    let all_in = |these: &[u64], those: &[u64]| {
+        these.iter().all(|done| those.iter().any(|other| other.abs_diff(*done) <= AT_ONCE))
+    };
+    all_in(&first, &second) && all_in(&second, &first)
+}
+
 /// Whether two messages on two streams are one that was sent twice.
-fn same(view: &View<'_>, (x, one): (&Exchange<'_>, MessageAt<'_>), (y, other): (&Exchange<'_>, MessageAt<'_>)) -> bool {
+fn same(view: &View<'_>, sent: &[On<'_, '_>], (x, one): On<'_, '_>, (y, other): On<'_, '_>) -> bool {
     let asked_once = |id: Option<&RequestId>| {
         let requests =
             view.by(Party::Client).filter(|s| s.connection == one.connection && s.message.kind() == Kind::Request);
@@ -253,6 +271,10 @@ fn same(view: &View<'_>, (x, one): (&Exchange<'_>, MessageAt<'_>), (y, other): (
             Kind::Result | Kind::Error => asked_once(one.message.id()),
             // Two equal notifications may be two events; at one moment, on two streams that only listen, they are one.
             Kind::Notification if one.is("notifications/progress") => true,
-            Kind::Notification => x.is("GET") && y.is("GET") && other.done.abs_diff(one.done) <= AT_ONCE,
+            Kind::Notification => {
+                let side_by_side = x.open_at(other.event) && y.open_at(one.event);
+                let at_once = other.done.abs_diff(one.done) <= AT_ONCE;
+                x.is("GET") && y.is("GET") && side_by_side && at_once && each_twice(sent, (x, y), one)
+            }
         }
 }

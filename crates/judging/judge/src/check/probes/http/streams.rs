@@ -96,7 +96,11 @@ fn resume(case: &ProbeContext) -> Script<'_> {
         let rest = open(case, Some(&last)).await?;
         let answered = case.connection().response(&id, case.tool_patience());
         // Where the stream ends without the answer, that comes no more.
-        tokio::select! { _ = answered => {} _ = rest.finished(case.tool_patience()) => {} }
+        tokio::select! {
+            _ = answered => {}
+            _ = rest.finished(case.tool_patience()) => {}
+            () = case.too_long(&slow.0) => { case.connection().response(&id, Duration::ZERO).await; }
+        }
         rest.finished(PROMPT).await;
         rest.abort();
         Ok(())
