@@ -118,7 +118,10 @@ fn scenario_options(scenario: &str, mut options: Options) -> Options {
         "echo" => options.meta = trace_context(),
         "logging" => options.log_level = Some("debug".to_owned()),
         // Longer than a server needs to answer, and shorter than the timeout of a scenario.
-        "hostile.silence" | "hostile.greeting-unanswered" => options.limits.request = Duration::from_secs(2),
+        "hostile.silence" | "hostile.greeting-unanswered" => {
+            options.limits.request = Duration::from_secs(2);
+            options.limits.start = Duration::from_secs(2);
+        }
         _ => {}
     }
     options
