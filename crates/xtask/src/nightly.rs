@@ -57,7 +57,12 @@ const PARTS: &[Part] = &[
     Part { name: "damage", title: "damaged traces and bytes through all that reads", run: damage },
     Part { name: "fuzz", title: "everything that reads a peer's bytes, guided by coverage", run: guided },
     Part { name: "flicker", title: "the same check of the reference server, again and again", run: flicker },
-    Part { name: "peers", title: "the same check of every installed peer, again", run: peers_flicker },
+    Part {
+        name: "peers",
+        title: "the same check of every installed peer at every revision, again",
+        run: peers_flicker,
+    },
+    Part { name: "revisions", title: "every installed peer at every revision: only known findings", run: peers_whole },
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
@@ -175,12 +180,22 @@ fn flicker(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { well, figure: format!("{times} checks, {}", seen.figure()) })
 }
 
+/// For a part that needs the peers where they are not installed.
+fn no_peers() -> Outcome {
+    Outcome { well: true, figure: "skipped: `cargo xtask peers --install-only` comes first".to_owned() }
+}
+
+fn peers_whole(_: &Options) -> anyhow::Result<Outcome> {
+    if !peers::installed() {
+        return Ok(no_peers());
+    }
+    let well = peers::run(&["--all-revisions".to_owned()])?;
+    Ok(Outcome { well, figure: format!("{} peers", peers::names().len()) })
+}
+
 fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {
     if !peers::installed() {
-        return Ok(Outcome {
-            well: true,
-            figure: "skipped: `cargo xtask peers --install-only` comes first".to_owned(),
-        });
+        return Ok(no_peers());
     }
     let proof = peers::build_proof()?;
     let times = options.share(PEER_CHECKS, 2);

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use catalog::{PEERS, Peer};
+use catalog::{Judged, PEERS, Peer};
 use expected::Expectations;
 pub(crate) use install::Home;
 pub(crate) use judge::{free_port, wait_until_listening};
@@ -30,11 +30,12 @@ use crate::Verdict;
 use crate::words::{Words, help};
 
 const USAGE: &str =
-    "usage: cargo xtask peers [--only NAME] [--visits | --repeat N] [--list] [--install-only] [--proof PATH]
+    "usage: cargo xtask peers [--only NAME] [--visits | --repeat N] [--all-revisions] [--list] [--install-only] [--proof PATH]
 
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
   --visits         judge nothing; only run our own client and server against the peers
   --repeat N       check each server N times by default options while every core is busy, and compare the verdicts
+  --all-revisions  judge each peer at every revision that it speaks, and not at the newest of each era alone
   --list           say which peers there are and how to start each by hand
   --install-only   install and stop
   --proof PATH     judge with this binary instead of building `proof` first";
@@ -44,6 +45,7 @@ struct Options {
     only: Vec<String>,
     visits: bool,
     repeat: Option<usize>,
+    at: Judged,
     list: bool,
     install_only: bool,
     proof: Option<PathBuf>,
@@ -57,6 +59,7 @@ impl Options {
             match option {
                 "--visits" => options.visits = true,
                 "--repeat" => options.repeat = Some(words.value()?.parse().context("--repeat wants a number")?),
+                "--all-revisions" => options.at = Judged::All,
                 "--list" => options.list = true,
                 "--install-only" => options.install_only = true,
                 "--only" => options.only.push(words.value()?.to_owned()),
@@ -129,7 +132,7 @@ pub(crate) fn reached<T>(name: &str, with: impl FnOnce(Target<'_>) -> anyhow::Re
 pub(crate) fn report(proof: &Path, name: &str) -> anyhow::Result<serde_json::Value> {
     let home = Home::new(&crate::root());
     let peer = PEERS.iter().find(|peer| peer.id() == name).with_context(|| format!("no peer is called {name}"))?;
-    judge::judge(&home, proof, peer)?;
+    judge::judge(&home, proof, peer, Judged::All)?;
     let text = std::fs::read_to_string(home.reports().join(format!("{name}.json")))?;
     Ok(serde_json::from_str(&text)?)
 }
@@ -145,13 +148,13 @@ pub(crate) fn judge_official(home: &Home, proof: &Path, url: &str) -> Vec<String
             catalog::Transport::Stdio => words.to_vec(),
             catalog::Transport::Http | catalog::Transport::Sse => vec![url.to_owned()],
         };
-        let found = match judge::check(home, proof, peer, target) {
+        let found = match judge::check(home, proof, (peer, Judged::All), target) {
             Ok((report, wall)) => {
                 println!("{}", report.row(peer, wall));
                 let broken = report.grave().map(|one| {
                     format!("{} is broken at {} – {} – read {}", one.rule, one.revision, one.message, one.url)
                 });
-                broken.chain(expected::coverage(peer, &report)).collect()
+                broken.chain(expected::coverage(peer.revisions, &report)).collect()
             }
             Err(error) => vec![format!("could not be judged – {error:#}")],
         };
@@ -182,7 +185,8 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         let complaints = repeat::all(&home, &proof, &peers, times.max(1))?;
         return Ok(tell(&home, &complaints, "No rule was broken in some checks and not in others."));
     }
-    let mut complaints = if options.visits { Vec::new() } else { judge_all(&home, &proof, &peers, &expectations) };
+    let mut complaints =
+        if options.visits { Vec::new() } else { judge_all(&home, &proof, (&peers, options.at), &expectations) };
     complaints.extend(interop::all(&home, &proof, &peers));
     let fine =
         "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains.";
@@ -202,14 +206,14 @@ fn list(home: &Home, peers: &[&Peer]) {
 }
 
 /// Judges the peers one after the other, and gives whatever is not as expected.
-fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectations) -> Vec<String> {
+fn judge_all(home: &Home, proof: &Path, (peers, at): (&[&Peer], Judged), expectations: &Expectations) -> Vec<String> {
     let mut complaints = Vec::new();
     println!("{}", report::TABLE_HEAD);
     for peer in peers {
-        match judge::judge(home, proof, peer) {
+        match judge::judge(home, proof, peer, at) {
             Ok((report, wall)) => {
                 println!("{}", report.row(peer, wall));
-                let found = expectations.compare(peer, &report);
+                let found = expectations.compare(peer, &peer.judged(at), &report);
                 complaints.extend(found.into_iter().map(|what| format!("{}: {what}", peer.id())));
             }
             Err(error) => {

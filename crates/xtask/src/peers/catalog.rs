@@ -31,6 +31,16 @@ impl Transport {
     }
 }
 
+/// At which of its revisions a peer is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// As `proof check` does it by default.
+    #[default]
+    NewestOfEachEra,
+    /// At all.
+    All,
+}
+
 /// Which side of the protocol a peer is on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
@@ -87,6 +97,14 @@ impl Peer {
         [("legacy", newest(false)), ("modern", newest(true))]
             .into_iter()
             .filter_map(|(era, newest)| Some((era, newest?)))
+    }
+
+    /// Those of its revisions that are judged.
+    pub(super) fn judged(&self, at: Judged) -> Vec<&'static str> {
+        match at {
+            Judged::All => self.revisions.to_vec(),
+            Judged::NewestOfEachEra => self.eras().map(|(_, newest)| newest).collect(),
+        }
     }
 
     /// Says what `proof client` asks of a server.

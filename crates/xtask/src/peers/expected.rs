@@ -54,11 +54,12 @@ impl Expectations {
         Ok(Self(all))
     }
 
-    /// Everything about a report that is not as the file and the catalog say.
-    pub(super) fn compare(&self, peer: &Peer, report: &Report) -> Vec<String> {
+    /// Everything about a report of a peer at these revisions that is not as the file and the catalog say.
+    pub(super) fn compare(&self, peer: &Peer, judged: &[&str], report: &Report) -> Vec<String> {
+        let of_peer = || self.0.get(&peer.id()).into_iter().flatten();
         let expected: BTreeSet<(&str, &str)> =
-            self.0.get(&peer.id()).into_iter().flatten().flat_map(Expectation::pairs).collect();
-        let mut complaints = coverage(peer, report);
+            of_peer().flat_map(Expectation::pairs).filter(|(_, revision)| judged.contains(revision)).collect();
+        let mut complaints = coverage(judged, report);
         let mut broken = BTreeSet::new();
         for one in report.grave() {
             // A rule may be broken over several connections of one revision; that is one finding.
@@ -71,14 +72,8 @@ impl Expectations {
                 ));
             }
         }
-        let sometimes: BTreeSet<(&str, &str)> = self
-            .0
-            .get(&peer.id())
-            .into_iter()
-            .flatten()
-            .filter(|one| one.sometimes)
-            .flat_map(Expectation::pairs)
-            .collect();
+        let sometimes: BTreeSet<(&str, &str)> =
+            of_peer().filter(|one| one.sometimes).flat_map(Expectation::pairs).collect();
         for (rule, revision) in expected.difference(&broken).filter(|one| !sometimes.contains(one)) {
             complaints.push(format!(
                 "stale: {rule} is expected to be broken at {revision}, but is {}; take it out of peers/expected.json, \
@@ -107,10 +102,10 @@ impl Expectation {
     }
 }
 
-/// A peer must be judged in exactly the revisions it serves, and in each of them something must have been judged.
-pub(super) fn coverage(peer: &Peer, report: &Report) -> Vec<String> {
+/// A peer must be judged at exactly these revisions, which it serves, and at each of them something must have been judged.
+pub(super) fn coverage(judged: &[&str], report: &Report) -> Vec<String> {
     let mut complaints = Vec::new();
-    let serves: BTreeSet<&str> = peer.revisions.iter().copied().collect();
+    let serves: BTreeSet<&str> = judged.iter().copied().collect();
     let ran: BTreeSet<&str> = report.revisions.iter().map(String::as_str).collect();
     for revision in serves.difference(&ran) {
         complaints.push(format!("not judged at {revision}, which it serves"));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
-use super::catalog::{Peer, Side, Transport};
+use super::catalog::{Judged, Peer, Side, Transport};
 use super::install::Home;
 use super::process_group::ProcessGroup;
 use super::report::Report;
@@ -44,21 +44,21 @@ pub(super) fn executable(messages: &str) -> Option<PathBuf> {
 }
 
 /// Judges one peer; the answer comes with the wall time that `proof` took.
-pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(Report, Duration)> {
+pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer, at: Judged) -> anyhow::Result<(Report, Duration)> {
     let command = home.command(peer);
     if let Side::Client { scenarios } = peer.side {
-        return check_client(home, proof, peer, scenarios);
+        return check_client(home, proof, (peer, at), scenarios);
     }
     if peer.transport == Transport::Stdio {
         let target = ["--".to_owned()].into_iter().chain(command);
-        return check(home, proof, peer, target);
+        return check(home, proof, (peer, at), target);
     }
     let port = free_port()?;
     let log = home.logs().join(format!("{}.log", peer.id()));
     // Held until `proof` has ended.
     let mut server = listening(&command, port, &log)?;
     let flags = peer.transport.flags().iter().map(|flag| (*flag).to_owned());
-    let judged = check(home, proof, peer, flags.chain(peer.url(port)))?;
+    let judged = check(home, proof, (peer, at), flags.chain(peer.url(port)))?;
     if let Some(status) = server.ended()? {
         bail!("the peer ended while it was judged ({status}); its output lies in {}", log.display());
     }
@@ -99,20 +99,26 @@ pub(crate) fn wait_until_listening(server: &mut ProcessGroup, port: u16) -> anyh
 pub(super) fn check(
     home: &Home,
     proof: &Path,
-    peer: &Peer,
+    (peer, at): (&Peer, Judged),
     target: impl IntoIterator<Item = String>,
 ) -> anyhow::Result<(Report, Duration)> {
     let mut command = Command::new(proof);
     command
-        .args(["check", "--revision", "all", "--max-time", "0", "--format", "json", "--safety"])
+        .args(["check", "--revision", &peer.judged(at).join(","), "--max-time", "0", "--format", "json", "--safety"])
         .args(home.hints(peer))
         .args(target);
     reported(home, peer, command)
 }
 
-fn check_client(home: &Home, proof: &Path, peer: &Peer, scenarios: &[&str]) -> anyhow::Result<(Report, Duration)> {
+fn check_client(
+    home: &Home,
+    proof: &Path,
+    (peer, at): (&Peer, Judged),
+    scenarios: &[&str],
+) -> anyhow::Result<(Report, Duration)> {
     let mut command = Command::new(proof);
     command.args(["check-client", "--format", "json", "--safety", "--jobs", "4"]);
+    command.args(["--revision", &peer.judged(at).join(",")]);
     command.args(["--timeout", &SCENARIO_TIME.as_secs().to_string()]);
     if !scenarios.is_empty() {
         command.args(["--scenario", &scenarios.join(",")]);
