@@ -9,15 +9,23 @@ use std::time::Duration;
 const OF_THE_SLOWEST: u32 = 20;
 const OF_THE_USUAL: u32 = 10;
 
-/// The share of the longest patience that every answer is given.
-const LEAST: f64 = 0.3;
+/// The share of the longest patience that an answer is given at least, by how many did not come before: who has left several
+/// requests unanswered leaves the next, too, and a check has but so much time.
+fn least(unanswered: u64) -> f64 {
+    match unanswered {
+        0 => 1.0,
+        1..=3 => 0.3,
+        4..=10 => 0.1,
+        _ => 0.05,
+    }
+}
 
 /// How fast a peer answers. Clones are the same.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Pace {
     answers: Arc<Answers>,
-    /// Whether what is owed is waited for as long as may be.
-    patient: bool,
+    /// How many answers did not come; one at first where the first is not worth the whole patience.
+    unanswered: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default)]
@@ -26,10 +34,21 @@ struct Answers {
     usual_us: AtomicU64,
 }
 
+impl Default for Pace {
+    fn default() -> Self {
+        Self { answers: Arc::default(), unanswered: Arc::new(AtomicU64::new(1)) }
+    }
+}
+
 impl Pace {
-    /// The same, but what is owed is waited for as long as may be.
+    /// The same, but the first answer that does not come is waited for as long as may be.
     pub fn patiently(&self) -> Self {
-        Self { patient: true, ..self.clone() }
+        Self { unanswered: Arc::default(), ..self.clone() }
+    }
+
+    /// A request went unanswered.
+    pub fn unanswered(&self) {
+        self.unanswered.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A request was answered after `took`.
@@ -43,10 +62,11 @@ impl Pace {
     /// How long an answer is waited for that may take up to `most`.
     pub fn patience(&self, most: Duration) -> Duration {
         let slowest = Duration::from_micros(self.answers.slowest_us.load(Ordering::Relaxed));
-        if self.patient || slowest.is_zero() {
+        if slowest.is_zero() {
             return most;
         }
-        slowest.saturating_mul(OF_THE_SLOWEST).clamp(most.mul_f64(LEAST), most)
+        let least = most.mul_f64(least(self.unanswered.load(Ordering::Relaxed)));
+        slowest.saturating_mul(OF_THE_SLOWEST).clamp(least, most)
     }
 
     /// How long something is waited for that may well not come: between `least` and `most`.
@@ -79,10 +99,27 @@ mod tests {
     }
 
     #[test]
-    fn a_second_play_is_patient() {
+    fn who_leaves_much_unanswered_is_given_less_time() {
         let (most, pace) = (Duration::from_secs(10), Pace::default());
         pace.answered(Duration::from_millis(1));
-        assert_eq!(pace.patiently().patience(most), most);
+        let mut given = Vec::new();
+        for _ in 0..12 {
+            given.push(pace.patience(most).as_millis());
+            pace.unanswered();
+        }
+        assert_eq!(given, [[3000; 3].as_slice(), &[1000; 7], &[500; 2]].concat());
+        pace.answered(Duration::from_millis(100));
+        assert_eq!(pace.patience(most), Duration::from_secs(2), "a busy machine");
+    }
+
+    #[test]
+    fn a_second_play_is_patient_once() {
+        let (most, pace) = (Duration::from_secs(10), Pace::default());
+        pace.answered(Duration::from_millis(1));
+        let second = pace.patiently();
+        assert_eq!(second.patience(most), most);
+        second.unanswered();
+        assert_eq!((second.patience(most), pace.patience(most)), (Duration::from_secs(3), Duration::from_secs(3)));
         assert_eq!(pace.patiently().glance(Duration::ZERO, most), Duration::from_millis(10));
     }
 }

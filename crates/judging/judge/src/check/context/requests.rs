@@ -95,6 +95,9 @@ impl ProbeContext {
         let greeted = reply.0.is_some() && method.as_deref().is_some_and(|m| GREETINGS.contains(&m));
         if !greeted && (reply.0.is_some() || (self.has_started() && !refused)) {
             self.setting.silence.heard(reply.0.is_some());
+            if reply.0.is_none() {
+                self.setting.pace.unanswered();
+            }
             if let Some(method) = &method {
                 self.setting.silence.heard_of(method, reply.0.is_some());
             }
