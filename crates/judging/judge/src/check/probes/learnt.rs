@@ -10,7 +10,7 @@ use wire::meta::LOG_LEVEL;
 use wire::{Era, Message, Revision};
 
 use super::http::streams;
-use super::patterns::lasting;
+use super::patterns::{Span, lasting};
 use super::questions::questions;
 use super::tools;
 use crate::check::context::{Abort, ProbeContext, Reply};
@@ -257,7 +257,7 @@ impl Trial {
     /// With arguments that say how long the call takes set to half a second.
     fn in_half_a_second(&self, case: &ProbeContext, arguments: Map<String, Value>) -> Map<String, Value> {
         let called = (self.name.clone(), arguments);
-        lasting(case, &called).unwrap_or(called).1
+        lasting(case, &called, Span::Half).unwrap_or(called).1
     }
 
     /// One call. What it says where it fails.

@@ -72,7 +72,8 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
             return Err(Abort::Lacks("a tool that is slow, and done in time"));
         };
         // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
-        let patience = if reports { case.patience() } else { span / 2 };
+        // What is left of it must be longer than what may cross the cancellation.
+        let patience = if reports { case.patience() } else { span / 4 };
         let call = json!({ "name": called.0, "arguments": called.1 });
         for _ in 0..TRIES {
             if cancel_one(case, &call, reports, patience, span).await? {
@@ -98,7 +99,10 @@ struct SlowCall {
 
 /// The first call that is found to take long.
 async fn truly_slow(case: &ProbeContext) -> Result<Option<SlowCall>, Abort> {
-    for (name, arguments) in slow_ones(case).into_iter().take(CANDIDATES) {
+    for called in slow_ones(case).into_iter().take(CANDIDATES) {
+        let hinted = case.setting().hints.slow.is_some();
+        let longer = if hinted { None } else { lasting(case, &called, Span::Whole) };
+        let (name, arguments) = longer.unwrap_or(called);
         let begun = Instant::now();
         let (id, token) = (case.next_id(), case.setting().tokens.text("undisturbed"));
         let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
@@ -197,7 +201,7 @@ fn slow_ones(case: &ProbeContext) -> Vec<Called> {
         return vec![(tool, arguments)];
     }
     let (by_name, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
-    by_name.into_iter().chain(others.into_iter().filter(|called| lasting(case, called).is_some())).collect()
+    by_name.into_iter().chain(others.into_iter().filter(|called| lasting(case, called, Span::Half).is_some())).collect()
 }
 
 fn named(tool: &Value) -> Option<&str> {
@@ -210,11 +214,20 @@ fn properties(tool: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// Whether a tool has an argument that, by its name, says how long it takes.
 fn says_how_long(tool: &Value) -> bool {
-    properties(tool).any(|(key, schema)| half_a_second(key, schema, false).is_some())
+    properties(tool).any(|(key, schema)| seconds(Span::Half, key, schema, false).is_some())
 }
 
-/// The call asked to take half a second, where its arguments can say so.
-pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called) -> Option<Called> {
+/// How long a call is asked to take.
+#[derive(Clone, Copy)]
+pub(super) enum Span {
+    /// Half a second: long enough to be listened to.
+    Half,
+    /// A second: long enough to be cancelled.
+    Whole,
+}
+
+/// The call asked to take so long, where its arguments can say so.
+pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called, span: Span) -> Option<Called> {
     let tool = case.survey().tools.iter().find(|tool| named(tool) == Some(name)).filter(|tool| says_how_long(tool))?;
     if case.setting().hints.arguments.contains_key(name) {
         return Some((name.clone(), arguments.clone()));
@@ -222,7 +235,7 @@ pub(super) fn lasting(case: &ProbeContext, (name, arguments): &Called) -> Option
     let in_steps = properties(tool).find_map(|(key, schema)| Some((key, steps(key, schema)?)));
     let mut arguments = arguments.clone();
     for (key, schema) in properties(tool) {
-        if let Some(value) = half_a_second(key, schema, in_steps.is_some()) {
+        if let Some(value) = seconds(span, key, schema, in_steps.is_some()) {
             arguments.insert(key.clone(), value);
         }
     }
@@ -252,9 +265,9 @@ fn steps(key: &str, schema: &Value) -> Option<Value> {
     Some(json!(4)).filter(|four| steps && schema::plain::admits(schema, four))
 }
 
-/// A number for an argument that, by its name, says how long: half a second, or a whole one where only that is admitted;
-/// less where each of several steps waits as long.
-fn half_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
+/// A number for an argument that, by its name, says how long: `span`, or a whole second where only that is admitted; less
+/// where each of several steps waits as long.
+fn seconds(span: Span, key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
     let words = words(key);
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     let each = in_steps && has(&["delay", "interval", "pause", "wait"]);
@@ -263,11 +276,15 @@ fn half_a_second(key: &str, schema: &Value, in_steps: bool) -> Option<Value> {
     {
         return None;
     }
-    let numbers: &[Value] = match (millis, each) {
-        (true, true) => &[json!(125)],
-        (true, false) => &[json!(500), json!(1000)],
-        (false, true) => &[json!(0.125)],
-        (false, false) => &[json!(0.5), json!(1)],
+    let numbers: &[Value] = match (span, millis, each) {
+        (Span::Half, true, true) => &[json!(125)],
+        (Span::Whole, true, true) => &[json!(250)],
+        (Span::Half, true, false) => &[json!(500), json!(1000)],
+        (Span::Whole, true, false) => &[json!(1000)],
+        (Span::Half, false, true) => &[json!(0.125)],
+        (Span::Whole, false, true) => &[json!(0.25)],
+        (Span::Half, false, false) => &[json!(0.5), json!(1)],
+        (Span::Whole, false, false) => &[json!(1)],
     };
     numbers.iter().find(|number| schema::plain::admits(schema, number)).cloned()
 }

@@ -6,7 +6,7 @@ use wire::Revision;
 use wire::trace::Stimulus;
 
 use super::lists::settled;
-use super::patterns::lasting;
+use super::patterns::{Span, lasting};
 use crate::check::answers;
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::probe::{Probe, Script};
@@ -45,7 +45,7 @@ pub(super) fn calls_of(case: &ProbeContext, wanted: impl Fn(&Value) -> bool) -> 
         let known = given.or_else(|| setting.learnt.arguments(name));
         let made = || object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name));
         let called = (name.to_owned(), known.or_else(made)?);
-        Some(lasting(case, &called).unwrap_or(called))
+        Some(lasting(case, &called, Span::Half).unwrap_or(called))
     };
     let answered = |(name, _): &(String, _)| !setting.learnt.is_unanswered(name);
     let allowed = case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool));
