@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{Verdict, root};
 
@@ -124,7 +125,7 @@ pub(crate) fn all(options: &Options) -> anyhow::Result<Vec<Line>> {
 fn build() -> anyhow::Result<PathBuf> {
     let machine = machine()?;
     let folder = root().join("fuzz");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args(["build", "--quiet", "--release", "--locked", "--target", &machine]).current_dir(&folder);
     cargo
         .arg("--target-dir")

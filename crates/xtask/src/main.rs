@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool talks on its terminal")]
 
 mod bench;
+mod cargo;
 mod conformance;
 mod corpus;
 mod coverage;

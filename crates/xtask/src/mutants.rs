@@ -1,9 +1,8 @@
 //! `cargo xtask mutants`: each fault of the reference server wherever it shows, and the table of what caught it. The work
 //! is the test `faults` of `judge`, which CI runs with one place for each fault.
 
-use std::process::Command;
-
 use super::{Verdict, root, words};
+use crate::cargo::cargo;
 
 const USAGE: &str = "\
 usage: cargo xtask mutants [FAULT…] [--over TRANSPORT] [--at REVISION]
@@ -14,7 +13,7 @@ pub fn run(names: &[String]) -> Verdict {
     if words::help(names, USAGE) {
         return Ok(true);
     }
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.args(["test", "--quiet", "--release", "--package", "judge", "--test", "faults", "--", "--everywhere"]);
     Ok(cargo.args(names).current_dir(root()).status()?.success())
 }

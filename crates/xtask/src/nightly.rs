@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{Verdict, fuzz, peers, root, soak};
 
@@ -259,7 +260,7 @@ impl TestRun {
 }
 
 fn cargo_test(package: &str, targets: &[&str], variables: &[(&str, String)]) -> anyhow::Result<TestRun> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo.args(["test", "--quiet", "--release", "--package", package]).args(targets).args(["--", "--nocapture"]);
     cargo.envs(variables.iter().map(|(name, value)| (name, value))).current_dir(Path::new(&root()));
     let output = cargo.stderr(Stdio::inherit()).output().context("cannot start cargo")?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::{Verdict, root};
 use super::{figures, idle};
+use crate::cargo::cargo;
 use crate::peers::build_proof;
 
 /// How often each server is measured by default. The machine may be shared: more rounds beat longer ones.
@@ -70,7 +71,7 @@ impl Yard {
     }
 
     fn build(&self, folder: &str, binary: &str) -> anyhow::Result<PathBuf> {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = cargo();
         cargo.args(["build", "--release", "--manifest-path"]).arg(self.sources.join(folder).join("Cargo.toml"));
         let built = cargo.arg("--target-dir").arg(&self.target).status()?;
         ensure!(built.success(), "the yardstick's {folder} does not build");

@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 
 use super::catalog::Peer;
+use crate::cargo::cargo;
 
 /// The official suite: installed in a tree of its own, with the packages that it chooses, except those pinned here.
 const SUITE: &str = "@modelcontextprotocol/conformance";
@@ -198,7 +199,7 @@ impl Home {
 
     /// Unoptimised: it builds in a third of the time, and these peers are not measured. Cargo knows what is fresh.
     fn build_rust(&self, server: &str) -> anyhow::Result<()> {
-        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut build = cargo();
         build.args(["build", "--quiet", "--locked", "--manifest-path"]);
         build.arg(self.peers.join(server).join("Cargo.toml")).arg("--target-dir").arg(self.rust_target());
         succeed(&mut build, "see what cargo says above")

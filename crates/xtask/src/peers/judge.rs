@@ -14,6 +14,7 @@ use super::catalog::{Judged, Peer, Side, Transport};
 use super::install::Home;
 use super::process_group::ProcessGroup;
 use super::report::Report;
+use crate::cargo::cargo;
 
 /// How long a peer may take until it listens.
 const START: Duration = Duration::from_secs(30);
@@ -29,7 +30,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Builds `proof` in a profile and says where it lies.
 pub(super) fn build_proof(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     println!("Building proof ...");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut build = cargo();
     build.args(["build", "--profile", profile, "-p", "cli", "--message-format", "json-render-diagnostics"]);
     let output = build.current_dir(root).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "proof does not build");

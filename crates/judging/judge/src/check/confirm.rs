@@ -55,6 +55,10 @@ impl Stage {
         for at in order {
             for isolated in [true, false] {
                 let open = self.unconfirmed(&cases[at], |_| true);
+                if stage.setting.time.is_up() && open.iter().any(|suspicion| suspicion.fails) {
+                    self.leave_unconfirmed(cases[at].name);
+                    break;
+                }
                 let alike =
                     isolated && open.iter().all(|suspicion| suspicion.part.is_none()) && cases[at].parts.len() > 1;
                 if open.is_empty() || alike && cases[at].name != SHARED_SESSION || stage.setting.time.is_up() {

@@ -69,7 +69,7 @@ impl TimeLimit {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        Some(format!("the time limit of {} s was reached before {named}{more}", max.as_secs_f64()))
+        Some(format!("the time limit of {} s left no time for {named}{more}", max.as_secs_f64()))
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     fn what_was_not_tried_is_named() {
         let limit = TimeLimit::begin(Some(Duration::from_mins(1)));
         assert_eq!(limit.describe(&[]), None);
-        assert_eq!(limit.describe(&["a", "b"]).as_deref(), Some("the time limit of 60 s was reached before a, b"));
+        assert_eq!(limit.describe(&["a", "b"]).as_deref(), Some("the time limit of 60 s left no time for a, b"));
         let many = limit.describe(&["x"; 10]).unwrap_or_default();
         assert!(many.ends_with("x and 2 more"), "{many}");
     }

@@ -13,7 +13,7 @@ const OF_THE_USUAL: u32 = 10;
 /// requests unanswered leaves the next, too, and a check has but so much time.
 fn least(unanswered: u64) -> f64 {
     match unanswered {
-        0 => 1.0,
+        0 => 0.5,
         1..=3 => 0.3,
         4..=10 => 0.1,
         _ => 0.05,
@@ -24,7 +24,7 @@ fn least(unanswered: u64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct Pace {
     answers: Arc<Answers>,
-    /// How many answers did not come; one at first where the first is not worth the whole patience.
+    /// How many answers did not come; one at first, but none in a second play.
     unanswered: Arc<AtomicU64>,
 }
 
@@ -41,7 +41,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The same, but the first answer that does not come is waited for as long as may be.
+    /// The same, but the first answer that does not come is waited for longer.
     pub fn patiently(&self) -> Self {
         Self { unanswered: Arc::default(), ..self.clone() }
     }
@@ -117,7 +117,7 @@ mod tests {
         let (most, pace) = (Duration::from_secs(10), Pace::default());
         pace.answered(Duration::from_millis(1));
         let second = pace.patiently();
-        assert_eq!(second.patience(most), most);
+        assert_eq!(second.patience(most), Duration::from_secs(5));
         second.unanswered();
         assert_eq!((second.patience(most), pace.patience(most)), (Duration::from_secs(3), Duration::from_secs(3)));
         assert_eq!(pace.patiently().glance(Duration::ZERO, most), Duration::from_millis(10));

@@ -201,8 +201,10 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let known = request.message.method().is_some_and(|m| method::find(m, view.revision()).is_some());
     let version = request.message.meta().and_then(|m| m.get(meta::PROTOCOL_VERSION));
     let served = version.is_none_or(|v| v == view.revision().as_str());
+    // A server of both eras may tell them by the version, and does not know `server/discover` in the older one.
+    let two_eras = version.is_none() && view.modern_only() != Some(true);
     let other_ground = view.is_envelope_refusal(response)
-        || (call.error_code() == Some(METHOD_NOT_FOUND) && !request.is("server/discover"));
+        || (call.error_code() == Some(METHOD_NOT_FOUND) && (!request.is("server/discover") || two_eras));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
     known && !request.has_required_meta() && served && !other_ground && !legacy && is_surely_modern(view, request)
 }

@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         // The page says SHOULD; the schema, of the same answer, MUST.
         .says(R2024_11_05, NEGOTIATION, "A client that is answered with a version it does not support MUST disconnect.")
         .gone(R2026_07_28)
-        .how("Needs a server that answers `initialize` with a version that cannot exist, and checks whether the client continues.")
+        .how("Needs a server that answers `initialize` with a version that cannot exist, and checks whether the client continues. The MUST stands in the schema, at `InitializeResult.protocolVersion`; the page itself says SHOULD.")
         .fix("Compare the answer's version with those you implement, and close the connection where you do not implement it.")
         .judge(leaves_foreign),
 ];

@@ -90,7 +90,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that was given a session id MUST send it with all it sends afterwards.")
         .gone(R2026_07_28)
-        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
+        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given. A GET counts once the client has posted again.")
         .fix("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
         .judge(session_sent),
     client("http.session-id-guarded")
@@ -331,10 +331,16 @@ fn session_sent(view: &View<'_>) -> Verdict {
     if greeted != sessions.len() {
         return Verdict::NotSeen("no session was opened, or not by every handshake".to_owned());
     }
-    let later = view.endpoint_exchanges().into_iter().filter(|x| !is_apart(x));
-    let judged = later.filter_map(|x| {
+    let later: Vec<_> = view.endpoint_exchanges().into_iter().filter(|x| !is_apart(x)).collect();
+    let judged = later.iter().filter_map(|x| {
         let mut before = sessions.iter().filter(|one| one.exchange.event() < begun(x)).peekable();
-        before.peek()?;
+        let given = before.peek()?.exchange.event();
+        // A stream that is opened beside the handshake may cross its answer; and who turns that answer down may try an
+        // older transport. Only who posts again has read it, and goes on.
+        let goes_on = |y: &&Exchange<'_>| y.is("POST") && (given..begun(x)).contains(&begun(y));
+        if x.is("GET") && x.session().is_none() && !later.iter().any(goes_on) {
+            return None;
+        }
         let kept = match x.session() {
             Some(id) if before.any(|one| one.id == id) => Ok(()),
             Some(_) => Err(Breach::at(

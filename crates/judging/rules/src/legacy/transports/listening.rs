@@ -112,7 +112,9 @@ fn get_stream_or_405(view: &View<'_>) -> Verdict {
         if counts {
             tried.insert((x.connection, x.session()));
         }
-        counts && first && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
+        // Where there are no sessions, the stream in the way may be that of another case.
+        let in_the_way = x.status() == Some(409) && x.session().is_none();
+        counts && first && !in_the_way && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
     });
     Verdict::every(gets.copied().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
         Some(405) => Ok(()),
