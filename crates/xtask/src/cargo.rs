@@ -2,9 +2,8 @@
 
 use std::process::Command;
 
-/// Cargo with the environment of our caller: what `cargo run` tells `xtask` about itself (its folder, name and version) is left
-/// out. Build scripts that watch such variables would take every call for a change, and `ring` and all that needs it would be
-/// built anew.
+/// Cargo without the variables that `cargo run` sets for `xtask` (its folder, name and version). The build script of `ring`
+/// watches them, so each switch between `cargo` and `cargo xtask` would rebuild `ring` and all crates that depend on it.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let told = |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
