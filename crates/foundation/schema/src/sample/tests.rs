@@ -4,7 +4,7 @@ use jsonschema::validator_for;
 use serde_json::{Value, json};
 
 use super::{Map, Rng, Style, members, object};
-use crate::vary::refused;
+use crate::vary::{refused, refused_within};
 
 fn example(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
     object(schema, Style::Smallest, rng)
@@ -345,10 +345,28 @@ fn what_is_drawn_to_be_refused_is() {
     for (name, schema) in met().into_iter().chain(unmet()) {
         let validator = validator_for(&schema).expect("a schema");
         for seed in SEEDS {
-            let Some(wrong) = refused(&schema, &Rng::new(seed, name)) else { continue };
-            assert!(!validator.is_valid(&Value::Object(wrong.clone())), "{name}: {wrong:?} (seed {seed}) is accepted");
+            let rng = Rng::new(seed, name);
+            for wrong in [refused(&schema, &rng), refused_within(&schema, &rng)].into_iter().flatten() {
+                assert!(
+                    !validator.is_valid(&Value::Object(wrong.clone())),
+                    "{name}: {wrong:?} (seed {seed}) is accepted"
+                );
+            }
         }
     }
+}
+
+#[test]
+fn a_member_within_a_member_is_changed() {
+    let time = json!({ "type": "object", "properties": { "minutes": { "type": "integer" } }, "required": ["minutes"] });
+    let filters = json!({ "type": "object", "properties": { "time": time } });
+    let schema = json!({ "type": "object", "properties": { "words": { "type": "string" }, "filters": filters } });
+    let wrong = refused_within(&schema, &Rng::plain()).expect("an object within");
+    assert_eq!(Value::Object(wrong), json!({ "filters": { "time": { "minutes": "not a number" } } }));
+    assert_eq!(
+        refused_within(&json!({ "type": "object", "properties": { "n": { "type": "integer" } } }), &Rng::plain()),
+        None
+    );
 }
 
 /// Without a bound, as many ways as there are names, to the power of the depth.

@@ -12,15 +12,41 @@ const DEPTH: usize = 8;
 /// A smallest object with one member of another type than the schema says, a required one if there is any. `None` where no
 /// member has a type.
 pub fn refused(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
+    let wrong = |property: &Value| of_another_type(property.get("type")?.as_str()?);
+    changed(schema, schema, rng, wrong)
+}
+
+/// A smallest object in which one member of another object, at any depth, is of another type than the schema says. `None`
+/// where no object in it has members with a type.
+pub fn refused_within(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
+    within(schema, schema, rng, DEPTH)
+}
+
+fn within(schema: &Value, root: &Value, rng: &Rng, depth: usize) -> Option<Map<String, Value>> {
+    let depth = depth.checked_sub(1)?;
+    changed(schema, root, rng, |property| {
+        let wrong = |inner: &Value| of_another_type(inner.get("type")?.as_str()?);
+        let inner = || changed(property, root, rng, wrong).or_else(|| within(property, root, rng, depth));
+        (property.get("type")? == "object").then(inner)?.map(Value::Object)
+    })
+}
+
+/// A smallest object with the first member, required ones first, for which `change` has another value.
+fn changed(
+    schema: &Value,
+    root: &Value,
+    rng: &Rng,
+    change: impl Fn(&Value) -> Option<Value>,
+) -> Option<Map<String, Value>> {
     // What is next to a reference counts in some drafts and not in others.
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     let wrong = |name: &str| {
-        let property = resolve(properties.get(name)?, schema, DEPTH)?;
+        let property = resolve(properties.get(name)?, root, DEPTH)?;
         // Of another type it could not be mirrored into its header, and would be refused for that.
         if property.get("x-mcp-header").is_some() {
             return None;
         }
-        Some((name.to_owned(), of_another_type(property.get("type")?.as_str()?)?))
+        Some((name.to_owned(), change(property)?))
     };
     let names = required(schema).chain(properties.keys().map(String::as_str));
     let (name, value) = names.into_iter().find_map(wrong)?;

@@ -1,6 +1,7 @@
 //! Every finding that fails a check is played a second time, isolated, before it is reported: the probes that led to it, on a
-//! connection of their own, as soon as their case is over. What timing may have caused, and what did not come again, is played
-//! once more at the end with nothing else under way. What does not come again then is reported separately, and counts nowhere.
+//! connection of their own, as soon as their case is over. What fails the check and may be due to timing, and what did not
+//! come again, is played once more at the end with nothing else under way. What does not come again then is reported
+//! separately, and counts nowhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,13 +33,14 @@ impl Confirmations {
 }
 
 impl Stage {
-    /// Plays again what led to the findings of a case, but for those that timing may have caused.
+    /// Plays again what led to the findings of a case, but for those that fail a check and that timing may have caused.
     pub(super) async fn confirm(&self, case: &Judged) {
-        if self.unconfirmed(case, |suspicion| !suspicion.timed).is_empty() {
+        let at_once = |suspicion: &Suspicion| !(suspicion.timed && suspicion.fails);
+        if self.unconfirmed(case, at_once).is_empty() {
             return;
         }
         let _turn = self.confirmations.turn.lock().await;
-        let open = self.unconfirmed(case, |suspicion| !suspicion.timed);
+        let open = self.unconfirmed(case, at_once);
         let stage = self.for_a_second_play();
         if open.is_empty() || stage.setting.time.is_up() {
             return;

@@ -22,16 +22,19 @@ const ASKS_HTTP: &str = "A good server still serves requests after broken HTTP."
 pub(crate) const RULES: &[Rule] = &[
     anywhere("safety.survives-garbage", "A good server still answers after bytes that are not a message.")
         .timed()
+        .by_default()
         .how("Sends garbage and then a request.")
         .fix("Answer what cannot be parsed with -32700 and read on.")
         .judge(survives_garbage),
     anywhere("safety.survives-deep-nesting", "A good server still answers after JSON that is nested absurdly deep.")
         .timed()
+        .by_default()
         .how("Sends thousands of nested arrays and then a request.")
         .fix("Use a parser with a depth limit and answer what exceeds it with an error.")
         .judge(survives_deep_nesting),
     anywhere("safety.survives-large-message", "A good server still answers after a message of more than 64 KiB.")
         .timed()
+        .by_default()
         .how("Sends a large message and then a small request.")
         .fix("Refuse what is too large with an error, and read on.")
         .judge(survives_large_message),

@@ -24,6 +24,19 @@ pub enum Success {
     Asked,
 }
 
+/// A call that took long when it was made and left alone.
+#[derive(Clone, Debug)]
+pub struct LastingCall {
+    /// The tool.
+    pub tool: String,
+    /// With what it was called.
+    pub arguments: Map<String, Value>,
+    /// How long it took.
+    pub span: Duration,
+    /// Whether it reported progress.
+    pub reports: bool,
+}
+
 /// What was learnt in one run, shared by all its cases.
 #[derive(Clone, Debug, Default)]
 pub struct Learnt(Arc<State>);
@@ -43,6 +56,7 @@ struct Facts {
     /// How long the longest answered call of each tool took.
     took: BTreeMap<String, Duration>,
     unanswered: BTreeSet<String>,
+    lasting: Option<LastingCall>,
 }
 
 impl Learnt {
@@ -97,6 +111,16 @@ impl Learnt {
     /// How long the longest call of a tool took that was answered, if one was.
     pub fn took(&self, tool: &str) -> Option<Duration> {
         self.facts().took.get(tool).copied()
+    }
+
+    /// This call takes long.
+    pub fn lasts(&self, call: LastingCall) {
+        self.facts().lasting = Some(call);
+    }
+
+    /// A call that takes long, if one was seen.
+    pub fn lasting(&self) -> Option<LastingCall> {
+        self.facts().lasting.clone()
     }
 
     /// A call of a tool went unanswered.

@@ -1,5 +1,7 @@
 //! Lists, pages and what they name: resources; and logging.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use wire::Era;
 use wire::meta::LOG_LEVEL;
@@ -85,7 +87,7 @@ pub(super) const RESOURCES: Probe = Probe::shared("resources-read", resources).n
 /// text that is no URI, none at all, and a path that climbs out of what is served.
 fn resources(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let listed: Vec<_> = case.survey().resources.iter().filter_map(|r| text(r, "uri")).collect();
+        let listed = by_kind(&case.survey().resources);
         for uri in listed.iter().take(ITEMS) {
             case.request("resources/read", json!({ "uri": uri })).await?;
         }
@@ -109,6 +111,13 @@ fn resources(case: &ProbeContext) -> Script<'_> {
         case.request("resources/read", json!({})).await?;
         Ok(())
     })
+}
+
+/// The URIs of resources, one of each media type first: each may be served in its own way.
+fn by_kind(resources: &[Value]) -> Vec<&str> {
+    let mut kinds = BTreeSet::new();
+    let (first, others): (Vec<_>, Vec<_>) = resources.iter().partition(|r| kinds.insert(text(r, "mimeType")));
+    first.into_iter().chain(others).filter_map(|r| text(r, "uri")).collect()
 }
 
 /// A URI by a template of plain variables only.

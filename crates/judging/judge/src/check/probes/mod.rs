@@ -54,6 +54,8 @@ pub const PROBES: &[&Probe] = &[
     &malformed::BATCH,
     &malformed::MALFORMED,
     &stdio::GARBAGE,
+    &strain::LARGE,
+    &strain::DEEP,
     &base::IDS,
     &base::UNKNOWN_METHOD,
     &base::UNKNOWN_NOTIFICATION,
@@ -111,6 +113,7 @@ pub const PROBES: &[&Probe] = &[
     &http::sessions::UNIQUE,
     &http::sessions::VERSION,
     &http::streams::CUT,
+    &http::streams::STRANGERS,
     &http::mirrored_arguments::ARGUMENTS,
     &http::credentials::LOGGED,
     &http::older::OLDER_CLIENTS,
@@ -119,8 +122,6 @@ pub const PROBES: &[&Probe] = &[
     &http::authorization::IN_QUERY,
     &strain::REPEATED,
     &echo::ODD_TEXT,
-    &strain::LARGE,
-    &strain::DEEP,
 ];
 
 #[cfg(test)]

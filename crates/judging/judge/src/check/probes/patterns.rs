@@ -10,6 +10,7 @@ use super::base::harmless;
 use super::tools;
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::hints::ToolCall;
+use crate::check::learnt::LastingCall;
 use crate::check::probe::{Probe, Script};
 
 /// A call that takes less cannot be cancelled for certain.
@@ -17,6 +18,9 @@ const SLOW: Duration = Duration::from_millis(300);
 
 /// How much longer than undisturbed a cancelled call may take to be answered all the same.
 const LATER: Duration = Duration::from_millis(400);
+
+/// What follows a cancellation within this time may have crossed it; a little more than the rules grant.
+const CROSSING: Duration = Duration::from_millis(550);
 
 pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("tools");
 
@@ -68,51 +72,61 @@ const CANDIDATES: usize = 3;
 /// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
 fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let Some(SlowCall { called, span, reports }) = truly_slow(case).await? else {
-            return Err(Abort::Lacks("a tool that is slow, and done in time"));
+        let known = case.setting().learnt.lasting();
+        let cancelled = match known {
+            Some(lasting) => cancel_lasting(case, &lasting, 1).await?,
+            None => false,
         };
-        // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
-        // What is left of it must be longer than what may cross the cancellation.
-        let patience = if reports { case.patience() } else { span / 4 };
-        let call = json!({ "name": called.0, "arguments": called.1 });
-        for _ in 0..TRIES {
-            if cancel_one(case, &call, reports, patience, span).await? {
-                break;
-            }
-        }
-        if case.transport() != Transport::StreamableHttp || case.era() == Era::Legacy {
-            beside_cancelled(case, &call, patience).await?;
+        if !cancelled {
+            let lasting = truly_slow(case).await?.ok_or(Abort::Lacks("a tool that is slow, and done in time"))?;
+            case.setting().learnt.lasts(lasting.clone());
+            cancel_lasting(case, &lasting, TRIES).await?;
         }
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
 }
 
-/// A call that took long when it was made.
-struct SlowCall {
-    called: Called,
-    /// How long it took.
-    span: Duration,
-    /// Whether it reported progress.
-    reports: bool,
+/// Cancels this call until it is cancelled before it is done; while the first is listened to, three at a time. Whether one
+/// was cancelled in time.
+async fn cancel_lasting(case: &ProbeContext, lasting: &LastingCall, tries: usize) -> Result<bool, Abort> {
+    // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
+    // What is left of it must be longer than what may cross the cancellation.
+    let patience = if lasting.reports { case.patience() } else { lasting.span / 4 };
+    let call = json!({ "name": lasting.tool, "arguments": lasting.arguments });
+    let by_notification = case.transport() != Transport::StreamableHttp || case.era() == Era::Legacy;
+    for attempt in 0..tries {
+        let Some(cancelled) = cancel_one(case, &call, lasting, patience).await? else { continue };
+        let three = async {
+            // Its answer shows that the cancellation has arrived.
+            case.request(harmless(case), json!({})).await?;
+            if by_notification && attempt == 0 { beside_cancelled(case, &call, patience).await } else { Ok(()) }
+        };
+        let (is_conclusive, three) = tokio::join!(cancelled.listen(case, lasting.span), three);
+        three?;
+        if is_conclusive {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The first call that is found to take long.
-async fn truly_slow(case: &ProbeContext) -> Result<Option<SlowCall>, Abort> {
+async fn truly_slow(case: &ProbeContext) -> Result<Option<LastingCall>, Abort> {
     for called in slow_ones(case).into_iter().take(CANDIDATES) {
         let hinted = case.setting().hints.slow.is_some();
         let longer = if hinted { None } else { lasting(case, &called, Span::Whole) };
-        let (name, arguments) = longer.unwrap_or(called);
+        let (tool, arguments) = longer.unwrap_or(called);
         let begun = Instant::now();
         let (id, token) = (case.next_id(), case.setting().tokens.text("undisturbed"));
-        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": token } });
         let text = case.request_text(&json!(id), "tools/call", params);
         // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
         let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
         let span = begun.elapsed();
         if undisturbed.result().is_some() && span >= SLOW {
             let reports = case.connection().received().iter().any(|m| reports_on(m, &token));
-            return Ok(Some(SlowCall { called: (name, arguments), span, reports }));
+            return Ok(Some(LastingCall { tool, arguments, span, reports }));
         }
     }
     Ok(None)
@@ -129,8 +143,12 @@ async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration)
     case.connection().wait_for(begun, patience.min(SLOW)).await;
     case.notify("notifications/cancelled", json!({ "requestId": misnamed.to_string(), "reason": "a text" })).await?;
     case.notify("notifications/cancelled", json!({ "requestId": cancelled, "reason": "probe" })).await?;
-    for id in [left_alone, misnamed] {
-        case.connection().response(&RequestId::from(id), case.patience()).await;
+    let answer = async |id: i64| case.connection().response(&RequestId::from(id), case.patience()).await;
+    let (left_alone, misnamed) = tokio::join!(answer(left_alone), answer(misnamed));
+    if left_alone.is_none() || misnamed.is_none() {
+        // Only a call that is answered by itself shows that these should have been.
+        let (alone, _) = put(case, call, &case.setting().tokens.text("afterwards")).await?;
+        answer(alone).await;
     }
     Ok(())
 }
@@ -140,28 +158,36 @@ pub(super) fn reports_on(message: &Message, token: &Value) -> bool {
     message.params().and_then(|params| params.get("progressToken")) == Some(token)
 }
 
-/// Puts a call and cancels it once it is seen to work or `patience` is over; then listens for longer than it would have
-/// taken. Whether it was cancelled before it was done. Where closing its stream cancels it, and it reports progress, the same
-/// call is then made under another token: what is still said of the first could only come on another stream.
+/// A call that was cancelled before it was done.
+struct CancelledCall {
+    id: i64,
+    put: Instant,
+    cancelled: Instant,
+}
+
+/// Puts a call and cancels it once it is seen to work or `patience` is over; nothing where it was done before. Where closing
+/// its stream cancels it, and it reports progress, the same call is then made under another token: what is still said of the
+/// first could only come on another stream.
 async fn cancel_one(
     case: &ProbeContext,
     call: &Value,
-    reports: bool,
+    lasting: &LastingCall,
     patience: Duration,
-    span: Duration,
-) -> Result<bool, Abort> {
+) -> Result<Option<CancelledCall>, Abort> {
     let token = case.setting().tokens.text("cancelled");
+    let begun = Instant::now();
     let (id, exchange) = put(case, call, &token).await?;
-    let done = |m: &Message| m.kind().is_response() && m.id() == Some(&RequestId::from(id));
+    let done = |m: &Message| answers(m, id);
     let seen = case.connection().wait_for(|m| reports_on(m, &token) || done(m), patience).await;
     if seen.is_some_and(|message| done(&message)) {
-        return Ok(false);
+        return Ok(None);
     }
+    let cancelled = CancelledCall { id, put: begun, cancelled: Instant::now() };
     if case.era() == Era::Modern && case.transport() == Transport::StreamableHttp {
         exchange.abort();
         // The window opens when the stream is known to be closed.
         exchange.finished(case.short()).await;
-        if reports {
+        if lasting.reports {
             let beside = case.setting().tokens.text("beside");
             put(case, call, &beside).await?;
             case.connection().wait_for(|m| reports_on(m, &beside), case.patience()).await;
@@ -169,9 +195,25 @@ async fn cancel_one(
     } else {
         case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
     }
-    case.quiet("after cancellation", span + LATER).await;
-    // A result may have crossed the cancellation; an error is an answer to it.
-    Ok(case.connection().wait_for(done, Duration::ZERO).await.is_none_or(|answer| answer.kind() == Kind::Error))
+    Ok(Some(cancelled))
+}
+
+impl CancelledCall {
+    /// Listens for longer than the call would have taken. Whether what came shows how the cancellation was taken: a result
+    /// that followed at once may have crossed it.
+    async fn listen(&self, case: &ProbeContext, span: Duration) -> bool {
+        let left = (span + LATER).saturating_sub(self.put.elapsed()).max(CROSSING + LATER);
+        let answer = async {
+            let answer = case.connection().wait_for(|m| answers(m, self.id), left).await;
+            answer.map(|answer| (answer.kind(), self.cancelled.elapsed()))
+        };
+        let ((), answer) = tokio::join!(case.quiet("after cancellation", left), answer);
+        answer.is_none_or(|(kind, after)| kind == Kind::Error || after > CROSSING)
+    }
+}
+
+fn answers(message: &Message, id: i64) -> bool {
+    message.kind().is_response() && message.id() == Some(&RequestId::from(id))
 }
 
 /// Puts a call under a progress token and does not wait for its answer.

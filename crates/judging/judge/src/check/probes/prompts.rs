@@ -23,7 +23,7 @@ fn is_required(argument: &Value) -> bool {
 
 pub(super) const PROMPTS: Probe = Probe::shared("prompts-get", prompts).needs("prompts");
 
-/// Gets prompts with all their arguments, one without what it requires, and one that does not exist.
+/// Gets prompts with all their arguments and without what they require, and one that does not exist.
 fn prompts(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for prompt in case.survey().prompts.iter().take(PROMPTS_GOT) {
@@ -35,8 +35,8 @@ fn prompts(case: &ProbeContext) -> Script<'_> {
         case.request("prompts/get", json!({ "name": "proof-no-such-prompt" })).await?;
         drop(turn);
         case.request("prompts/get", json!({})).await?;
-        let demanding = case.survey().prompts.iter().find(|prompt| arguments(prompt).any(is_required));
-        if let Some(name) = demanding.and_then(|prompt| text(prompt, "name")) {
+        let demanding = case.survey().prompts.iter().filter(|prompt| arguments(prompt).any(is_required));
+        for name in demanding.filter_map(|prompt| text(prompt, "name")).take(PROMPTS_GOT) {
             case.request("prompts/get", json!({ "name": name })).await?;
         }
         Ok(())

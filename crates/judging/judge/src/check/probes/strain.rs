@@ -9,6 +9,9 @@ use super::base::harmless;
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
+/// More than one buffer holds, and too little to be refused for its size.
+const LONG_BYTES: usize = 16 << 10;
+
 /// Beyond what line readers with a default limit take, and well within what bodies may usually have.
 const LARGE_BYTES: [usize; 2] = [80 << 10, 1 << 20];
 
@@ -18,12 +21,13 @@ const DEPTHS: [usize; 2] = [10_000, 100_000];
 /// What stands for nested arrays until they are written: no JSON library would write them.
 const PAYLOAD: &str = "proof-payload";
 
-pub(super) const LARGE: Probe = Probe::fresh("large-messages", large).safety().intrusive();
+pub(super) const LARGE: Probe = Probe::disruptive("large-messages", large).intrusive();
 
-/// Requests with much text in their metadata, each followed by a small one.
+/// Requests with much text in their metadata: one that is to be answered, and larger ones, each followed by a small one.
 fn large(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         sample_memory(case);
+        case.request(harmless(case), json!({ "_meta": { "proofhouse/payload": "x".repeat(LONG_BYTES) } })).await?;
         for bytes in LARGE_BYTES {
             burden(case, bytes).await?;
             case.request(harmless(case), json!({})).await?;
@@ -40,7 +44,7 @@ fn sample_memory(case: &ProbeContext) {
     }
 }
 
-pub(super) const DEEP: Probe = Probe::fresh("deep-nesting", deep).safety().intrusive();
+pub(super) const DEEP: Probe = Probe::disruptive("deep-nesting", deep).intrusive();
 
 /// Notifications with thousands of nested arrays in their metadata, each followed by a request. Notifications, since our own
 /// reader has a limit as well: of a request so deep it could not tell which answer is its own.

@@ -1,6 +1,7 @@
 //! Tools: those that may be called are, with made arguments; those that do not exist are too.
 
 use schema::sample::{Style, object};
+use schema::vary::{refused, refused_within};
 use serde_json::{Map, Value, json};
 use wire::Revision;
 use wire::trace::Stimulus;
@@ -172,17 +173,19 @@ fn recased(case: &ProbeContext, name: &str) -> Option<String> {
     (other != name && !listed(&other)).then_some(other)
 }
 
-pub(super) const REFUSED: Probe = Probe::shared("tools-wrong-arguments", refused).needs("tools");
+pub(super) const REFUSED: Probe = Probe::shared("tools-wrong-arguments", wrong_arguments).needs("tools");
 
-/// Arguments that the tool's own schema refuses.
-fn refused(case: &ProbeContext) -> Script<'_> {
+/// Arguments that the tool's own schema refuses, at the top and in an object within.
+fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let setting = case.setting();
         for tool in case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).take(TOOLS) {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-            let wrong = |input| schema::vary::refused(input, &setting.rng(name));
-            let Some(wrong) = tool.get("inputSchema").and_then(wrong) else { continue };
-            case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
+            let Some(input) = tool.get("inputSchema") else { continue };
+            let rng = setting.rng(name);
+            for wrong in [refused(input, &rng), refused_within(input, &rng)].into_iter().flatten() {
+                case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
+            }
         }
         Ok(())
     })

@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered.")
         .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered.")
         .timed()
-        .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were, and for tool calls that stay unanswered for three times as long as the same call took before; `ping` has a rule of its own.")
+        .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were, and for tool calls that stay unanswered for three times as long as the same call took; `ping` has a rule of its own.")
         .fix("Answer every request, with an error where nothing else can be said.")
         .judge(answered),
     both("jsonrpc.one-answer")
@@ -247,18 +247,17 @@ pub(crate) fn is_quick(call: &Call<'_>) -> bool {
         )
 }
 
-/// How many times as long as before an answer is waited for until it is missing.
+/// How many times as long as for the same call an answer is waited for until it is missing.
 const TIMES_AS_LONG: u64 = 3;
 
 /// Whether a call that is not cancelled, and for which the server asks nothing, stays unanswered for much longer than the
-/// same call took before. Servers that take 5 and "5" for one id are left to `safety.ids-told-apart`.
+/// same call took, before or after. Servers that take 5 and "5" for one id are left to `safety.ids-told-apart`.
 fn is_owed_again(view: &View<'_>, call: &Call<'_>, others: &[Call<'_>]) -> bool {
     let Some(waited) = view.timeout_of(call.request).filter(|_| call.response.is_none()) else { return false };
     let key = call.request.message.content_key(&["_meta"]);
     let connection = call.request.connection;
     let same = |other: &&Call<'_>| {
         other.request.connection == connection
-            && other.request.event < call.request.event
             && other.result().is_some()
             && other.request.message.content_key(&["_meta"]) == key
     };

@@ -212,13 +212,32 @@ fn bad_version_header_400(view: &View<'_>) -> Verdict {
             && x.status().is_some()
             && twin(&all, x).is_some()
     });
-    Verdict::every(odd.copied(), "no request in an open session named an impossible version", |x| match x.status() {
+    let odd = odd.copied().chain(all.iter().copied().filter(|x| names_impossible_version_to_stream(&all, &issued, x)));
+    Verdict::every(odd, "no request in an open session named an impossible version", |x| match x.status() {
         Some(400) => Ok(()),
         other => {
             let version = x.request_header("mcp-protocol-version").unwrap_or_default().escape_debug();
-            Err(x.status_breach(format!("version `{version}` was answered {}, not 400", other.unwrap_or_default())))
+            let what = match (x.is("GET"), x.client_messages.iter().any(|s| s.message.kind() == wire::Kind::Request)) {
+                (true, _) => "a GET with version",
+                (_, true) => "a request with version",
+                _ => "a notification with version",
+            };
+            Err(x.status_breach(format!("{what} `{version}` was answered {}, not 400", other.unwrap_or_default())))
         }
     })
+}
+
+/// Whether a GET in an open session asks for a stream under an impossible version, where another GET opened one. A refusal
+/// with another status than 400 may have another reason.
+fn names_impossible_version_to_stream(all: &[&Exchange<'_>], issued: &[Issued<'_, '_>], x: &Exchange<'_>) -> bool {
+    let opens = |y: &Exchange<'_>| y.is("GET") && y.succeeded() && y.is_stream();
+    let version = |y: &Exchange<'_>| y.request_header("mcp-protocol-version").map(impossible);
+    x.is("GET")
+        && version(x) == Some(true)
+        && x.session() == issued_session(issued, x).map(|i| i.id)
+        && !foreign_origin(x)
+        && (opens(x) || x.status() == Some(400))
+        && all.iter().any(|y| opens(y) && version(y) != Some(true))
 }
 
 /// A request of the same session, with another version header, that was accepted.

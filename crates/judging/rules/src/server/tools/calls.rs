@@ -132,17 +132,18 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
     })
 }
 
-/// The first argument that is of another type than the schema says, where no reading makes it fit.
-fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
+/// The first argument, or member of one, that is of another type than the schema says, where no reading makes it fit.
+fn mistyped(schema: &Value, arguments: &Value) -> Option<String> {
     // What is next to a reference counts in some dialects and not in others.
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
-    let mistyped = |(name, value): &(&String, &Value)| {
-        properties
-            .get(*name)
-            .and_then(|property| property.get("type")?.as_str())
-            .is_some_and(|due| is_beyond(due, value))
-    };
-    arguments.as_object()?.iter().find(mistyped).map(|(name, _)| name.as_str())
+    arguments.as_object()?.iter().find_map(|(name, value)| {
+        let property = properties.get(name)?;
+        let due = property.get("type")?.as_str()?;
+        if is_beyond(due, value) {
+            return Some(name.clone());
+        }
+        (due == "object").then(|| mistyped(property, value))?.map(|within| format!("{name}.{within}"))
+    })
 }
 
 /// The first required argument that is missing, where the schema has no default for it.
@@ -196,8 +197,9 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
         let fault = mistyped(schema, arguments).map(|name| (name, "is of another type than the schema says"));
-        let fault =
-            fault.or_else(|| left_out(schema, arguments).map(|name| (name, "is missing, and the schema requires it")));
+        let fault = fault.or_else(|| {
+            left_out(schema, arguments).map(|name| (name.to_owned(), "is missing, and the schema requires it"))
+        });
         let (argument, what) = fault.filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
         let response = call.response?;
         let refused = call.error_code() == Some(INVALID_PARAMS);

@@ -65,6 +65,39 @@ fn get(case: &ProbeContext) -> Script<'_> {
     })
 }
 
+pub(in super::super) const STRANGERS: Probe = Probe::shared("http-get-strangers", strangers).on(HTTP).era(Era::Legacy);
+
+/// Asks for the server's own stream with what a server is to refuse: a foreign Origin, a version that does not exist. Each in
+/// a session of its own, since a session may have but one such stream.
+fn strangers(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        case.on_another_connection(async |other| {
+            other.handshake().await?;
+            let stream = open(other, None).await?;
+            stream.abort();
+            if stream.status().is_none_or(|status| status >= 300) {
+                Err(Abort::Lacks("streams by GET"))
+            } else {
+                Ok(())
+            }
+        })
+        .await?;
+        let odd = [("Origin", "http://evil.example"), ("MCP-Protocol-Version", "1999-01-01")];
+        for (name, value) in odd {
+            case.on_another_connection(async |other| {
+                other.handshake().await?;
+                let asked = Outgoing::bare("GET").header("Accept", "text/event-stream").header(name, value);
+                let stream = other.connection().send_with(asked).await?;
+                stream.head(other.short()).await;
+                stream.abort();
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    })
+}
+
 /// Resumes a stream that the server itself has closed meanwhile, as its client would.
 async fn come_back(case: &ProbeContext, stream: &Exchange) -> Result<(), Abort> {
     let last = stream.events().into_iter().rev().find_map(|block| block.id.filter(|id| !id.is_empty()));

@@ -59,8 +59,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
         .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD stop working on a cancelled request.")
         .timed()
-        .how("Looks for progress on the request more than half a second after its cancellation; a quiet window that closes \
-              without any shows that it stopped. Requests that showed no progress before are passed over.")
+        .how("Looks for progress on the request more than half a second after its cancellation, and after the next request was answered; a \
+              quiet window that closes without any shows that it stopped. Requests that showed no progress before are passed over.")
         .fix("Pass the cancellation on to the work, and stop reporting progress.")
         .judge(stopped),
     server("cancellation.not-answered")
@@ -71,8 +71,8 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD NOT answer a cancelled request any more.")
         .timed()
-        .how("Looks for an answer more than half a second after the cancellation of a request that was under way; a quiet \
-              window that closes without one shows that there was none.")
+        .how("Looks for an answer more than half a second after the cancellation of a request that was under way, and after the next request was answered; a \
+              quiet window that closes without one shows that there was none.")
         .fix("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
     both("cancellation.races-handled")
@@ -159,6 +159,13 @@ fn in_time<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
     sent.filter_map(|sent| target(view, &sent).filter(|call| counts(call, &sent)).map(|call| (sent, call))).collect()
 }
 
+/// When a cancellation had surely arrived: with the first answer to what was asked after it, where anything was.
+fn arrived(view: &View<'_>, sent: &MessageAt<'_>) -> u64 {
+    let later = view.calls_by(view.subject().peer());
+    let later = later.filter(|call| call.request.connection == sent.connection && call.request.event > sent.event);
+    later.filter_map(|call| Some(call.response?.done)).min().unwrap_or_default().max(sent.done)
+}
+
 /// Judges that nothing of some kind came once a cancellation had time to arrive.
 fn nothing_after<'v>(
     view: &View<'v>,
@@ -167,12 +174,13 @@ fn nothing_after<'v>(
     why: &str,
 ) -> Verdict {
     let judged = cancelled.into_iter().filter_map(|(sent, call)| {
-        let late = followed(&call).into_iter().find(|f| f.done > sent.done + SPARE && f.event > sent.event);
+        let due = arrived(view, &sent) + SPARE;
+        let late = followed(&call).into_iter().find(|f| f.done > due && f.event > sent.event);
         if let Some(late) = late {
             return Some((late.event, Err(late.breach("", why))));
         }
         let window = view.window_after(sent.event, sent.connection)?;
-        let long = view.frame(window.closed).at > sent.done + SPARE;
+        let long = view.frame(window.closed).at > due;
         long.then_some((window.closed, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request under way was cancelled and then waited for")
@@ -193,7 +201,7 @@ fn not_answered(view: &View<'_>) -> Verdict {
     // An answer within the time to spare crossed the cancellation: it proves nothing either way.
     let cancelled: Vec<_> = in_time(view);
     let judged = cancelled.into_iter().filter(|(sent, call)| {
-        !answers(call) || call.response.is_some_and(|response| response.done > sent.done + SPARE)
+        !answers(call) || call.response.is_some_and(|response| response.done > arrived(view, sent) + SPARE)
     });
     nothing_after(
         view,

@@ -151,11 +151,11 @@ pub(crate) fn foreign_origin(x: &Exchange<'_>) -> bool {
     x.request_header("origin").is_some_and(reserved)
 }
 
-/// An accepted request like `x`, but for its Origin, put to a host that is not the one `x` claims to come from.
-fn accepted_twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
+/// Accepted requests like `x`, but for their Origin, put to a host that is not the one `x` claims to come from.
+fn accepted_twins<'a, 'v>(all: &'a [&'a Exchange<'v>], x: &'a Exchange<'v>) -> impl Iterator<Item = &'a Exchange<'v>> {
     let asks = |y: &Exchange<'v>| y.client_messages.first().and_then(|s| s.message.method());
     let origin = host(x.request_header("origin").unwrap_or_default());
-    all.iter().copied().find(|y| {
+    all.iter().copied().filter(move |y| {
         !foreign_origin(y)
             && y.succeeded()
             && y.error_code().is_none()
@@ -170,8 +170,19 @@ fn accepted_twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&
 fn foreign<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all: Vec<_> = view.exchanges().iter().collect();
     all.retain(|x| x.partner == Some(Party::Server) && x.status().is_some() && !x.is("OPTIONS"));
-    let odd = all.iter().filter(|x| foreign_origin(x) && accepted_twin(&all, x).is_some());
-    odd.filter(|x| !matches!(x.status(), Some(300..=399 | 401 | 407 | 408 | 429 | 502..=504))).copied().collect()
+    let odd = all.iter().filter(|x| foreign_origin(x) && accepted_twins(&all, x).next().is_some());
+    odd.filter(|x| is_answer_to_origin(&all, x)).copied().collect()
+}
+
+/// Whether the status can be due to the Origin. One that asks for credentials is, where the same credentials were accepted
+/// later; one to a GET often is not: a server has but so many streams.
+fn is_answer_to_origin(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
+    let as_credible = |y: &Exchange<'_>| y.request_header("authorization") == x.request_header("authorization");
+    match x.status() {
+        Some(300..=399 | 407 | 408 | 429 | 502..=504) => false,
+        Some(401) => accepted_twins(all, x).any(|y| y.event() > x.event() && as_credible(y)),
+        status => !x.is("GET") || matches!(status, Some(200..=299 | 403)),
+    }
 }
 
 /// Whether only errors came back, whatever the status.
