@@ -88,6 +88,11 @@ async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn htt
         let what = format!("--auth dev gives a token to everyone who can reach {address}");
         return Err(usage(&what, "listen on 127.0.0.1, or add --auth-anywhere"));
     }
+    let unnamed = matches!(tokens, Tokens::From { audience: None, .. });
+    if let Some(address) = args.http.filter(|at| unnamed && at.ip().is_unspecified()) {
+        let what = format!("with {address}, clients know this server by names that it cannot tell from others");
+        return Err(usage(&what, "--auth-audience URL, or listen on 127.0.0.1"));
+    }
     let gate = TokenGuard::new(tokens, &args.path, options.http.other_transports, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {
         return Err(usage(&format!("--path {} belongs to the authorization server", args.path), "use another path"));

@@ -81,7 +81,7 @@ impl Filter {
 
     /// What of it we can honour: some lists, and what does not exist, never change.
     fn honoured(mut self, server: &Server, context: &Context) -> Self {
-        let owner = tasks::owner(server, context);
+        let owner = tasks::owner(context);
         self.tools_list_changed &= server.changes(Kind::Tool);
         self.prompts_list_changed &= server.changes(Kind::Prompt);
         self.resources_list_changed &= server.changes(Kind::Resource);
@@ -135,7 +135,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         Err(error) => return answer::error(&id, &error).into(),
     };
     let subscription = subscription(&id);
-    let owner = tasks::owner(server, &call.context);
+    let owner = tasks::owner(&call.context);
     let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.find(&owner, id)).collect();
     let acknowledged = json!({ "_meta": subscription, "notifications": filter });
     let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {

@@ -64,7 +64,7 @@ impl<'a> RedirectListener<'a> {
         match self {
             Self::Headless => follow_redirects(web, request).await,
             Self::Listening(browser, listener) => {
-                web.check_url(&request.url)?;
+                web.check_url(&request.url).await?;
                 (browser.show_url)(&request.url);
                 wait_for_browser(browser, &listener, request).await
             }

@@ -1,7 +1,7 @@
 //! Registrations and tokens by issuer, kept between runs in one JSON file that only its owner can read. Not the system's
 //! keyring: on Linux it is a service that continuous integration does not have, and needs large libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -24,6 +24,9 @@ pub(crate) struct Stored {
     pub(crate) client: Option<Client>,
     /// Its tokens, by the resource that they are for.
     pub(crate) tokens: BTreeMap<String, Token>,
+    /// The clients of the user's own whose credentials this issuer may get: the user agreed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) trusted_with: BTreeSet<String>,
 }
 
 /// The file.
@@ -38,6 +41,12 @@ impl Cache {
     /// Loads the entry of `issuer`; an empty one where there is no file yet.
     pub(crate) fn load(&self, issuer: &str) -> Result<Stored, OAuthError> {
         Ok(self.read()?.remove(issuer).unwrap_or_default())
+    }
+
+    /// The issuer that the user agreed to give the credentials of `client` to.
+    pub(crate) fn issuer_of(&self, client: &str) -> Result<Option<String>, OAuthError> {
+        let mut all = self.read()?.into_iter();
+        Ok(all.find(|(_, stored)| stored.trusted_with.contains(client)).map(|(issuer, _)| issuer))
     }
 
     /// Saves the entry of `issuer`, without tokens that are bound to the key of this process.
@@ -109,7 +118,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(directory.path().join("deep/oauth.json"));
         let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
-        cache.store("https://one.example", &Stored { client: None, tokens }).expect("written");
+        cache.store("https://one.example", &Stored { tokens, ..Stored::default() }).expect("written");
         cache.store("https://two.example", &Stored::default()).expect("written");
         assert_eq!(cache.load("https://one.example").expect("read").tokens.keys().collect::<Vec<_>>(), ["a"]);
         assert!(cache.load("https://two.example").expect("read").tokens.is_empty());

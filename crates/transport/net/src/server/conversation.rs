@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::header::HeaderValue;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use wire::message::{Fault, Malformed, Packet, parse};
@@ -114,6 +115,8 @@ pub(crate) struct Conversation {
     revisions: Vec<Revision>,
     most_in_flight: usize,
     session: Arc<Session>,
+    /// Whose token opened it, where a guard demands tokens.
+    subject: Option<HeaderValue>,
     outgoing: Arc<Outgoing>,
     in_flight: InFlight,
     completed: Arc<Notify>,
@@ -136,6 +139,7 @@ impl Conversation {
             revisions,
             most_in_flight: bounds.in_flight,
             session,
+            subject: None,
             outgoing,
             in_flight: InFlight::default(),
             completed: Arc::default(),
@@ -143,6 +147,21 @@ impl Conversation {
             ending,
             closing,
         }
+    }
+
+    /// The same, opened with a token of `subject`.
+    pub(crate) fn of(mut self, subject: Option<HeaderValue>) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// Whose token opened it.
+    pub(crate) const fn subject(&self) -> Option<&HeaderValue> {
+        self.subject.as_ref()
+    }
+
+    fn context(&self, revision: Revision, session: Option<Arc<Session>>) -> Context {
+        Context { revision, transport: self.transport, session, headers: None, subject: self.subject.clone() }
     }
 
     pub(crate) fn outgoing(&self) -> Arc<Outgoing> {
@@ -246,7 +265,7 @@ impl Conversation {
         match admitted {
             Ok((revision, session)) => {
                 let link = Link::new(Arc::clone(sink) as _, session.clone(), self.closing.clone());
-                let context = Context { revision, transport: self.transport, session, headers: None };
+                let context = self.context(revision, session);
                 self.service.call(Call { message, context, link })
             }
             Err(error) => Reply::Now(Answer::error(message.id(), &error)),
@@ -278,7 +297,7 @@ impl Conversation {
                 }
                 let revision = self.session.revision().unwrap_or(Revision::NEWEST);
                 let session = self.session.opening().map(|_| Arc::clone(&self.session));
-                self.service.notice(message, &Context { revision, transport: self.transport, session, headers: None });
+                self.service.notice(message, &self.context(revision, session));
             }
         }
     }

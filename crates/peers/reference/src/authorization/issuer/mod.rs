@@ -12,10 +12,10 @@ mod provider;
 mod register;
 mod token;
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::server::http::{GuardRequest, GuardResponse};
-use net::server::http::{Method, StatusCode};
+use net::server::http::{self, GuardRequest, GuardResponse, Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
 use oauth::{Secret, now, random};
 use serde_json::json;
@@ -24,6 +24,7 @@ use self::client::{Authentication, Registered};
 use self::extended::Extended;
 use super::expiring_store::ExpiringStore;
 use super::proof::Proofs;
+use super::token::{CONSENT, Flaw, TokenRequirements, access, granted, text};
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -42,6 +43,8 @@ pub(super) struct Issuer {
     keys: JwkSet,
     development: Development,
     extended: Option<Extended>,
+    /// The clients that were set up beforehand: no registration takes their place.
+    configured: HashMap<String, Registered>,
     /// What is wanted of who is to get a token, and of who shows one.
     proofs: Option<(Proofs, Proofs)>,
     state: Mutex<State>,
@@ -52,9 +55,13 @@ pub(super) struct Issuer {
 struct State {
     clients: ExpiringStore<Registered>,
     codes: ExpiringStore<Code>,
+    /// Codes that were redeemed, and the consent they came of: who redeems one again is a thief, or was robbed.
+    redeemed: ExpiringStore<String>,
     refreshes: ExpiringStore<Grant>,
     /// Refresh tokens that were used, and whose they were: who uses one again is a thief, or was robbed.
     spent: ExpiringStore<String>,
+    /// Consents whose tokens are good no more.
+    revoked: ExpiringStore<()>,
     /// Authorization requests that a person is looking at.
     pending: ExpiringStore<String>,
 }
@@ -67,7 +74,7 @@ struct Grant {
     subject: String,
     scopes: Vec<String>,
     resource: String,
-    /// Which refresh tokens come from the same consent.
+    /// Which tokens come from the same consent.
     family: String,
     /// The fingerprint of the key that the token is bound to.
     key: Option<String>,
@@ -95,6 +102,14 @@ enum Page {
     Exchange,
 }
 
+impl State {
+    /// Ends every token that came of a consent.
+    fn revoke(&mut self, consent: &str) {
+        self.refreshes.drop_where(|grant| grant.family == consent);
+        self.revoked.put(consent.to_owned(), ());
+    }
+}
+
 impl Issuer {
     pub(super) fn new(development: Development) -> Self {
         let signer = Signer::fresh();
@@ -105,36 +120,17 @@ impl Issuer {
         let state = State {
             clients: ExpiringStore::new(1024, 24 * 3600),
             codes: ExpiringStore::new(1024, 60),
+            redeemed: ExpiringStore::new(4096, 24 * 3600),
             refreshes: ExpiringStore::new(4096, 24 * 3600),
             spent: ExpiringStore::new(4096, 24 * 3600),
+            // For as long as an access token may still be good.
+            revoked: ExpiringStore::new(4096, development.lasts + 60),
             pending: ExpiringStore::new(256, 600),
         };
         let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
         let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));
-        let issuer = Self { keys, signer, development, extended, proofs, state: Mutex::new(state) };
-        issuer.know_beforehand();
-        issuer
-    }
-
-    fn know_beforehand(&self) {
-        let Development { client, document, lands_anywhere, .. } = &self.development;
-        let named = client.iter().map(|(id, secret)| (id, Authentication::Secret(secret.clone()), true));
-        let named = named.map(|(id, authentication, own_name)| (id.as_str(), authentication, own_name));
-        let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
-        let extended = self.extended.iter().map(Extended::client);
-        for (id, authentication, own_name) in named.chain(described).chain(extended) {
-            let client = Registered {
-                name: id.to_owned(),
-                redirects: Vec::new(),
-                lands_anywhere: *lands_anywhere,
-                authentication,
-                refreshes: false,
-                own_name,
-            };
-            for tenant in TENANTS {
-                self.state().clients.put(client::key(tenant, id), client.clone());
-            }
-        }
+        let configured = configured(&development, extended.as_ref());
+        Self { keys, signer, development, extended, configured, proofs, state: Mutex::new(state) }
     }
 
     /// The issuers' names, where the server is called `host`. With an extension there is one: assertions are for it.
@@ -146,10 +142,6 @@ impl Issuer {
     /// What is wanted of who shows a token.
     pub(super) fn proofs(&self) -> Option<&Proofs> {
         self.proofs.as_ref().map(|(_, shown)| shown)
-    }
-
-    pub(super) const fn keys(&self) -> &JwkSet {
-        &self.keys
     }
 
     /// Whether a page of an issuer is at `path`.
@@ -195,6 +187,7 @@ impl Issuer {
             "iat": now,
             "exp": now + self.development.lasts,
             "jti": random(),
+            (CONSENT): grant.family,
         });
         if let Some(key) = &grant.key {
             claims["cnf"] = json!({ "jkt": key });
@@ -202,9 +195,39 @@ impl Issuer {
         Secret::new(self.signer.sign(json!({ "typ": "at+jwt", "kid": kid }), &claims))
     }
 
+    /// What a token of ours grants, unless its consent was revoked.
+    pub(super) fn admit(&self, token: &str, wanted: &TokenRequirements) -> Result<http::Grant, Flaw> {
+        let claims = access(token, &self.keys, wanted)?;
+        let consent = text(&claims, CONSENT).ok_or(Flaw::Form)?;
+        match self.state().revoked.find(consent) {
+            Some(()) => Err(Flaw::Revoked),
+            None => Ok(granted(token, &claims)),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The clients that are known beforehand, by issuer and id.
+fn configured(development: &Development, extended: Option<&Extended>) -> HashMap<String, Registered> {
+    let Development { client, document, lands_anywhere, .. } = development;
+    let named = client.iter().map(|(id, secret)| (id.as_str(), Authentication::Secret(secret.clone()), true));
+    let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
+    let extended = extended.into_iter().map(Extended::client);
+    let all = named.chain(described).chain(extended).flat_map(|(id, authentication, own_name)| {
+        let client = Registered {
+            name: id.to_owned(),
+            redirects: Vec::new(),
+            lands_anywhere: *lands_anywhere,
+            authentication,
+            refreshes: false,
+            own_name,
+        };
+        TENANTS.map(|tenant| (client::key(tenant, id), client.clone()))
+    });
+    all.collect()
 }
 
 fn name(host: &str, tenant: &str) -> String {
@@ -238,6 +261,21 @@ fn page(path: &str) -> Option<(&'static str, Page)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_number_of_registrations_takes_the_place_of_a_configured_client() {
+        let client = Some(("ours".to_owned(), Secret::new("s3cret")));
+        let issuer = Issuer::new(Development { client, ..Development::default() });
+        let stranger = Registered { own_name: false, ..issuer.known("", "ours").expect("configured") };
+        for number in 0..2048 {
+            issuer.state().clients.put(client::key("", &number.to_string()), stranger.clone());
+        }
+        issuer.state().clients.put(client::key("", "ours"), stranger);
+        for tenant in TENANTS {
+            assert!(issuer.known(tenant, "ours").is_some_and(|client| client.own_name), "{tenant}");
+        }
+        assert!(issuer.known("", "0").is_none() && issuer.known("", "2047").is_some(), "the oldest went");
+    }
 
     #[test]
     fn both_issuers_are_where_clients_look() {

@@ -16,7 +16,7 @@ use super::events::{EventId, EventStream};
 use super::response::{Response, events, json, refuse, status};
 use super::response_body::{Body, Events};
 use super::sessions::HttpSession;
-use super::{SUBJECT, Shared};
+use super::{Shared, guard};
 use crate::server::batch::Batch;
 use crate::server::conversation::request_id;
 use crate::server::link::Link;
@@ -54,6 +54,7 @@ fn call(
 
 fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
     Context {
+        subject: session.subject.clone(),
         revision: session.session.revision().unwrap_or(Revision::NEWEST_LEGACY),
         transport: Transport::StreamableHttp,
         session: Some(Arc::clone(&session.session)),
@@ -71,7 +72,7 @@ async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) 
     let Some(mut session) = shared.sessions.begin().filter(|_| !shared.sessions.is_full()) else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), &full);
     };
-    session.subject = headers.get(SUBJECT).filter(|_| shared.options.guard.is_some()).cloned();
+    session.subject = guard::subject(shared, &headers).cloned();
     let stream = session.streams.open();
     let answer = match call(shared, &session, &stream, Some(headers), message) {
         Reply::Now(answer) => answer,
@@ -254,8 +255,7 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
     let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
     // For another subject there is no such session.
-    let own =
-        |session: &Arc<HttpSession>| shared.options.guard.is_none() || session.subject.as_ref() == headers.get(SUBJECT);
+    let own = |session: &Arc<HttpSession>| session.subject.as_ref() == guard::subject(shared, headers);
     let session = session.filter(own).ok_or_else(|| {
         Box::new(refuse(StatusCode::NOT_FOUND, id, &RpcError::invalid_request("No such session: it may have ended")))
     })?;

@@ -132,6 +132,9 @@ fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, A
 pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Options) -> io::Result<Server> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
+    if let Some(guard) = &options.guard {
+        guard.listening(address);
+    }
     Ok(start(listener, address, service, options))
 }
 
