@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oauth::{
-    Backend as _, Client, Credential, Grant, IssuerQuestion, IssuerTrust, NetBackend, Options, Reach, Secret, WebRequest,
-    fetch,
+    Authorizer, Backend, Client, Credential, Grant, IssuerQuestion, IssuerTrust, NetBackend, Options, Reach, Responding,
+    Secret, WebRequest, WebResponse, fetch,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
 use url::Url;
 use wire::Party;
 
-use super::{FakeServer, RunningServer, json_response, metadata};
+use super::{FakeServer, RunningServer, challenged, json_response, metadata};
 
 /// Options of a client with a password, in its own name.
 fn with_password() -> Options {
@@ -156,18 +156,78 @@ async fn what_a_name_leads_to_is_looked_at_when_it_is_connected_to() {
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
-#[tokio::test]
-async fn a_redirect_is_followed_no_farther_than_the_server_is_away() {
-    let (port, count) = counting().await;
-    for location in [format!("https://0.0.0.0:{port}/"), format!("https://[::ffff:7f00:1]:{port}/")] {
-        let mut fake = FakeServer::correct();
-        let to = location.clone();
-        fake.page("/authorize", move |_, _| (302, format!("Location: {to}\r\n"), String::new()));
-        fake.page("/.well-known/oauth-authorization-server", |_, base| json_response(metadata(base)));
-        let server = fake.start().await;
-        // A server on this machine may send us there; a connection is tried, and then no TLS is spoken.
-        let options = Options { timeout: Duration::from_millis(100), ..RunningServer::options() };
-        assert!(server.refused(options, "Bearer").await.is_err());
+/// A public server, and what it answers; keeps where requests went.
+#[derive(Clone, Debug, Default)]
+struct Public {
+    /// What replaces a member of the issuer's metadata.
+    altered: Option<(&'static str, &'static str)>,
+    /// Where the authorization endpoint redirects to.
+    redirect: Option<&'static str>,
+    sent: Arc<Mutex<Vec<(String, Reach)>>>,
+}
+
+const BASE: &str = "https://1.1.1.1";
+
+impl Backend for Public {
+    fn send(&self, request: WebRequest) -> Responding<'_> {
+        self.sent.lock().unwrap().push((request.url.to_string(), request.reach));
+        let mut issuer = metadata(BASE);
+        if let Some((member, value)) = self.altered {
+            issuer[member] = json!(value);
+        }
+        let servers = [self.altered.filter(|(member, _)| *member == "issuer").map_or(BASE, |(_, value)| value)];
+        let (status, location, body) = match request.url.path() {
+            "/.well-known/oauth-protected-resource/mcp" => {
+                (200, None, json!({ "resource": format!("{BASE}/mcp"), "authorization_servers": servers }))
+            }
+            "/.well-known/oauth-authorization-server" => (200, None, issuer),
+            "/register" => (201, None, json!({ "client_id": "me" })),
+            "/authorize" => (302, self.redirect, json!({})),
+            _ => (404, None, json!({})),
+        };
+        let headers = location.map(|to| ("location".to_owned(), to.to_owned())).into_iter().collect();
+        Box::pin(std::future::ready(Ok(WebResponse { status, headers, body: body.to_string().into_bytes() })))
     }
-    assert!(count.load(Ordering::Relaxed) > 0, "the same machine");
+}
+
+#[tokio::test]
+async fn a_public_server_sends_us_to_no_nearer_address() {
+    for near in ["https://0.0.0.0:1/", "https://[::ffff:7f00:1]/", "https://localhost/", "https://10.0.0.1/"] {
+        for member in ["issuer", "registration_endpoint", "authorization_endpoint", "token_endpoint", "redirect"] {
+            let place = if member == "issuer" { near.trim_end_matches('/') } else { near };
+            let altered = Some((member, place)).filter(|_| member != "redirect");
+            let redirect = match member {
+                "token_endpoint" => None,
+                _ => Some(near),
+            };
+            let backend = Public { altered, redirect, ..Public::default() };
+            let url = Url::parse(&format!("{BASE}/mcp")).unwrap();
+            // Codes need no redirect to be tried at the token endpoint.
+            let mut options = RunningServer::options();
+            if member == "token_endpoint" {
+                options.client = Some(Client::new("me", Credential::Secret(Secret::new("s3cret"))));
+                (options.grant, options.issuer) = (Grant::ClientCredentials, Some(BASE.to_owned()));
+            }
+            let mut operation =
+                Authorizer::with_backend(url, options, Arc::new(backend.clone())).unwrap().operation("POST");
+            operation.headers().await.unwrap();
+            let refused = operation.refused(401, &challenged("Bearer")).await.unwrap_err().to_string();
+            assert!(refused.contains("a server elsewhere sends us"), "{member} {near}: {refused}");
+            let sent = backend.sent.lock().unwrap().clone();
+            assert!(!sent.is_empty() && sent.iter().all(|(url, _)| url.starts_with(BASE)), "{member}: {sent:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_are_requested_with_the_reach_of_the_server() {
+    let backend = Public { altered: Some(("issuer", "https://as.example")), ..Public::default() };
+    let url = Url::parse(&format!("{BASE}/mcp")).unwrap();
+    let mut operation =
+        Authorizer::with_backend(url, RunningServer::options(), Arc::new(backend.clone())).unwrap().operation("POST");
+    operation.headers().await.unwrap();
+    assert!(operation.refused(401, &challenged("Bearer")).await.is_err());
+    let sent = backend.sent.lock().unwrap().clone();
+    let to_issuer = sent.iter().find(|(url, _)| url.starts_with("https://as.example")).unwrap();
+    assert_eq!(to_issuer.1, Reach::Public, "its name may lead to public addresses only");
 }
