@@ -189,10 +189,14 @@ fn a_secret_goes_to_an_issuer_that_was_named_and_to_no_other() {
     let client = ["--oauth=client", "--oauth-client-id", "machine", "--oauth-client-secret-env", "PASSWORD"];
     for named in [&[][..], &["--oauth-issuer", "https://as.example"]] {
         let call = ["client", "call", "touch_resource", &server.url];
-        let (code, out, err) = ran(&[&call[..], &client, named].concat());
-        assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
-        assert!(err.contains("authorization server") && err.contains(own) && !err.contains("s3cret"), "{err}");
-        assert_eq!(err.contains("--oauth-issuer URL"), named.is_empty(), "{err}");
+        for (verb, advice) in
+            [(&call[..], "; name the authorization server"), (&["check", &server.url], "--oauth-issuer URL")]
+        {
+            let (code, out, err) = ran(&[verb, &client, named].concat());
+            assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
+            assert!(err.contains("authorization server") && err.contains(own) && !err.contains("s3cret"), "{err}");
+            assert_eq!(err.contains(advice), named.is_empty(), "{err}");
+        }
     }
     let call = ["client", "--oauth-issuer", own, "call", "touch_resource", &server.url];
     let (code, out, err) = ran(&[&call[..], &client].concat());

@@ -82,8 +82,8 @@ impl Chromium {
             let mut answer = Vec::new();
             self.answers.read_until(0, &mut answer).expect("Chromium answers");
             assert!(!answer.is_empty(), "Chromium ended, for example because it cannot run here");
-            let mut answer: Value = serde_json::from_slice(answer.trim_ascii_end().strip_suffix(b"\0").unwrap_or(&answer))
-                .expect("JSON");
+            let mut answer: Value =
+                serde_json::from_slice(answer.trim_ascii_end().strip_suffix(b"\0").unwrap_or(&answer)).expect("JSON");
             if answer["id"] == self.sent {
                 return answer["result"].take();
             }

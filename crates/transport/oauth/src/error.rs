@@ -79,7 +79,9 @@ impl OAuthError {
 
     /// What happened and where, in one line, for callers with advice of their own.
     pub(crate) fn line(&self) -> String {
-        format!("{}; at {}", self.what, snippet(&self.at, 200))
+        let line = format!("{}; at {}", self.what, snippet(&self.at, 200));
+        // The callers' advice is about tokens, and this is about who gets the credentials for one.
+        if self.advice == Advice::NameIssuer { format!("{line}; {}", self.advice) } else { line }
     }
 }
 

@@ -84,7 +84,8 @@ pub(crate) async fn trust(
         }
         (None, IssuerTrust::Ask(ask)) => {
             let question = IssuerQuestion { server: quoted(server), issuer: quoted(issuer), client: quoted(id) };
-            let refused = || OAuthError::new("the authorization server gets no credentials", issuer, Advice::NameIssuer);
+            let refused =
+                || OAuthError::new("the authorization server gets no credentials", issuer, Advice::NameIssuer);
             if ask(question).await { Ok(Trusted::Agreed) } else { Err(refused()) }
         }
         (None, IssuerTrust::Named) => {

@@ -29,7 +29,9 @@ impl Source {
                 let text = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
                 serde_json::from_slice(&text).map_err(|_| "it is no JSON".to_owned())?
             }
-            Self::Address(url) => fetch(url, Reach::Machine, PATIENCE).await.map_err(|error| error.what().to_owned())?,
+            Self::Address(url) => {
+                fetch(url, Reach::Machine, PATIENCE).await.map_err(|error| error.what().to_owned())?
+            }
         };
         let keys = JwkSet::read(&document).ok_or("it is no set of keys (JWKS)")?;
         if keys.keys.is_empty() { Err("it holds no public key that we understand".to_owned()) } else { Ok(keys) }

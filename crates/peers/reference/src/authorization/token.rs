@@ -83,7 +83,8 @@ pub(super) fn granted(token: &str, claims: &Value) -> Grant {
 
 /// Whose token it is. A user and a client may have the same name, and a token that names neither is like no other.
 fn subject(token: &str, claims: &Value) -> String {
-    let named = |name: &'static str| text(claims, name).filter(|text| !text.is_empty()).map(|text| (name, text.to_owned()));
+    let named =
+        |name: &'static str| text(claims, name).filter(|text| !text.is_empty()).map(|text| (name, text.to_owned()));
     let (kind, name) = named("sub").or_else(|| named("client_id")).unwrap_or_else(|| ("token", jose::sha256(token)));
     json!([text(claims, "iss"), kind, name]).to_string()
 }
@@ -152,8 +153,8 @@ fn number(claims: &Value, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use oauth::jose::Signer;
     use super::*;
+    use oauth::jose::Signer;
 
     const ISSUER: &str = "https://as.example";
     const SERVER: &str = "http://127.0.0.1:1/mcp";

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oauth::{
-    Authorizer, Backend, Client, Credential, Grant, IssuerQuestion, IssuerTrust, NetBackend, Options, Reach, Responding,
-    Secret, WebRequest, WebResponse, fetch,
+    Authorizer, Backend, Client, Credential, Grant, IssuerQuestion, IssuerTrust, NetBackend, Options, Reach,
+    Responding, Secret, WebRequest, WebResponse, fetch,
 };
 use serde_json::json;
 use tokio::net::TcpListener;

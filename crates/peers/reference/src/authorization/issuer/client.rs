@@ -104,7 +104,9 @@ impl Issuer {
             return Some(known);
         }
         let reach = if self.development.local_documents { Reach::Machine } else { Reach::Public };
+        let permit = self.fetches.acquire().await.ok()?;
         let client = described(id, reach).await?;
+        drop(permit);
         self.state().clients.put(key(tenant, id), client.clone());
         Some(client)
     }
@@ -147,13 +149,16 @@ mod tests {
     fn answers_go_only_where_they_were_registered_to_go() {
         let client = Registered {
             name: String::new(),
-            redirects: ["https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:9/cb?x=1"].map(str::to_owned).into(),
+            redirects: ["https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:9/cb?x=1"]
+                .map(str::to_owned)
+                .into(),
             lands_anywhere: false,
             authentication: Authentication::None,
             refreshes: false,
             own_name: false,
         };
-        for good in ["https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:1234/cb", "http://[::1]/cb?x=1"] {
+        for good in ["https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:1234/cb", "http://[::1]/cb?x=1"]
+        {
             assert!(client.lands_at(good), "{good}");
         }
         for bad in
@@ -162,9 +167,19 @@ mod tests {
                 .chain(["http://127.0.0.1@evil.example/cb", "http://127.0.0.1/cb?x=1", "", "https://evil.example/cb"])
                 // The same place in other letters.
                 .chain(["HTTP://127.0.0.1/cb", "http://127.1/cb", "http://127.0.0.1/./cb", "http://127.0.0.1/x/../cb"])
-                .chain(["http://127.0.0.1/%63b", "http://127.0.0.1\\cb", "http://me@127.0.0.1/cb", "http://127.0.0.1/cb#"])
+                .chain([
+                    "http://127.0.0.1/%63b",
+                    "http://127.0.0.1\\cb",
+                    "http://me@127.0.0.1/cb",
+                    "http://127.0.0.1/cb#",
+                ])
                 .chain(["http:127.0.0.1/cb", " http://127.0.0.1/cb", "http://127.0.0.1/\tcb", "https://APP.example/cb"])
-                .chain(["http://127.0.0.1:80@127.0.0.1/cb", "http://[::1]:9/cb?x=2", "http://[0:0:0:0:0:0:0:1]/cb?x=1", "http://2130706433/cb"])
+                .chain([
+                    "http://127.0.0.1:80@127.0.0.1/cb",
+                    "http://[::1]:9/cb?x=2",
+                    "http://[0:0:0:0:0:0:0:1]/cb?x=1",
+                    "http://2130706433/cb",
+                ])
         {
             assert!(!client.lands_at(bad), "{bad}");
         }

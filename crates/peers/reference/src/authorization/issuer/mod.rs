@@ -10,6 +10,7 @@ mod form;
 mod metadata;
 mod provider;
 mod register;
+mod state;
 mod token;
 
 use std::collections::HashMap;
@@ -19,10 +20,11 @@ use net::server::http::{self, GuardRequest, GuardResponse, Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
 use oauth::{Secret, now, random};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use self::client::{Authentication, Registered};
 use self::extended::Extended;
-use super::expiring_store::ExpiringStore;
+use self::state::{Code, Grant, State};
 use super::proof::Proofs;
 use super::token::{CONSENT, Flaw, TokenRequirements, access, granted, text};
 use super::{CALL, Development, READ, reply};
@@ -33,6 +35,8 @@ const TENANTS: [&str; 2] = ["", "/tenant"];
 const OFFLINE: &str = "offline_access";
 /// All that may be asked for.
 const SCOPES: [&str; 3] = [READ, CALL, OFFLINE];
+/// How many documents of clients are fetched at once: anybody may have us fetch some.
+const FETCHES: usize = 8;
 /// Who agrees to everything.
 const USER: &str = "developer";
 
@@ -48,44 +52,8 @@ pub(super) struct Issuer {
     /// What is wanted of who is to get a token, and of who shows one.
     proofs: Option<(Proofs, Proofs)>,
     state: Mutex<State>,
-}
-
-/// What an issuer remembers. Everything is bounded; what is oldest is forgotten first.
-#[derive(Debug)]
-struct State {
-    clients: ExpiringStore<Registered>,
-    codes: ExpiringStore<Code>,
-    /// Codes that were redeemed, and the consent they came of: who redeems one again is a thief, or was robbed.
-    redeemed: ExpiringStore<String>,
-    refreshes: ExpiringStore<Grant>,
-    /// Refresh tokens that were used, and whose they were: who uses one again is a thief, or was robbed.
-    spent: ExpiringStore<String>,
-    /// Consents whose tokens are good no more.
-    revoked: ExpiringStore<()>,
-    /// Authorization requests that a person is looking at.
-    pending: ExpiringStore<String>,
-}
-
-/// What a user agreed to.
-#[derive(Clone, Debug)]
-struct Grant {
-    tenant: &'static str,
-    client: String,
-    subject: String,
-    scopes: Vec<String>,
-    resource: String,
-    /// Which tokens come from the same consent.
-    family: String,
-    /// The fingerprint of the key that the token is bound to.
-    key: Option<String>,
-}
-
-/// An authorization code.
-#[derive(Clone, Debug)]
-struct Code {
-    grant: Grant,
-    redirect: String,
-    challenge: String,
+    /// Permits to fetch what a client says about itself.
+    fetches: Semaphore,
 }
 
 /// One of the issuers' own pages.
@@ -102,14 +70,6 @@ enum Page {
     Exchange,
 }
 
-impl State {
-    /// Ends every token that came of a consent.
-    fn revoke(&mut self, consent: &str) {
-        self.refreshes.drop_where(|grant| grant.family == consent);
-        self.revoked.put(consent.to_owned(), ());
-    }
-}
-
 impl Issuer {
     pub(super) fn new(development: Development) -> Self {
         let signer = Signer::fresh();
@@ -117,20 +77,20 @@ impl Issuer {
             key.kid = key.thumbprint();
             key
         });
-        let state = State {
-            clients: ExpiringStore::new(1024, 24 * 3600),
-            codes: ExpiringStore::new(1024, 60),
-            redeemed: ExpiringStore::new(4096, 24 * 3600),
-            refreshes: ExpiringStore::new(4096, 24 * 3600),
-            spent: ExpiringStore::new(4096, 24 * 3600),
-            // For as long as an access token may still be good.
-            revoked: ExpiringStore::new(4096, development.lasts + 60),
-            pending: ExpiringStore::new(256, 600),
-        };
         let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
         let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));
+        let state = State::new(development.lasts);
         let configured = configured(&development, extended.as_ref());
-        Self { keys, signer, development, extended, configured, proofs, state: Mutex::new(state) }
+        Self {
+            keys,
+            signer,
+            development,
+            extended,
+            configured,
+            proofs,
+            state: Mutex::new(state),
+            fetches: Semaphore::new(FETCHES),
+        }
     }
 
     /// The issuers' names, where the server is called `host`. With an extension there is one: assertions are for it.

@@ -5,6 +5,7 @@ use oauth::now;
 use serde_json::{Value, json};
 
 use super::resource::{ISSUER, PING, with_keys};
+use crate::frames::{Socket, shake_hands};
 use crate::wire_http::{Client, modern_headers, modern_request};
 
 const SERVER: &str = "urn:this-server";
@@ -76,6 +77,21 @@ async fn a_request_state_is_its_subjects_own() {
         assert_eq!(refused["error"]["code"], -32602, "{stranger}: {refused}");
     }
     let continued = called(&server, &bearer(json!({ "sub": "one" })), answered).await;
+    assert!(continued["result"]["inputRequests"]["colour"].is_object(), "{continued}");
+}
+
+#[tokio::test]
+async fn what_a_websocket_asked_belongs_to_whose_token_opened_it() {
+    let (server, signer, _directory) = with_keys(Some(SERVER)).await;
+    let [one, two] = ["one", "two"].map(|name| bearer(&signer, &json!({ "sub": name })));
+    let open = async |token: &str| Socket(shake_hands(&server, &[("Authorization", token)]).await.into_socket());
+    let call = |params: Value| modern_request("tools/call", params);
+    let asked = open(&one).await.ask(&call(json!({ "name": "ask_in_turn" }))).await;
+    let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
+    let answer = json!({ "name": { "action": "accept", "content": { "name": "Ada" } } });
+    let answered = json!({ "name": "ask_in_turn", "inputResponses": answer, "requestState": state });
+    assert_eq!(open(&two).await.ask(&call(answered.clone())).await["error"]["code"], -32602);
+    let continued = open(&one).await.ask(&call(answered)).await;
     assert!(continued["result"]["inputRequests"]["colour"].is_object(), "{continued}");
 }
 

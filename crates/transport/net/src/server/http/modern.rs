@@ -7,10 +7,10 @@ use std::task::Poll;
 use hyper::{HeaderMap, StatusCode};
 use wire::{Message, Revision, Transport};
 
-use super::{Shared, guard};
 use super::outbox::Outbox;
 use super::response::{Response, events, json, status};
 use super::response_body::{Body, Silence, Stream};
+use super::{Shared, guard};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 
