@@ -198,7 +198,7 @@ fn a_secret_goes_to_an_issuer_that_was_named_and_to_no_other() {
             assert_eq!(err.contains(advice), named.is_empty(), "{err}");
         }
     }
-    let call = ["client", "--oauth-issuer", own, "call", "touch_resource", &server.url];
+    let call = ["client", "call", "touch_resource", &server.url, "--oauth-issuer", own];
     let (code, out, err) = ran(&[&call[..], &client].concat());
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""));
 }

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// How long a page may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the browser lives at most, in seconds: one that stands still ends the test.
+const LIFE: u32 = 150;
 
 /// A running Chromium with a profile of its own; it ends with its test.
 pub(crate) struct Chromium {
@@ -25,6 +27,7 @@ pub(crate) struct Chromium {
 /// One page.
 pub(crate) struct Tab<'c> {
     chromium: &'c mut Chromium,
+    target: Value,
     session: String,
 }
 
@@ -52,7 +55,7 @@ impl Chromium {
         pipe(&answers);
         let flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
                      --disable-component-update --disable-sync --disable-dev-shm-usage --remote-debugging-pipe";
-        let script = format!("exec {} {flags} --user-data-dir=\"$1\" 3<\"$2\" 4>\"$3\"", program());
+        let script = format!("exec timeout {LIFE} {} {flags} --user-data-dir=\"$1\" 3<\"$2\" 4>\"$3\"", program());
         let mut shell = Command::new("sh");
         shell.args(["-c", &script, "sh"]).arg(profile.path().join("profile")).args([&commands, &answers]);
         let child = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sh runs");
@@ -65,10 +68,10 @@ impl Chromium {
     /// Opens a page.
     pub(crate) fn open(&mut self, url: &str) -> Tab<'_> {
         let opened = self.call(None, "Target.createTarget", json!({ "url": url }));
-        let target = json!({ "targetId": opened["targetId"], "flatten": true });
-        let attached = self.call(None, "Target.attachToTarget", target);
+        let target = opened["targetId"].clone();
+        let attached = self.call(None, "Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
         let session = attached["sessionId"].as_str().expect("a session").to_owned();
-        Tab { chromium: self, session }
+        Tab { chromium: self, target, session }
     }
 
     fn call(&mut self, session: Option<&str>, method: &str, params: Value) -> Value {
@@ -116,15 +119,29 @@ impl Tab<'_> {
         self.evaluate(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Waits until an expression is true.
+    /// Waits until the page is at an address that `fits`. The browser is asked, not the page: an expression is lost where
+    /// the page changes meanwhile.
+    #[track_caller]
+    pub(crate) fn wait_until_at(&mut self, fits: impl Fn(&str) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = self.chromium.call(None, "Target.getTargetInfo", json!({ "targetId": self.target }));
+            let at = found["targetInfo"]["url"].as_str().unwrap_or_default();
+            if fits(at) {
+                return;
+            }
+            assert!(Instant::now() < end, "the browser is at {at}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until an expression is true on a page that does not change any more.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, expression: &str) {
         let end = Instant::now() + PATIENCE;
         while self.evaluate(expression) != true {
-            if Instant::now() >= end {
-                panic!("{expression} is not true at {}", self.text("location.href + ': ' + document.body.innerText"));
-            }
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(Instant::now() < end, "{expression} is not true: {}", self.text("document.body.innerText"));
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 }

@@ -104,8 +104,7 @@ impl Authorizer {
     ) -> Result<Self, OAuthError> {
         let (verifier, limit) = (Arc::new(verifier), options.timeout);
         check_scheme(&resource)?;
-        let issuer = options.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok());
-        let named = std::iter::once(resource.clone()).chain(issuer).collect();
+        let named = std::iter::once(resource.clone()).chain(options.named_addresses()).collect();
         let web = Web { backend, verifier, limit, named, reach: OnceCell::new() };
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));

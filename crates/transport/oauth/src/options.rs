@@ -62,6 +62,17 @@ impl Options {
         }
     }
 
+    /// The addresses that the user named, which may be anywhere.
+    pub(crate) fn named_addresses(&self) -> Vec<Url> {
+        let of_client = self.client.as_ref().and_then(|client| client.issuer.as_ref());
+        let issuers = self.issuer.iter().chain(of_client).filter_map(|issuer| Url::parse(issuer).ok());
+        let provider = match &self.grant {
+            Grant::Enterprise(enterprise) => Some(enterprise.token_endpoint.clone()),
+            _ => None,
+        };
+        issuers.chain(provider).collect()
+    }
+
     /// The revision whose rules apply: the newest if it is unknown.
     pub(crate) fn rules(&self) -> Revision {
         self.revision.unwrap_or(Revision::NEWEST)
