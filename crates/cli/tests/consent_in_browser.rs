@@ -20,8 +20,18 @@ fn proof(arguments: &[&str]) -> Command {
     command
 }
 
-/// A client that waits for a consent, and the address that it says to open.
-fn asking(server: &Serving) -> (Child, String) {
+/// A client that waits for a consent; it ends with its test.
+struct Asking(Child);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client, and the address that it says to open.
+fn asking(server: &Serving) -> (Asking, String) {
     let arguments = ["client", "--oauth=browser", "tools", &server.url];
     let mut client = proof(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(client.stderr.take().unwrap());
@@ -34,7 +44,7 @@ fn asking(server: &Serving) -> (Child, String) {
         }
     };
     std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-    (client, address)
+    (Asking(client), address)
 }
 
 fn click(tab: &mut Tab<'_>, answer: &str) {
@@ -55,8 +65,8 @@ fn a_consent_in_chromium_reaches_the_client() {
         click(&mut tab, answer);
         tab.wait_until_at(|at| at.contains("/callback?"));
         let mut printed = String::new();
-        client.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-        assert_eq!(client.wait().unwrap().code(), Some(code), "{answer}: {printed}");
+        client.0.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+        assert_eq!(client.0.wait().unwrap().code(), Some(code), "{answer}: {printed}");
         assert_eq!(printed.contains("touch_resource"), answer == "allow", "{printed}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// What Debian and others call it.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// How long a page may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long the browser lives at most, in seconds: one that stands still ends the test.
 const LIFE: u32 = 150;
 
@@ -49,13 +49,14 @@ fn pipe(path: &Path) {
 impl Chromium {
     /// Starts it, without a page.
     pub(crate) fn start() -> Self {
+        let program = program();
         let profile = tempfile::tempdir().expect("a directory");
         let [commands, answers] = ["commands", "answers"].map(|name| profile.path().join(name));
         pipe(&commands);
         pipe(&answers);
         let flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
                      --disable-component-update --disable-sync --disable-dev-shm-usage --remote-debugging-pipe";
-        let script = format!("exec timeout {LIFE} {} {flags} --user-data-dir=\"$1\" 3<\"$2\" 4>\"$3\"", program());
+        let script = format!("exec timeout {LIFE} {program} {flags} --user-data-dir=\"$1\" 3<\"$2\" 4>\"$3\"");
         let mut shell = Command::new("sh");
         shell.args(["-c", &script, "sh"]).arg(profile.path().join("profile")).args([&commands, &answers]);
         let child = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("sh runs");

@@ -82,8 +82,8 @@ impl Web {
         Err(OAuthError::at(what, url, Advice::NameIssuer))
     }
 
-    /// How far away the MCP server is. A name counts as private where all of its addresses are; none counts as this machine:
-    /// whoever owns a name decides what it leads to.
+    /// How far away the MCP server is. A name counts as private if all of its addresses are. No name counts as this machine,
+    /// because its owner decides where it leads.
     async fn measured(&self) -> Reach {
         let Some(home) = self.named.first() else { return Reach::Public };
         match home.host() {
