@@ -93,7 +93,7 @@ where
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
+    let bounds = Bounds::of(limits);
     let conversation = Conversation::new(service, Transport::WebSocket, bounds);
     let outgoing = conversation.outgoing();
     let ping = Notify::new();

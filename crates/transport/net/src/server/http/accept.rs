@@ -1,9 +1,9 @@
 //! Content negotiation and the security headers: `Accept`, `Content-Type`, `Host`, `Origin`. Knows no message.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use wire::http;
 
 /// Whether the client accepts `kind`. A client without `Accept` accepts anything (RFC 9110, 12.5.1).
@@ -25,24 +25,70 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     declared.is_some_and(|value| http::has_media_type(value, http::JSON))
 }
 
-/// Whether `Host` names this server and `Origin`, if present, its own page: anything else may be DNS rebinding.
-pub(super) fn is_trusted(headers: &HeaderMap, allowed: &[String]) -> bool {
-    let mut hosts = headers.get_all(HOST).iter();
-    let host = hosts.next().and_then(|value| value.to_str().ok());
-    let trusted_host = hosts.next().is_none() && host.is_some_and(|host| is_ours(host, allowed));
-    let trusted_origins = headers.get_all(ORIGIN).iter().all(|value| {
-        let authority = value.to_str().ok().and_then(|text| text.split_once("://")).map(|(_, authority)| authority);
-        authority.is_some_and(|authority| is_ours(authority, allowed))
-    });
-    trusted_host && trusted_origins
+/// Who may call a server at one of its addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    /// The address that the connection came to; `None` where there is no socket.
+    pub(super) local: Option<IpAddr>,
+    /// Further host names.
+    pub(super) hosts: &'a [String],
+    /// Further origins of pages.
+    pub(super) origins: &'a [String],
 }
 
-fn is_ours(authority: &str, allowed: &[String]) -> bool {
-    let Some(name) = host_name(authority) else { return false };
-    let loopback = name.eq_ignore_ascii_case("localhost")
-        || name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        || name.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    loopback || allowed.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(authority))
+impl Access<'_> {
+    /// Whether `Host` names this server and `Origin`, if present, a page of this machine: anything else may be DNS rebinding.
+    pub(super) fn is_trusted(self, headers: &HeaderMap) -> bool {
+        let trusted = |origin: &HeaderValue| {
+            self.is_listed(origin) || authority(origin).is_some_and(|authority| self.is_ours(authority))
+        };
+        self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
+    }
+
+    /// The same where no preflight protects the server (WebSocket): `Origin` must be this very server, or be allowed. Another
+    /// port is another origin.
+    pub(super) fn is_trusted_for_sockets(self, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        let trusted = |origin: &HeaderValue| {
+            let own = |authority: &str| {
+                Some(authority.as_bytes()) == host || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(authority))
+            };
+            self.is_listed(origin) || authority(origin).is_some_and(own)
+        };
+        self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
+    }
+
+    fn is_trusted_host(self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|value| value.to_str().ok());
+        hosts.next().is_none() && host.is_some_and(|host| self.is_ours(host))
+    }
+
+    fn is_listed(self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|listed| listed.as_bytes() == origin.as_bytes())
+    }
+
+    /// Whether an authority names this server. A loopback name does only on loopback: elsewhere it is forged.
+    fn is_ours(self, authority: &str) -> bool {
+        let Some(name) = host_name(authority) else { return false };
+        let local = self.local.map(|local| local.to_canonical());
+        let named = name.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        let loopback = name.eq_ignore_ascii_case("localhost") || named.is_some_and(|named| named.is_loopback());
+        (loopback && local.is_none_or(|local| local.is_loopback()))
+            || (named.is_some() && named == local)
+            || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(authority))
+    }
+}
+
+/// Whether `Origin` is the server's own page, as `Host` names it.
+pub(super) fn is_own_page(headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let own = origins.next().and_then(authority).map(str::as_bytes) == headers.get(HOST).map(HeaderValue::as_bytes);
+    own && origins.next().is_none()
+}
+
+fn authority(origin: &HeaderValue) -> Option<&str> {
+    origin.to_str().ok()?.split_once("://").map(|(_, authority)| authority)
 }
 
 /// The name in `name`, `name:port`, `[v6]` or `[v6]:port`; `None` for anything else.

@@ -74,7 +74,7 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
     let limits = &shared.options.limits;
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
+    let bounds = Bounds::of(limits);
     let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, bounds);
     let session = Arc::new(SseSession { conversation, posted: Notify::new() });
     let entry = Entry { shared: Arc::clone(shared), key, _room: room };
