@@ -83,8 +83,8 @@ async fn proxied(address: SocketAddr, to: &Url, access: &AccessArgs, tap: &Tap) 
         ProxyError::To(error) => usage(&format!("--to: {error}"), "use a URL such as http://127.0.0.1:3000/mcp"),
     })?;
     let here = proxy.local_addr();
-    warn_if_open(here, "the server behind it, and what they send is recorded", "listen on 127.0.0.1");
     tell(format_args!("recording http://{here}{} (press Ctrl-C to stop)", to.path()));
+    warn_if_open(here, "the server behind it, and what they send is recorded", "listen on 127.0.0.1");
     interrupted.await;
     proxy.shutdown().await;
     recorder.finish();

@@ -177,3 +177,49 @@ async fn reply(stream: &mut TcpStream, is_ours: bool) -> std::io::Result<()> {
     stream.write_all(format!("{head}{text}").as_bytes()).await?;
     stream.shutdown().await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::super::authorize::RequestParts;
+    use super::super::metadata::Issuer;
+    use super::super::verifier::{StrictVerifier, Verifier};
+    use super::*;
+
+    /// Visitors that send nothing keep the browser waiting no longer than it takes.
+    #[tokio::test]
+    async fn silent_visitors_keep_nobody_waiting() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let document = json!({
+            "issuer": "https://as.example",
+            "authorization_endpoint": "https://as.example/authorize",
+            "token_endpoint": "https://as.example/token",
+        });
+        let (issuer, verifier): (_, Arc<dyn Verifier>) =
+            (Issuer::read(&document).expect("enough"), Arc::new(StrictVerifier));
+        let redirect = format!("http://{address}{PATH}");
+        let parts =
+            RequestParts { issuer: &issuer, client: "me", redirect, resource: None, scopes: None, verifier: &verifier };
+        let request = Request::new(parts).expect("a request");
+        let state = request.url.query_pairs().find(|(name, _)| name == "state").expect("a state").1.into_owned();
+        let browser = Browser { show_url: Arc::new(|_| {}), timeout: Duration::from_secs(3), port: None };
+        let visitors = async {
+            let mut silent = Vec::new();
+            for _ in 0..2 * VISITORS {
+                silent.push(TcpStream::connect(address).await.expect("it listens"));
+            }
+            let mut stream = TcpStream::connect(address).await.expect("it listens");
+            let head = format!("GET {PATH}?code=c&state={state} HTTP/1.1\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.expect("it reads");
+            let mut said = String::new();
+            stream.read_to_string(&mut said).await.expect("it answers");
+            said
+        };
+        let (came, said) = tokio::join!(wait_for_browser(&browser, &listener, &request), visitors);
+        assert!(came.is_ok() && said.starts_with("HTTP/1.1 200"), "{said}");
+    }
+}

@@ -107,3 +107,55 @@ fn host_name(authority: &str) -> Option<&str> {
 fn is_port(text: &str) -> bool {
     text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let origin = origin.map(|origin| (ORIGIN, origin));
+        let named = |(name, value): (_, &str)| (name, HeaderValue::from_str(value).unwrap());
+        [(HOST, host)].into_iter().chain(origin).map(named).collect()
+    }
+
+    #[test]
+    fn loopback_names_are_forged_where_the_connection_came_from_elsewhere() {
+        let hosts = ["mcp.example".to_owned()];
+        for (local, host, trusted) in [
+            ("127.0.0.1", "localhost:3000", true),
+            ("::ffff:127.0.0.1", "localhost:3000", true),
+            ("::1", "127.0.0.1:3000", true),
+            ("192.0.2.1", "localhost:3000", false),
+            ("192.0.2.1", "127.0.0.1:3000", false),
+            ("192.0.2.1", "[::1]:3000", false),
+            ("192.0.2.1", "192.0.2.1:3000", true),
+            ("::ffff:192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("192.0.2.1", "mcp.example:3000", true),
+            ("127.0.0.1", "192.0.2.1", false),
+        ] {
+            let access = Access { local: local.parse().ok(), hosts: &hosts, origins: &[] };
+            assert_eq!(access.is_trusted(&headers(host, None)), trusted, "{host} at {local}");
+            assert_eq!(access.is_trusted_for_sockets(&headers(host, None)), trusted, "{host} at {local}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_port_opens_no_socket() {
+        let origins = ["https://app.example".to_owned()];
+        let access = Access { local: None, hosts: &[], origins: &origins };
+        for (origin, page, socket) in [
+            ("http://localhost:3000", true, true),
+            ("http://localhost:5173", true, false),
+            ("http://127.0.0.1:3000", true, false),
+            ("https://app.example", true, true),
+            ("https://app.example:1", false, false),
+            ("https://APP.example", false, false),
+            ("null", false, false),
+        ] {
+            let headers = headers("localhost:3000", Some(origin));
+            assert_eq!(access.is_trusted(&headers), page, "{origin}");
+            assert_eq!(access.is_trusted_for_sockets(&headers), socket, "{origin}");
+        }
+    }
+}
