@@ -15,6 +15,10 @@ use crate::catalogue::Kind;
 use crate::hub::Change;
 use crate::{Server, answer, params, resources, tasks};
 
+/// How many resources one session may follow, and how many bytes their URIs may have together.
+const MOST: usize = 16_384;
+const MOST_BYTES: usize = 1 << 20;
+
 /// The resources a legacy session subscribed to.
 #[derive(Default)]
 pub(crate) struct Watched(Mutex<HashSet<String>>);
@@ -28,8 +32,15 @@ impl Watched {
         self.uris().contains(uri)
     }
 
-    pub(crate) fn insert(&self, uri: String) {
-        self.uris().insert(uri);
+    /// Follows a resource; `false` where there are too many.
+    pub(crate) fn insert(&self, uri: String) -> bool {
+        let mut uris = self.uris();
+        let bytes: usize = uris.iter().map(String::len).sum();
+        let room = uris.contains(&uri) || (uris.len() < MOST && bytes + uri.len() <= MOST_BYTES);
+        if room {
+            uris.insert(uri);
+        }
+        room
     }
 
     pub(crate) fn remove(&self, uri: &str) {

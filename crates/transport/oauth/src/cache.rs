@@ -60,7 +60,7 @@ impl Cache {
     }
 
     fn read(&self) -> Result<BTreeMap<String, Stored>, OAuthError> {
-        let file = match File::open(&self.0) {
+        let file = match net::open_regular(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) => return Err(self.unusable(&format!("it cannot be read: {error}"))),
@@ -134,6 +134,10 @@ mod tests {
         let cache = Cache::new(path.clone());
         cache.store("https://one.example", &Stored::default()).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        for other in ["/dev/zero", directory.path().to_str().expect("text")] {
+            let error = Cache::new(other.into()).load("https://one.example").err().expect("no file");
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
         assert!(cache.load("https://one.example").is_err());
     }

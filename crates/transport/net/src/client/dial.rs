@@ -1,7 +1,8 @@
 //! TCP and TLS connections to one origin. Knows nothing of HTTP.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream as Socket};
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
@@ -65,6 +66,11 @@ impl Dialer {
 
     /// Opens one connection, encrypted where the scheme says so.
     pub async fn dial(&self) -> Result<Box<dyn Io>, OpenError> {
+        Ok(self.dial_socket().await?.0)
+    }
+
+    /// The same, and a second handle of its socket.
+    pub(crate) async fn dial_socket(&self) -> Result<(Box<dyn Io>, Option<Socket>), OpenError> {
         match timeout(self.limit, self.connect()).await {
             Ok(result) => result,
             Err(_) => Err(self.timed_out("connection")),
@@ -75,7 +81,7 @@ impl Dialer {
         OpenError::Timeout { at: self.at.clone(), waited_for, after: self.limit }
     }
 
-    async fn connect(&self) -> Result<Box<dyn Io>, OpenError> {
+    async fn connect(&self) -> Result<(Box<dyn Io>, Option<Socket>), OpenError> {
         let at = || self.at.clone();
         let mut addresses = self.resolve().await?;
         if let Some(permits) = &self.permits {
@@ -92,10 +98,11 @@ impl Dialer {
         })?;
         // Small messages must not wait for each other; without this it is only slower.
         let _ = stream.set_nodelay(true);
+        let socket = stream.as_fd().try_clone_to_owned().ok().map(Socket::from);
         match &self.tls {
-            None => Ok(Box::new(stream)),
+            None => Ok((Box::new(stream), socket)),
             Some((connector, name)) => match connector.connect(name.clone(), stream).await {
-                Ok(stream) => Ok(Box::new(stream)),
+                Ok(stream) => Ok((Box::new(stream), socket)),
                 Err(error) => Err(OpenError::Tls { at: at(), why: tls::explain(&error) }),
             },
         }

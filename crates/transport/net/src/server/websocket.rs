@@ -99,8 +99,7 @@ pub(crate) async fn serve<S>(
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
-    let conversation = Conversation::new(service, Transport::WebSocket, bounds).of(subject);
+    let conversation = Conversation::new(service, Transport::WebSocket, Bounds::of(limits)).of(subject);
     let outgoing = conversation.outgoing();
     let ping = Notify::new();
     let reading = async {

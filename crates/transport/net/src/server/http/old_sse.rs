@@ -74,8 +74,7 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
     let limits = &shared.options.limits;
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
-    let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, bounds)
+    let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, Bounds::of(limits))
         .of(guard::subject(shared, headers).cloned());
     let session = Arc::new(SseSession { conversation, posted: Notify::new() });
     let entry = Entry { shared: Arc::clone(shared), key, _room: room };
