@@ -44,6 +44,7 @@ pub(crate) fn authorizing(advice: oauth::Advice) -> String {
         Advice::BringToken => "a token of your own: --bearer-env VAR",
         Advice::CheckServerOrBringToken => "see whether it is up; a token of your own: --bearer-env VAR",
         Advice::BringClient => "a client's id of your own (--oauth-client-id)",
+        Advice::NameIssuer => "if it is the right authorization server, name it: --oauth-issuer URL",
         Advice::UseBrowser => "does it need a person? Then with a browser (--oauth=browser)",
         Advice::AuthorizeRequests => "`proof client --oauth`, which gives them",
         other => return other.to_string(),

@@ -57,7 +57,9 @@ fn a_check_gets_a_token_and_prints_it_nowhere() {
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     assert!(out.contains("Passed: no rule is broken."), "{out}");
     assert!(!out.contains(TOKEN) && !tells(&traces));
-    let mut own_name = vec!["check", "--oauth=client", "--oauth-client-id", "machine", &server.url];
+    let issuer = server.url.trim_end_matches("/mcp");
+    let mut own_name = vec!["check", "--oauth=client", "--oauth-client-id", "machine", "--oauth-issuer", issuer];
+    own_name.push(&server.url);
     own_name.extend(["--oauth-client-secret-env", "PASSWORD"]);
     own_name.extend(only);
     let (code, out, err) = ran(&own_name);
@@ -155,6 +157,8 @@ fn refused_tokens_are_explained_without_secrets() {
     let (code, out, err) = ran(&[
         "check",
         "--oauth=client",
+        "--oauth-issuer",
+        server.url.trim_end_matches("/mcp"),
         "--oauth-client-id",
         "stranger",
         "--oauth-client-secret-env",
@@ -176,6 +180,27 @@ fn refused_tokens_are_explained_without_secrets() {
         "2026-07-28",
     ]);
     assert!(err.contains("requires no token"), "{code:?} {out} {err}");
+}
+
+#[test]
+fn a_secret_goes_to_an_issuer_that_was_named_and_to_no_other() {
+    let server = development();
+    let own = server.url.trim_end_matches("/mcp");
+    let client = ["--oauth=client", "--oauth-client-id", "machine", "--oauth-client-secret-env", "PASSWORD"];
+    for named in [&[][..], &["--oauth-issuer", "https://as.example"]] {
+        let call = ["client", "call", "touch_resource", &server.url];
+        for (verb, advice) in
+            [(&call[..], "; name the authorization server"), (&["check", &server.url], "--oauth-issuer URL")]
+        {
+            let (code, out, err) = ran(&[verb, &client, named].concat());
+            assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
+            assert!(err.contains("authorization server") && err.contains(own) && !err.contains("s3cret"), "{err}");
+            assert_eq!(err.contains(advice), named.is_empty(), "{err}");
+        }
+    }
+    let call = ["client", "call", "touch_resource", &server.url, "--oauth-issuer", own];
+    let (code, out, err) = ran(&[&call[..], &client].concat());
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""));
 }
 
 #[test]
@@ -207,8 +232,19 @@ fn wrong_usage_is_reported() {
     let (code, _, err) = ran(&["serve", "--http", "0.0.0.0:0", "--auth", "dev"]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("--auth-anywhere"), "{err}");
+    let good = directory.path().join("good.json");
+    let key = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+    std::fs::write(&good, key).unwrap();
+    let good = format!("jwks:{}", good.display());
+    let issued = ["--auth", good.as_str(), "--auth-issuer", "https://as.example"];
+    let (code, _, err) = ran(&[&["serve", "--http", "0.0.0.0:0"][..], &issued].concat());
+    assert!(code == Some(2) && err.contains("--auth-audience"), "{err}");
+    let (code, _, err) = ran(&[&http[..], &issued, &["--auth-local-documents"]].concat());
+    assert!(code == Some(2) && err.contains("--auth dev"), "{err}");
     for (arguments, named) in [
         (&["--oauth", "http://as.example/mcp"][..], "https"),
+        (&["--oauth", "--oauth-issuer", "as.example", "https://127.0.0.1:1/mcp"], "https://as.example"),
+        (&["--oauth-issuer", "https://as.example", "https://127.0.0.1:1/mcp"], "--oauth"),
         (&["--oauth=client", "https://127.0.0.1:1/mcp"], "--oauth-client-id"),
         (&["--oauth-client-id", "x", "https://127.0.0.1:1/mcp"], "--oauth"),
         (&["--oauth", "--bearer-env", "PASSWORD", "https://127.0.0.1:1/mcp"], "--bearer-env"),

@@ -1,5 +1,6 @@
 //! The command line. [`check::CheckArgs::options`] and its like turn it into the options of the libraries.
 
+pub(crate) mod access;
 mod address;
 pub(crate) mod check;
 pub(crate) mod check_client;

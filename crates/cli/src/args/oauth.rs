@@ -1,11 +1,14 @@
 //! Options for getting a token from an authorization server.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use oauth::{Agent, Authorizer, Browser, Client, Credential, Grant, Options, Scopes, Secret};
+use oauth::{
+    Agent, Authorizer, Browser, Client, Credential, Grant, IssuerQuestion, IssuerTrust, Options, Scopes, Secret,
+};
 use url::Url;
 use wire::Revision;
 
@@ -23,6 +26,10 @@ pub(crate) struct OAuthArgs {
     #[arg(long, global = true, value_enum, value_name = "WAY", num_args = 0..=1, require_equals = true,
           default_missing_value = "headless", conflicts_with = "bearer_env", help_heading = "Authorization")]
     pub(crate) oauth: Option<Way>,
+    /// The only authorization server to use; it alone gets the client's secret
+    #[arg(long, global = true, value_name = "URL", value_parser = issuer, requires = "oauth",
+          help_heading = "Authorization")]
+    pub(crate) oauth_issuer: Option<String>,
     /// Id of a registered client
     #[arg(long, global = true, value_name = "ID", requires = "oauth", help_heading = "Authorization")]
     pub(crate) oauth_client_id: Option<String>,
@@ -88,7 +95,8 @@ impl OAuthArgs {
         }
         let (client, document) = (self.client()?, self.oauth_client_document.clone());
         let cache = self.oauth_cache.clone();
-        let options = Options { client, document, agent, grant, scopes, cache, ca, ..usual };
+        let (issuer, trust) = (self.oauth_issuer.clone(), trust());
+        let options = Options { issuer, trust, client, document, agent, grant, scopes, cache, ca, ..usual };
         Authorizer::new(url.clone(), options).map(Some).map_err(|error| {
             tell(format_args!("error: {}", error.describe(authorizing)));
             Exit::Usage
@@ -107,6 +115,37 @@ impl OAuthArgs {
         };
         Ok(Some(Client::new(id, credential)))
     }
+}
+
+/// An issuer's name, kept letter by letter: that is how issuers are compared.
+fn issuer(text: &str) -> Result<String, &'static str> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.map(|_| text.to_owned()).ok_or("use the issuer's URL, such as https://as.example")
+}
+
+/// Asks about an issuer that the user did not name, where a person can answer.
+fn trust() -> IssuerTrust {
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        IssuerTrust::Ask(Arc::new(|question| Box::pin(agrees(question))))
+    } else {
+        IssuerTrust::Named
+    }
+}
+
+async fn agrees(question: IssuerQuestion) -> bool {
+    let IssuerQuestion { server, issuer, client } = question;
+    tell(format_args!(
+        "{server} names this authorization server:\n  {issuer}\n\
+         give it the credentials of client {client}? Type `yes` to agree:"
+    ));
+    let (answer, answered) = tokio::sync::oneshot::channel();
+    // A thread of its own: nothing waits for it where the program ends first.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line).is_ok();
+        answer.send(read && line.trim().eq_ignore_ascii_case("yes"))
+    });
+    answered.await.unwrap_or(false)
 }
 
 fn browser(port: Option<u16>) -> Browser {

@@ -7,6 +7,7 @@ use clap::Args;
 use url::Url;
 use wire::redact::Secrets;
 
+use super::access::AccessArgs;
 use super::address::{socket, url};
 
 /// Record the traffic between a client and a server
@@ -34,6 +35,8 @@ pub(crate) struct RecordArgs {
     /// Server URL
     #[arg(long, value_name = "URL", value_parser = url, requires = "http")]
     pub(crate) to: Option<Url>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// Server command and its arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "http")]
     pub(crate) command: Vec<String>,

@@ -10,6 +10,7 @@ use replay::{self, LiveServer, Miss};
 use serde_json_path::JsonPath;
 use wire::redact::Secrets;
 
+use super::access::AccessArgs;
 use super::address::socket;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, usage};
@@ -51,8 +52,10 @@ pub(crate) struct ReplayArgs {
     /// Also serve WebSocket at ws://ADDR/ws, in every revision
     #[arg(long, requires = "http", help_heading = "Serving")]
     pub(crate) ws: bool,
+    #[command(flatten, next_help_heading = "Serving")]
+    pub(crate) access: AccessArgs,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options")]
     pub(crate) meaning: MeaningArgs,
 }
 

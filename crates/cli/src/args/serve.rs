@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
+use super::access::AccessArgs;
 use super::address;
 use super::faults::FaultArgs;
 use super::serve_tokens::AuthArgs;
@@ -52,6 +53,8 @@ pub(crate) struct ServeArgs {
     pub(crate) bearer_env: Option<String>,
     #[command(flatten)]
     pub(crate) auth: AuthArgs,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     /// End a session after this time without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]

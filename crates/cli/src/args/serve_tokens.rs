@@ -19,7 +19,7 @@ pub(crate) struct AuthArgs {
     /// With jwks: required issuer (`iss`)
     #[arg(long, value_name = "URL", requires = "auth")]
     pub(crate) auth_issuer: Option<String>,
-    /// With jwks: required audience [default: the requested URL]
+    /// With jwks: required audience [default: the server's own URL]
     #[arg(long, value_name = "ID", requires = "auth")]
     pub(crate) auth_audience: Option<String>,
     /// With jwks: required scope (repeatable)
@@ -28,6 +28,10 @@ pub(crate) struct AuthArgs {
     /// With dev: variable with ID:PASSWORD of a client-credentials client
     #[arg(long, value_name = "VAR", requires = "auth")]
     pub(crate) auth_client_env: Option<String>,
+    /// With dev: also fetch clients' metadata documents from this machine and
+    /// from private networks
+    #[arg(long, requires = "auth")]
+    pub(crate) auth_local_documents: bool,
     /// With dev: allow an address other than loopback
     #[arg(long, requires = "auth")]
     pub(crate) auth_anywhere: bool,
@@ -75,12 +79,14 @@ impl AuthArgs {
             ));
         }
         let client = self.auth_client_env.as_ref().map(|variable| client(variable)).transpose()?;
-        Ok(Tokens::Ours(Development { client, ..Development::default() }))
+        let local_documents = self.auth_local_documents;
+        Ok(Tokens::Ours(Development { client, local_documents, ..Development::default() }))
     }
 
     async fn of_keys(&self, source: &Source) -> Result<Tokens, Exit> {
-        if self.auth_client_env.is_some() || self.auth_anywhere {
-            return Err(usage("--auth-client-env and --auth-anywhere need --auth dev", "remove them"));
+        if self.auth_client_env.is_some() || self.auth_anywhere || self.auth_local_documents {
+            let what = "--auth-client-env, --auth-anywhere and --auth-local-documents need --auth dev";
+            return Err(usage(what, "remove them"));
         }
         let Some(issuer) = self.auth_issuer.clone() else {
             return Err(usage("--auth jwks needs the issuer of the tokens", "--auth-issuer URL"));

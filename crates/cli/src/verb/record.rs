@@ -7,17 +7,19 @@ use std::sync::Arc;
 
 use net::Tap;
 use net::client::{Command, HttpAddress};
-use net::server::http::{self, ProxyError};
+use net::server::http::{self, Allowed, ProxyError};
 use net::server::recorder::HttpRecorder;
 use net::server::stdio::wrap::wrap;
 use url::Url;
 use wire::trace::Header;
 use wire::{Party, Transport};
 
+use crate::args::access::AccessArgs;
 use crate::args::record::RecordArgs;
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::signals::interrupted;
+use crate::verb::serving::warn_if_open;
 use file::Recording;
 
 /// Records until the server ends; returns its exit code.
@@ -42,7 +44,7 @@ fn recorded(run: &Run, args: &RecordArgs) -> Result<Exit, Exit> {
     let tap = recording.tap(header)?;
     let ended = runtime.block_on(async {
         match args.http.zip(args.to.as_ref()) {
-            Some((address, to)) => proxied(address, to, &tap).await,
+            Some((address, to)) => proxied(address, to, &args.access, &tap).await,
             None => wrapped(run, &args.command, &tap).await,
         }
     });
@@ -69,10 +71,11 @@ async fn wrapped(run: &Run, command: &[String], tap: &Tap) -> Result<Exit, Exit>
 }
 
 /// Runs as an HTTP proxy in front of the server.
-async fn proxied(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit> {
+async fn proxied(address: SocketAddr, to: &Url, access: &AccessArgs, tap: &Tap) -> Result<Exit, Exit> {
     let interrupted = interrupted();
     let recorder = Arc::new(HttpRecorder::apart(tap, tap, tap));
-    let proxy = http::proxy(address, &HttpAddress::new(to.clone()), recorder.clone()).await;
+    let allowed = Allowed { hosts: access.allow_host.clone(), origins: access.allow_origin.clone() };
+    let proxy = http::proxy(address, &HttpAddress::new(to.clone()), recorder.clone(), allowed).await;
     let proxy = proxy.map_err(|error| match error {
         ProxyError::At(error) => {
             usage(&format!("cannot listen on {address}: {error}"), "use another port, or 0 for a free one")
@@ -81,6 +84,7 @@ async fn proxied(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit>
     })?;
     let here = proxy.local_addr();
     tell(format_args!("recording http://{here}{} (press Ctrl-C to stop)", to.path()));
+    warn_if_open(here, "the server behind it, and what they send is recorded", "listen on 127.0.0.1");
     interrupted.await;
     proxy.shutdown().await;
     recorder.finish();

@@ -75,10 +75,17 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
 
 async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
     let other_transports = OtherTransports { sse: args.sse, websocket: args.ws };
-    let endpoints =
-        Endpoints { http: args.http, path: &args.path, other_transports, stdio: args.stdio || args.http.is_none() };
+    let endpoints = Endpoints {
+        http: args.http,
+        path: &args.path,
+        other_transports,
+        stdio: args.stdio || args.http.is_none(),
+        guarded: false,
+    };
     let listen = async |address| {
-        let options = http::Options { path: args.path.clone(), other_transports, ..http::Options::default() };
+        let (hosts, origins) = (args.access.allow_host.clone(), args.access.allow_origin.clone());
+        let options =
+            http::Options { path: args.path.clone(), other_transports, hosts, origins, ..http::Options::default() };
         http::listen(Arc::new(replay.clone()), address, options).await
     };
     let speak =

@@ -43,6 +43,7 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         path: &args.path,
         other_transports: options.http.other_transports,
         stdio: args.stdio,
+        guarded: options.http.guard.is_some() || options.http.bearer.is_some(),
     };
     let server = match faulty(args, Server::new(options)) {
         Ok(server) => server,
@@ -59,8 +60,16 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
     let path = args.path.clone();
-    let http =
-        http::Options { path, other_transports, strict: args.strict, bearer, limits, ..http::Options::default() };
+    let http = http::Options {
+        path,
+        other_transports,
+        hosts: args.access.allow_host.clone(),
+        origins: args.access.allow_origin.clone(),
+        strict: args.strict,
+        bearer,
+        limits,
+        ..http::Options::default()
+    };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, folder, ..Options::default() };
     Ok(match &args.catalog {
@@ -87,6 +96,11 @@ async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn htt
     if let Some(address) = args.http.filter(|at| ours && !at.ip().is_loopback() && !args.auth.auth_anywhere) {
         let what = format!("--auth dev gives a token to everyone who can reach {address}");
         return Err(usage(&what, "listen on 127.0.0.1, or add --auth-anywhere"));
+    }
+    let unnamed = matches!(tokens, Tokens::From { audience: None, .. });
+    if let Some(address) = args.http.filter(|at| unnamed && at.ip().is_unspecified()) {
+        let what = format!("with {address}, clients know this server by names that it cannot tell from others");
+        return Err(usage(&what, "--auth-audience URL, or listen on 127.0.0.1"));
     }
     let gate = TokenGuard::new(tokens, &args.path, options.http.other_transports, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {

@@ -18,6 +18,15 @@ pub(super) struct Endpoints<'p> {
     pub(super) path: &'p str,
     pub(super) other_transports: OtherTransports,
     pub(super) stdio: bool,
+    /// Whether requests over HTTP need a token.
+    pub(super) guarded: bool,
+}
+
+/// Warns where others than this machine can reach a server that asks for no token.
+pub(super) fn warn_if_open(address: SocketAddr, what: &str, remedy: &str) {
+    if !address.ip().to_canonical().is_loopback() {
+        tell(format_args!("warning: everyone who can reach {address} can use {what}\n  try: {remedy}"));
+    }
 }
 
 /// Runs a server to its end.
@@ -80,6 +89,9 @@ impl Endpoints<'_> {
     /// Prints the addresses. Over stdio alone it prints nothing, because the client that started us may show our stderr.
     fn announce(&self, address: SocketAddr, notice: impl FnOnce(SocketAddr)) {
         tell(format_args!("serving http://{address}{} (Streamable HTTP; press Ctrl-C to stop)", self.path));
+        if !self.guarded {
+            warn_if_open(address, "this server", "listen on 127.0.0.1, or require a token where that is possible");
+        }
         notice(address);
         if self.other_transports.sse {
             tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));

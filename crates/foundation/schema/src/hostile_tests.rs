@@ -184,3 +184,18 @@ proptest! {
         prop_assert!(ask(&schema, seed) < 4 << 20);
     }
 }
+
+/// A schema that is small and simple is quick for each part of a value, but not for millions of parts.
+#[test]
+fn a_simple_schema_with_a_huge_value_is_given_up() {
+    let all: Vec<_> = (0..230).map(|most| json!({ "type": "number", "maximum": 1000 + most })).collect();
+    let schema = json!({ "type": "array", "items": { "allOf": all } });
+    let validator = crate::Validator::new(&schema).expect("usable");
+    assert!(validator.is_valid(&json!(vec![1; 1000])));
+    let begun = Instant::now();
+    let huge = json!(vec![1; 300_000]);
+    assert!(validator.takes_too_long(&huge) && !validator.is_valid(&huge));
+    assert!(begun.elapsed() < LONG);
+    let plain = crate::Validator::new(&json!({ "type": "array", "items": { "type": "number" } })).expect("usable");
+    assert!(plain.is_valid(&huge), "a large value alone is no reason");
+}

@@ -336,6 +336,15 @@ pub fn parse_owned(bytes: Vec<u8>) -> Result<Packet, Malformed> {
     packet(Cow::Owned(text))
 }
 
+/// How many elements a batch has, without reading them; 0 for anything else.
+pub fn batch_length(bytes: &[u8]) -> usize {
+    let text = if bytes.trim_ascii_start().starts_with(b"[") { std::str::from_utf8(bytes).ok() } else { None };
+    match text.map(json::outline) {
+        Some(Ok(Outline::Array(parts))) => parts.len(),
+        _ => 0,
+    }
+}
+
 fn not_utf8(error: &std::str::Utf8Error) -> Malformed {
     Malformed { fault: Fault::NotUtf8, at: error.valid_up_to(), id: None }
 }

@@ -433,3 +433,57 @@ fn given_secrets_are_distinguished_from_harmless_words() {
     }
     assert_eq!(format!("{secrets:?}").matches(char::is_numeric).count(), 2, "{secrets:?}");
 }
+
+/// Bytes that are not UTF-8 do not end a secret: its tail would leak.
+#[test]
+fn invalid_bytes_do_not_split_a_secret() {
+    let redacted = |redactor: &Redactor, bytes: &[u8]| {
+        let frame = Frame::new(Party::Server, Content::Body { bytes: bytes.to_vec(), complete: true });
+        let Content::Body { bytes, .. } = redactor.redact_frame(&frame).content else { panic!("another kind") };
+        bytes
+    };
+    let tail = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    for bytes in [
+        &b"{\"access_token\":\"headsecret1\xfftailsecret2\"}"[..],
+        b"Authorization: Bearer headsecret1\xfftailsecret2",
+        b"https://example.org/?access_token=headsecret1\xff\xfetailsecret2&a=b",
+    ] {
+        let out = tail(&redacted(&REDACTOR, bytes));
+        assert!(!out.contains("tailsecret2") && !out.contains("headsecret1"), "{out}");
+    }
+    let out = redacted(&knowing("hunter2hunter2"), b"it says hunter2\xffhunter2 and goes on");
+    assert!(!tail(&out).contains("hunter2") && std::str::from_utf8(&out).is_err(), "{}", tail(&out));
+    for harmless in [&b"caf\xe9 {\"a\":1} \xc3"[..], b"\xff\xfe\x00", b"zq0x41 and \xff"] {
+        assert_eq!(redacted(&REDACTOR, harmless), harmless);
+    }
+}
+
+/// The session of HTTP+SSE stands in the address that the server names, and in every target of a POST.
+#[test]
+fn sessions_in_addresses_are_secret() {
+    for (endpoint, session) in [
+        ("/messages?session=0123456789abcdef0123456789abcdef", "0123456789abcdef"),
+        ("/messages?s=a1b2c3d4e5", "a1b2c3d4e5"),
+        ("/sse/3f8a9d2c-6b1e-4f7a-9c0d-5e2b8a7f6c1d/messages", "3f8a9d2c-6b1e"),
+        ("http://mcp1server2.example:3000/messages/?id=a1b2c3d4e5", "a1b2c3d4e5"),
+    ] {
+        let block = format!("event: endpoint\ndata: {endpoint}\n\n");
+        let frame = Frame::new(Party::Server, Content::Sse(block.into_bytes()));
+        let Content::Sse(named) = REDACTOR.redact_frame(&frame).content else { panic!("another kind") };
+        let request =
+            Content::Request { method: "POST".to_owned(), target: endpoint.to_owned(), headers: Headers::default() };
+        let Content::Request { target, .. } = REDACTOR.redact_frame(&Frame::new(Party::Client, request)).content else {
+            panic!("another kind")
+        };
+        let named = String::from_utf8(named).expect("text");
+        assert!(!named.contains(session) && !target.contains(session), "{named} {target}");
+        assert_eq!(named, format!("event: endpoint\ndata: {target}\n\n"), "both are the same address");
+        assert!(target.starts_with("/") || target.starts_with("http://mcp1server2.example:3000/messages/?id="));
+    }
+    let plain = "/.well-known/oauth-protected-resource/v2/mcp?name=weather";
+    let request = Content::Request { method: "GET".to_owned(), target: plain.to_owned(), headers: Headers::default() };
+    let Content::Request { target, .. } = REDACTOR.redact_frame(&Frame::new(Party::Client, request)).content else {
+        panic!("another kind")
+    };
+    assert_eq!(target, plain);
+}

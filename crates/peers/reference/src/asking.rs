@@ -340,11 +340,12 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
-/// What binds a state to its request: the method, the name and the arguments.
+/// What binds a state to its request: the method, the name, the arguments, and whose token let it in.
 fn digest(invocation: &Invocation) -> [u8; 32] {
     let message = &invocation.call.message;
     let name = message.params().and_then(|params| params.get("name"));
-    Sha256::digest(json!([message.method(), name, invocation.arguments]).to_string()).into()
+    let subject = invocation.call.context.subject.as_ref().and_then(|subject| subject.to_str().ok());
+    Sha256::digest(json!([message.method(), name, invocation.arguments, subject]).to_string()).into()
 }
 
 fn closed(server: &Server, invocation: &Invocation, progress: &Progress) -> String {

@@ -185,7 +185,9 @@ pub(crate) fn subscribe(server: &Server, call: &Call) -> Handled {
     if !exists(server, &uri) {
         return Err(not_found(Era::Legacy, &uri));
     }
-    session(call)?.watched.insert(uri);
+    if !session(call)?.watched.insert(uri) {
+        return Err(RpcError::internal("This session has as many subscriptions as it can take; end some first"));
+    }
     Ok(json!({}))
 }
 

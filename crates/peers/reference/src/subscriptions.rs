@@ -15,6 +15,10 @@ use crate::catalogue::Kind;
 use crate::hub::Change;
 use crate::{Server, answer, params, resources, tasks};
 
+/// How many resources one session may follow, and how many bytes their URIs may have together.
+const MOST: usize = 16_384;
+const MOST_BYTES: usize = 1 << 20;
+
 /// The resources a legacy session subscribed to.
 #[derive(Default)]
 pub(crate) struct Watched(Mutex<HashSet<String>>);
@@ -28,8 +32,15 @@ impl Watched {
         self.uris().contains(uri)
     }
 
-    pub(crate) fn insert(&self, uri: String) {
-        self.uris().insert(uri);
+    /// Follows a resource; `false` where there are too many.
+    pub(crate) fn insert(&self, uri: String) -> bool {
+        let mut uris = self.uris();
+        let bytes: usize = uris.iter().map(String::len).sum();
+        let room = uris.contains(&uri) || (uris.len() < MOST && bytes + uri.len() <= MOST_BYTES);
+        if room {
+            uris.insert(uri);
+        }
+        room
     }
 
     pub(crate) fn remove(&self, uri: &str) {
@@ -81,7 +92,7 @@ impl Filter {
 
     /// What of it we can honour: some lists, and what does not exist, never change.
     fn honoured(mut self, server: &Server, context: &Context) -> Self {
-        let owner = tasks::owner(server, context);
+        let owner = tasks::owner(context);
         self.tools_list_changed &= server.changes(Kind::Tool);
         self.prompts_list_changed &= server.changes(Kind::Prompt);
         self.resources_list_changed &= server.changes(Kind::Resource);
@@ -135,7 +146,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         Err(error) => return answer::error(&id, &error).into(),
     };
     let subscription = subscription(&id);
-    let owner = tasks::owner(server, &call.context);
+    let owner = tasks::owner(&call.context);
     let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.find(&owner, id)).collect();
     let acknowledged = json!({ "_meta": subscription, "notifications": filter });
     let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {

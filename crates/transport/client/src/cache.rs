@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use wire::Message;
 
-/// How many results are kept.
+/// How many results are kept, and how many bytes they may have together.
 const KEPT: usize = 256;
+const BYTES: usize = 16 << 20;
 /// The longest lifetime of a result.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -31,7 +32,8 @@ impl Cache {
         let mut entries = self.entries();
         let now = Instant::now();
         entries.retain(|_, (_, until)| now < *until);
-        if entries.len() < KEPT {
+        let bytes: usize = entries.values().map(|(answer, _)| answer.text().len()).sum();
+        if entries.len() < KEPT && bytes + answer.text().len() <= BYTES {
             entries.insert((method.to_owned(), params.to_owned()), (answer.clone(), now + span));
         }
     }

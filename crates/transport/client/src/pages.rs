@@ -10,6 +10,8 @@ use super::{Client, ClientError, Params};
 
 /// How many pages a list may have.
 const PAGES: usize = 1000;
+/// How many bytes all pages of a list may have together.
+const BYTES: usize = 32 << 20;
 
 /// A whole list.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,10 +46,15 @@ impl Client {
     async fn pages(&self, method: &str, key: &str) -> Result<Listed, (ClientError, usize)> {
         let mut listed = Listed::default();
         let mut cursor: Option<String> = None;
+        let mut bytes = 0;
         while listed.pages < PAGES {
             let params = cursor.iter().fold(Params::new(), |params, cursor| params.with_raw("cursor", cursor));
             let page = self.cached(method, &params).await.map_err(|error| (error, listed.pages))?;
             let invalid = |why: &str| (ClientError::invalid(method, why), listed.pages);
+            bytes += page.text().len();
+            if bytes > BYTES {
+                return Err(invalid(&format!("its pages have more than {} MiB together", BYTES >> 20)));
+            }
             let result = page.result().and_then(Value::as_object).cloned().unwrap_or_default();
             let Some(Value::Array(items)) = result.get(key) else {
                 return Err(invalid(&format!("no list of `{key}`")));

@@ -8,6 +8,7 @@ compile_error!("proof runs on Linux and macOS only: it ends peers by process gro
 pub mod client;
 pub mod process;
 mod redaction;
+mod regular_file;
 pub mod server;
 pub mod service;
 pub mod started;
@@ -20,4 +21,5 @@ pub use client::{
 };
 pub use process::Children;
 pub use redaction::new_redactor;
+pub use regular_file::open_regular;
 pub use tap::Tap;

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::HeaderMap;
+use hyper::header::HeaderValue;
 use serde::Serialize;
 use serde_json::Value;
 use wire::json::{self, Unwritable, write_string};
@@ -65,6 +66,8 @@ pub struct Context {
     pub session: Option<Arc<Session>>,
     /// The headers of the HTTP request, where there was one.
     pub headers: Option<HeaderMap>,
+    /// Whose token let the message in: a fingerprint, where a guard demands tokens.
+    pub subject: Option<HeaderValue>,
 }
 
 impl Context {

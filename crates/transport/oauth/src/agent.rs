@@ -1,7 +1,11 @@
 //! Visits the authorization endpoint: by following redirects, or by a person's browser, which is redirected to a port on
 //! loopback.
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::net::Ipv4Addr;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,6 +29,8 @@ const MAX_REDIRECTS: usize = 10;
 /// How long one visitor may take to send its request, and how long the request may be.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_HEAD: usize = 16 << 10;
+/// How many visitors are served side by side.
+const VISITORS: usize = 64;
 
 /// Receives the authorization response.
 pub(crate) enum RedirectListener<'a> {
@@ -64,7 +70,7 @@ impl<'a> RedirectListener<'a> {
         match self {
             Self::Headless => follow_redirects(web, request).await,
             Self::Listening(browser, listener) => {
-                web.check_url(&request.url)?;
+                web.check_url(&request.url).await?;
                 (browser.show_url)(&request.url);
                 wait_for_browser(browser, &listener, request).await
             }
@@ -90,20 +96,56 @@ async fn follow_redirects(web: &Web, request: &Request) -> Result<Url, OAuthErro
     Err(OAuthError::at("redirects without an end", &request.url, Advice::UseBrowser))
 }
 
-/// Waits for the browser to come back. Requests without the state are refused.
+/// Waits for the browser to come back. Requests without the state are refused. Visitors are served side by side: one that sends
+/// nothing keeps nobody waiting.
 async fn wait_for_browser(browser: &Browser, listener: &TcpListener, request: &Request) -> Result<Url, OAuthError> {
     let end = Instant::now() + browser.timeout;
+    let late = || OAuthError::at("the browser did not come back in time", &request.url, "visit it sooner");
+    let mut visits = VecDeque::new();
     loop {
-        let late = || OAuthError::at("the browser did not come back in time", &request.url, "visit it sooner");
-        let Ok(accepted) = timeout_at(end, listener.accept()).await else { return Err(late()) };
-        let Ok((mut stream, _)) = accepted else { continue };
-        let Ok(Some(response_url)) = timeout(REQUEST_TIMEOUT, target(&mut stream, request)).await else { continue };
-        let is_ours = request.is_answered_by(&response_url);
-        let _ = timeout(REQUEST_TIMEOUT, reply(&mut stream, is_ours)).await;
-        if is_ours {
-            return Ok(response_url);
+        let came = timeout_at(end, next_visit(listener, request, &mut visits)).await;
+        let Some(response_url) = came.map_err(|_| late())? else { continue };
+        return Ok(response_url);
+    }
+}
+
+/// A visitor that is being served.
+type Visit<'v> = Pin<Box<dyn Future<Output = Option<Url>> + Send + 'v>>;
+
+/// Serves until a visitor comes or goes; the response, if one brought it.
+async fn next_visit<'v>(listener: &TcpListener, request: &'v Request, visits: &mut VecDeque<Visit<'v>>) -> Option<Url> {
+    let served = poll_fn(|context| {
+        let polled = visits.iter_mut().enumerate().find_map(|(at, visit)| match visit.as_mut().poll(context) {
+            Poll::Ready(outcome) => Some((at, outcome)),
+            Poll::Pending => None,
+        });
+        polled.map_or(Poll::Pending, Poll::Ready)
+    });
+    tokio::select! {
+        biased;
+        (at, outcome) = served => {
+            drop(visits.remove(at));
+            outcome
+        }
+        accepted = listener.accept() => {
+            if let Ok((stream, _)) = accepted {
+                // The oldest has had its time where there are very many.
+                if visits.len() >= VISITORS {
+                    visits.pop_front();
+                }
+                visits.push_back(Box::pin(visit(stream, request)));
+            }
+            None
         }
     }
+}
+
+/// Serves one visitor; the response, if it brings it.
+async fn visit(mut stream: TcpStream, request: &Request) -> Option<Url> {
+    let response_url = timeout(REQUEST_TIMEOUT, target(&mut stream, request)).await.ok()??;
+    let is_ours = request.is_answered_by(&response_url);
+    let _ = timeout(REQUEST_TIMEOUT, reply(&mut stream, is_ours)).await;
+    is_ours.then_some(response_url)
 }
 
 /// The requested URL.
@@ -134,4 +176,50 @@ async fn reply(stream: &mut TcpStream, is_ours: bool) -> std::io::Result<()> {
     );
     stream.write_all(format!("{head}{text}").as_bytes()).await?;
     stream.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::super::authorize::RequestParts;
+    use super::super::metadata::Issuer;
+    use super::super::verifier::{StrictVerifier, Verifier};
+    use super::*;
+
+    /// Visitors that send nothing keep the browser waiting no longer than it takes.
+    #[tokio::test]
+    async fn silent_visitors_keep_nobody_waiting() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let document = json!({
+            "issuer": "https://as.example",
+            "authorization_endpoint": "https://as.example/authorize",
+            "token_endpoint": "https://as.example/token",
+        });
+        let (issuer, verifier): (_, Arc<dyn Verifier>) =
+            (Issuer::read(&document).expect("enough"), Arc::new(StrictVerifier));
+        let redirect = format!("http://{address}{PATH}");
+        let parts =
+            RequestParts { issuer: &issuer, client: "me", redirect, resource: None, scopes: None, verifier: &verifier };
+        let request = Request::new(parts).expect("a request");
+        let state = request.url.query_pairs().find(|(name, _)| name == "state").expect("a state").1.into_owned();
+        let browser = Browser { show_url: Arc::new(|_| {}), timeout: Duration::from_secs(3), port: None };
+        let visitors = async {
+            let mut silent = Vec::new();
+            for _ in 0..2 * VISITORS {
+                silent.push(TcpStream::connect(address).await.expect("it listens"));
+            }
+            let mut stream = TcpStream::connect(address).await.expect("it listens");
+            let head = format!("GET {PATH}?code=c&state={state} HTTP/1.1\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.expect("it reads");
+            let mut said = String::new();
+            stream.read_to_string(&mut said).await.expect("it answers");
+            said
+        };
+        let (came, said) = tokio::join!(wait_for_browser(&browser, &listener, &request), visitors);
+        assert!(came.is_ok() && said.starts_with("HTTP/1.1 200"), "{said}");
+    }
 }

@@ -21,6 +21,7 @@ use wire::Party;
 use wire::trace::{Content, Frame, Headers, header};
 
 use super::options::Options;
+use super::reach::Reach;
 
 /// The longest response body.
 pub(crate) const MAX_BODY: usize = 1 << 20;
@@ -40,13 +41,15 @@ pub struct WebRequest {
     pub body: Option<String>,
     /// Whether to read only the head of a response, unless it refuses the request: an event stream never ends.
     pub head_only: bool,
+    /// How far the name in the address may lead: decided about the numbers that are connected to.
+    pub reach: Reach,
 }
 
 impl WebRequest {
     /// A GET for JSON.
     pub(crate) fn get(url: &Url, party: Party) -> Self {
         let headers = vec![("accept".to_owned(), "application/json".to_owned())];
-        Self { method: "GET", url: url.clone(), party, headers, body: None, head_only: false }
+        Self { method: "GET", url: url.clone(), party, headers, body: None, head_only: false, reach: Reach::Public }
     }
 
     /// A POST of `body` to an authorization server.
@@ -94,7 +97,8 @@ pub type Responding<'a> = Pin<Box<dyn Future<Output = Result<WebResponse, String
 
 /// Sends HTTP requests. A program with a connection pool of its own can bring it along.
 pub trait Backend: Debug + Send + Sync {
-    /// Sends one request and gives the whole response. Redirects are not followed.
+    /// Sends one request and gives the whole response. Redirects are not followed, and no connection goes farther than
+    /// [`WebRequest::reach`].
     fn send(&self, request: WebRequest) -> Responding<'_>;
 }
 
@@ -118,7 +122,11 @@ impl NetBackend {
     async fn exchange(&self, sent: WebRequest) -> Result<WebResponse, String> {
         let home = HttpAddress { ca: self.ca.clone(), ..HttpAddress::new(sent.url.clone()) };
         let unreached = |error: OpenError| error.to_string().lines().next().unwrap_or_default().to_owned();
-        let io = Dialer::new(&home, self.connect).map_err(unreached)?.dial().await.map_err(unreached)?;
+        let (reach, secure) = (sent.reach, sent.url.scheme() == "https");
+        // Without TLS, nothing leaves this machine.
+        let permits = move |ip| reach.permits(ip) && (secure || Reach::of(ip) == Reach::Machine);
+        let dialer = Dialer::new(&home, self.connect).map_err(unreached)?.only(permits);
+        let io = dialer.dial().await.map_err(unreached)?;
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
         let (mut sender, connection) = handshake.map_err(|_| "it does not speak HTTP")?;
         let _driver = Driver(tokio::spawn(async move { _ = connection.await }).abort_handle());

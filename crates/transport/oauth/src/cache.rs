@@ -1,7 +1,7 @@
 //! Registrations and tokens by issuer, kept between runs in one JSON file that only its owner can read. Not the system's
 //! keyring: on Linux it is a service that continuous integration does not have, and needs large libraries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -24,6 +24,9 @@ pub(crate) struct Stored {
     pub(crate) client: Option<Client>,
     /// Its tokens, by the resource that they are for.
     pub(crate) tokens: BTreeMap<String, Token>,
+    /// The clients of the user's own whose credentials this issuer may get: the user agreed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) trusted_with: BTreeSet<String>,
 }
 
 /// The file.
@@ -40,6 +43,12 @@ impl Cache {
         Ok(self.read()?.remove(issuer).unwrap_or_default())
     }
 
+    /// The issuer that the user agreed to give the credentials of `client` to.
+    pub(crate) fn issuer_of(&self, client: &str) -> Result<Option<String>, OAuthError> {
+        let mut all = self.read()?.into_iter();
+        Ok(all.find(|(_, stored)| stored.trusted_with.contains(client)).map(|(issuer, _)| issuer))
+    }
+
     /// Saves the entry of `issuer`, without tokens that are bound to the key of this process.
     pub(crate) fn store(&self, issuer: &str, stored: &Stored) -> Result<(), OAuthError> {
         let mut all = self.read()?;
@@ -51,7 +60,7 @@ impl Cache {
     }
 
     fn read(&self) -> Result<BTreeMap<String, Stored>, OAuthError> {
-        let file = match File::open(&self.0) {
+        let file = match net::open_regular(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) => return Err(self.unusable(&format!("it cannot be read: {error}"))),
@@ -109,7 +118,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(directory.path().join("deep/oauth.json"));
         let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
-        cache.store("https://one.example", &Stored { client: None, tokens }).expect("written");
+        cache.store("https://one.example", &Stored { tokens, ..Stored::default() }).expect("written");
         cache.store("https://two.example", &Stored::default()).expect("written");
         assert_eq!(cache.load("https://one.example").expect("read").tokens.keys().collect::<Vec<_>>(), ["a"]);
         assert!(cache.load("https://two.example").expect("read").tokens.is_empty());
@@ -125,6 +134,10 @@ mod tests {
         let cache = Cache::new(path.clone());
         cache.store("https://one.example", &Stored::default()).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        for other in ["/dev/zero", directory.path().to_str().expect("text")] {
+            let error = Cache::new(other.into()).load("https://one.example").err().expect("no file");
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
         assert!(cache.load("https://one.example").is_err());
     }

@@ -60,18 +60,41 @@ async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Opt
         None => resource_addresses(url),
     };
     for address in &addresses {
-        let response = web.send(WebRequest::get(address, party(url, address))).await?;
-        let Some(document) = response.object().filter(|_| response.status == 200) else { continue };
-        let advice = "fix the server's metadata";
-        let read = Resource::read(&document)
-            .map_err(|why| OAuthError::at(format!("the server's metadata cannot be used: {why}"), address, advice))?;
+        let Some(read) = resource_at(web, url, address).await? else { continue };
         if !read.covers(url) {
             let what = format!("the server's metadata is for another resource: {}", quoted(&read.id));
             return Err(OAuthError::at(what, address, "address the server as its metadata names it"));
         }
-        return Ok(Some(read));
+        if read.is_exactly(url) {
+            return Ok(Some(read));
+        }
+        return wider(web, url, address, read).await.map(Some);
     }
     Ok(None)
+}
+
+async fn resource_at(web: &Web, url: &Url, address: &Url) -> Result<Option<Resource>, OAuthError> {
+    let response = web.send(WebRequest::get(address, party(url, address))).await?;
+    let Some(document) = response.object().filter(|_| response.status == 200) else { return Ok(None) };
+    let read = Resource::read(&document).map_err(|why| {
+        OAuthError::at(format!("the server's metadata cannot be used: {why}"), address, "fix the server's metadata")
+    })?;
+    Ok(Some(read))
+}
+
+/// The metadata of a resource that is more than the server at `url`, read at `address`. Only that resource's own place may
+/// say so (RFC 9728, 3.3): one path of an origin must not get a token that is good for its other paths.
+async fn wider(web: &Web, url: &Url, address: &Url, read: Resource) -> Result<Resource, OAuthError> {
+    let id = parse_url(&read.id, "the server's resource")?;
+    let own = well_known(&id, RESOURCE, id.path());
+    if own == *address {
+        return Ok(read);
+    }
+    let confirmed = resource_at(web, url, &own).await?.filter(|confirmed| confirmed.id == read.id);
+    confirmed.ok_or_else(|| {
+        let what = format!("the server's metadata is for more than this server: {}", quoted(&read.id));
+        OAuthError::at(what, address, "name the whole address of the server as `resource` in its metadata")
+    })
 }
 
 /// Where a resource's metadata may be, in the order to look.

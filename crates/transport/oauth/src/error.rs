@@ -27,6 +27,8 @@ pub enum Advice {
     CheckServerOrBringToken,
     /// Bring the id of a client that is registered already.
     BringClient,
+    /// Name the authorization server, if it is the right one.
+    NameIssuer,
     /// Let a person agree in a browser.
     UseBrowser,
     /// Get the token by the connection itself: each request needs a proof of its own.
@@ -41,6 +43,7 @@ impl fmt::Display for Advice {
             Self::BringToken => "bring a token",
             Self::CheckServerOrBringToken => "check that the authorization server is up, or bring a token",
             Self::BringClient => "bring the id of a registered client",
+            Self::NameIssuer => "name the authorization server, if it is the right one",
             Self::UseBrowser => "authorize with a browser",
             Self::AuthorizeRequests => "authorize each request",
             Self::Other(text) => text,
@@ -76,7 +79,9 @@ impl OAuthError {
 
     /// What happened and where, in one line, for callers with advice of their own.
     pub(crate) fn line(&self) -> String {
-        format!("{}; at {}", self.what, snippet(&self.at, 200))
+        let line = format!("{}; at {}", self.what, snippet(&self.at, 200));
+        // The callers' advice is about tokens, and this is about who gets the credentials for one.
+        if self.advice == Advice::NameIssuer { format!("{line}; {}", self.advice) } else { line }
     }
 }
 

@@ -14,6 +14,7 @@ use super::challenge::AuthChallenge;
 use super::discovery::{Discovered, discover};
 use super::dpop::Prover;
 use super::error::{Advice, OAuthError};
+use super::issuer_trust::{Trusted, trust};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known_client, register};
@@ -106,9 +107,14 @@ impl State {
         url: &Url,
         challenge: &AuthChallenge,
     ) -> Result<(), OAuthError> {
-        let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        let of_client = || options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        let preferred = options.issuer.as_deref().or_else(of_client);
         let found = discover(web, url, challenge, options.revision, preferred.as_slice()).await?;
+        let trusted = trust(options, self.cache.as_ref(), url.as_str(), &found.issuer.id).await?;
         self.open_cache(&found.issuer.id)?;
+        if let (Trusted::Agreed, Some(client)) = (trusted, &options.client) {
+            self.pin(&found.issuer.id, &client.id)?;
+        }
         // A refused token is not reused; its issuer may refresh it.
         let old = self.active.take().filter(|active| active.found.issuer.id == found.issuer.id);
         let (old, previous) = if challenge.more_scope { (None, old) } else { (old, None) };
@@ -336,6 +342,13 @@ impl State {
         let stored = cache.load(issuer)?;
         self.stored.insert(issuer.to_owned(), stored);
         Ok(())
+    }
+
+    /// Remembers that the user gives this issuer the credentials of `client`.
+    fn pin(&mut self, issuer: &str, client: &str) -> Result<(), OAuthError> {
+        let stored = self.stored.entry(issuer.to_owned()).or_default();
+        stored.trusted_with.insert(client.to_owned());
+        self.cache.as_ref().map_or(Ok(()), |cache| cache.store(issuer, stored))
     }
 
     /// Puts a token into use.

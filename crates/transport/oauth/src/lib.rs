@@ -11,9 +11,11 @@ mod discovery;
 mod dpop;
 mod error;
 mod flow;
+mod issuer_trust;
 pub mod jose;
 mod metadata;
 mod options;
+mod reach;
 mod registration;
 mod secret;
 mod sign_in;
@@ -24,7 +26,7 @@ mod web;
 use std::fmt;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 use wire::trace::{Headers, header};
 
@@ -32,8 +34,10 @@ pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
 pub use challenge::AuthChallenge;
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
+pub use issuer_trust::{Agreeing, IssuerQuestion, IssuerTrust};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Credential, Enterprise, Grant, Options, Scopes};
+pub use reach::Reach;
 pub use secret::{Secret, random};
 pub use verifier::{StrictVerifier, VerificationError, Verifier};
 pub use web::{fetch, is_loopback};
@@ -41,7 +45,7 @@ pub use web::{fetch, is_loopback};
 use dpop::Prover;
 use flow::State;
 use token_endpoint::Token;
-use web::Web;
+use web::{Web, check_scheme};
 
 /// How many times one operation may be authorized.
 const ATTEMPTS: usize = 3;
@@ -99,8 +103,9 @@ impl Authorizer {
         verifier: impl Verifier + 'static,
     ) -> Result<Self, OAuthError> {
         let (verifier, limit) = (Arc::new(verifier), options.timeout);
-        let web = Web { backend, verifier, limit, allows_loopback: is_loopback(&resource) };
-        web.check_url(&resource)?;
+        check_scheme(&resource)?;
+        let named = std::iter::once(resource.clone()).chain(options.named_addresses()).collect();
+        let web = Web { backend, verifier, limit, named, reach: OnceCell::new() };
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));
         Ok(Self(Arc::new(Inner { resource, options, web, prover, current: Lock::default(), state })))

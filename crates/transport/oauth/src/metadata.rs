@@ -29,6 +29,12 @@ impl Resource {
         Ok(Self { id: resource, servers, scopes: texts(document, "scopes_supported") })
     }
 
+    /// Whether the document is about `url` alone, and not about more.
+    pub fn is_exactly(&self, url: &Url) -> bool {
+        let path = |url: &Url| url.path().trim_end_matches('/').to_owned();
+        self.covers(url) && Url::parse(&self.id).is_ok_and(|own| path(&own) == path(url))
+    }
+
     /// Whether the document speaks for `url`: the same origin, and the same path or one above it. A document for the whole
     /// origin is as common as one for the endpoint.
     pub fn covers(&self, url: &Url) -> bool {
@@ -158,6 +164,17 @@ mod tests {
             assert!(!covers(resource, "https://a.example/mcp"), "{resource}");
         }
         assert!(covers("https://a.example/mcp", "https://a.example/mcp/deep"));
+        for (resource, exact) in [
+            ("https://a.example/mcp", true),
+            ("HTTPS://A.example/mcp/", true),
+            ("https://a.example", false),
+            ("https://a.example/", false),
+            ("https://a.example/mc", false),
+        ] {
+            let found = Resource { id: resource.to_owned(), servers: Vec::new(), scopes: None };
+            let url = Url::parse("https://a.example/mcp").expect("a URL");
+            assert_eq!(found.is_exactly(&url), exact, "{resource}");
+        }
     }
 
     #[test]

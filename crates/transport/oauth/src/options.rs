@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use wire::Revision;
 
+use super::issuer_trust::IssuerTrust;
 use super::secret::Secret;
 use net::tap::Tap;
 
@@ -18,6 +19,10 @@ pub struct Options {
     /// The revision spoken with the server, if known. Until 2025-03-26, and if it is unknown, the server's own origin may
     /// issue tokens.
     pub revision: Option<Revision>,
+    /// The only issuer to get tokens from, exactly as its metadata names it; the one that the server names where `None`.
+    pub issuer: Option<String>,
+    /// What is decided about an issuer that the user did not name, where it would get credentials.
+    pub trust: IssuerTrust,
     /// The client, if it is registered already.
     pub client: Option<Client>,
     /// The URL of the client's metadata document, which some issuers accept as its id.
@@ -43,6 +48,8 @@ impl Options {
     pub fn new(revision: Option<Revision>) -> Self {
         Self {
             revision,
+            issuer: None,
+            trust: IssuerTrust::Named,
             client: None,
             document: None,
             grant: Grant::Code,
@@ -53,6 +60,17 @@ impl Options {
             timeout: Duration::from_secs(10),
             tap: None,
         }
+    }
+
+    /// The addresses that the user named, which may be anywhere.
+    pub(crate) fn named_addresses(&self) -> Vec<Url> {
+        let of_client = self.client.as_ref().and_then(|client| client.issuer.as_ref());
+        let issuers = self.issuer.iter().chain(of_client).filter_map(|issuer| Url::parse(issuer).ok());
+        let provider = match &self.grant {
+            Grant::Enterprise(enterprise) => Some(enterprise.token_endpoint.clone()),
+            _ => None,
+        };
+        issuers.chain(provider).collect()
     }
 
     /// The revision whose rules apply: the newest if it is unknown.

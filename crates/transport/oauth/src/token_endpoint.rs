@@ -256,7 +256,8 @@ mod tests {
         let options = super::super::options::Options::new(None);
         let backend = std::sync::Arc::new(super::super::backend::NetBackend::new(&options));
         let verifier = std::sync::Arc::new(super::super::verifier::StrictVerifier);
-        let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), allows_loopback: true };
+        let limit = std::time::Duration::from_secs(1);
+        let web = Web { backend, verifier, limit, named: Vec::new(), reach: tokio::sync::OnceCell::new() };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Credential::None));
         let request =

@@ -1,7 +1,7 @@
 //! Credentials from the context of the official suite, whose members differ between scenarios.
 
 use faults::client::Fault;
-use oauth::{Authorizer, Client, Credential, Enterprise, Grant, Options, Secret};
+use oauth::{Authorizer, Client, Credential, Enterprise, Grant, IssuerTrust, Options, Secret};
 use serde_json::Value;
 use url::Url;
 use wire::Revision;
@@ -18,7 +18,8 @@ pub(super) fn authorizer(
 ) -> Result<Authorizer, String> {
     let text = |member: &str| context.get(member).and_then(Value::as_str);
     let secret = |member: &str| text(member).map(Secret::new);
-    let mut options = Options::new(revision);
+    // A scenario makes its credentials for its own server, and does not say who its issuer is.
+    let mut options = Options { trust: IssuerTrust::First, ..Options::new(revision) };
     options.document = Url::parse(DOCUMENT).ok();
     if let Some(id) = text("client_id") {
         let credential = match (secret("client_secret"), secret("private_key_pem")) {

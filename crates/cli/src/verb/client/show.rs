@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use client::{Client, Tool, wants};
-use schema::fits;
+use schema::{Validator, fits};
 use serde_json::Value;
 use wire::escape::{self, snippet};
 
@@ -185,6 +185,9 @@ pub(super) fn warn_about_output(tool: &Tool, result: &Value) {
     let Some(schema) = tool.described.get("outputSchema") else { return };
     match result.get("structuredContent") {
         None => tell("note: the tool promises structured content, and gives none"),
+        Some(structured) if Validator::new(schema).is_ok_and(|schema| schema.takes_too_long(structured)) => {
+            tell("warning: the structured content was not checked: the tool's outputSchema takes too long for it");
+        }
         Some(structured) if !fits(schema, structured) => {
             tell("note: the structured content is not what the tool's outputSchema promises");
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use circles::goes_in_circles;
 use dialect::dialect;
-use work::{Patterns, Work, is_simple, work};
+use work::{Patterns, QUICK, Work, size, work, work_for_each};
 
 /// How large a peer's schema may be, in bytes and in depth.
 const BYTES: usize = 256 << 10;
@@ -66,8 +66,10 @@ pub struct Mismatch {
 #[derive(Debug)]
 pub struct Validator {
     compiled: jsonschema::Validator,
-    /// The schema, where the work that it takes depends on the value so much that it must be estimated first.
-    estimated: Option<Value>,
+    schema: Value,
+    /// How much work each part of a value takes at most; `None` where that depends on the value so much that it must be
+    /// estimated first.
+    each: Option<usize>,
 }
 
 impl Validator {
@@ -105,7 +107,12 @@ impl Validator {
             pointer: error.instance_path().to_string(),
             why: error.to_string(),
         })?;
-        Ok(Self { compiled, estimated: (!is_simple(schema)).then(|| schema.clone()) })
+        Ok(Self { compiled, schema: schema.clone(), each: work_for_each(schema) })
+    }
+
+    /// Whether a value takes too long to check: then it counts as one that does not fit.
+    pub fn takes_too_long(&self, value: &Value) -> bool {
+        self.work(value).is_none()
     }
 
     /// Whether a value fits. One that would take too long to check does not.
@@ -132,7 +139,11 @@ impl Validator {
     /// How much work it is at most to check a value, in schemas that are looked at; `None`: too much. 1 for a schema whose
     /// work grows with the value alone.
     pub(crate) fn work(&self, value: &Value) -> Option<usize> {
-        self.estimated.as_ref().map_or(Some(1), |schema| work(schema, value, Work::default()))
+        match self.each {
+            Some(each) if size(value).saturating_mul(each) <= QUICK => Some(1),
+            Some(_) => work(&self.schema, value, Work::for_simple()),
+            None => work(&self.schema, value, Work::default()),
+        }
     }
 }
 

@@ -7,6 +7,12 @@ use super::circles::in_place;
 
 /// How many schemas are looked at for one value.
 const STEPS: usize = 2_000_000;
+/// How many for a schema without recursion, of which a validator looks at many more in the same time.
+const SIMPLE_STEPS: usize = 20_000_000;
+/// How many steps are so few that they need no estimate.
+pub(super) const QUICK: usize = 2_000_000;
+/// How many bytes of a text are worth a step of a regular expression.
+const MATCHED: usize = 16;
 /// How many schemas may stand on the stack: a validator has a few frames for each.
 const NESTED: usize = 600;
 /// How large a schema without recursion may be, unfolded, to need no estimate.
@@ -26,6 +32,25 @@ pub(super) struct Work {
 impl Default for Work {
     fn default() -> Self {
         Self { steps: STEPS, nested: NESTED }
+    }
+}
+
+impl Work {
+    /// For a schema that does not refer to itself.
+    pub(super) const fn for_simple() -> Self {
+        Self { steps: SIMPLE_STEPS, nested: NESTED }
+    }
+}
+
+/// How many values there are in one, long texts counted as several.
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(name, member)| name.len() / MATCHED + size(member)).sum::<usize>()
+        }
+        Value::String(text) => 1 + text.len() / MATCHED,
+        _ => 1,
     }
 }
 
@@ -132,7 +157,10 @@ impl Walk<'_> {
     }
 
     fn matched(&mut self, pattern: &str, text: &str) -> Option<()> {
-        self.spend(if backtracks(pattern) { BACKTRACKING } else { text.len() / 64 })
+        // A counted repetition becomes a large automaton.
+        let states = 1 + pattern.len() / 32 + if pattern.contains('{') { 8 } else { 0 };
+        let linear = (text.len() / MATCHED).saturating_mul(states);
+        self.spend(if backtracks(pattern) { BACKTRACKING.max(linear) } else { linear })
     }
 }
 
@@ -152,11 +180,12 @@ fn backtracks(pattern: &str) -> bool {
         || ["(?=", "(?!", "(?<", "(?>", "(?("].iter().any(|part| pattern.contains(part))
 }
 
-/// Whether a schema takes only so much work for each part of a value, however deep the value is: it is small, and does not
-/// refer to itself.
-pub(super) fn is_simple(root: &Value) -> bool {
+/// How much work each part of a value takes at most, however deep the value is, where the schema is small and does not refer
+/// to itself.
+pub(super) fn work_for_each(root: &Value) -> Option<usize> {
     let mut left = SIMPLE;
-    unfolded(root, root, SIMPLE_NESTED, &mut left).is_some()
+    unfolded(root, root, SIMPLE_NESTED, &mut left)?;
+    Some(SIMPLE - left + Patterns::of(root).bytes / 4)
 }
 
 fn unfolded(schema: &Value, root: &Value, nested: usize, left: &mut usize) -> Option<()> {

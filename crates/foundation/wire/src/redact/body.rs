@@ -10,12 +10,53 @@ use super::{Redactor, text};
 use crate::framing::sse::Block;
 use crate::json::{self, Token, Tokens};
 
-/// `bytes` with `redact` done to every part that is UTF-8.
-pub(super) fn chunks<'b>(bytes: &'b [u8], redact: impl Fn(&'b str) -> Cow<'b, str>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
+/// `bytes` with `redact` done to them as one text. Bytes that are not UTF-8 end no word: a secret around one is one secret.
+pub(super) fn chunks(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec<u8> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => redact(text).into_owned().into_bytes(),
+        Err(_) => with_invalid(bytes, redact),
+    }
+}
+
+/// Redacts with a word in place of each invalid sequence; what is left of the words afterwards becomes the sequences again.
+fn with_invalid(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec<u8> {
+    // Without the invalid bytes a secret may be whole again: then they are left out, but for one that says what this was.
+    let (squeezed, invalid) = bytes.utf8_chunks().fold((String::new(), None), |(mut text, invalid), chunk| {
+        text.push_str(chunk.valid());
+        (text, invalid.or_else(|| chunk.invalid().first()))
+    });
+    let joined = redact(&squeezed);
+    let marker = (0_u32..).map(|n| format!("zq{n}x")).find(|marker| !squeezed.contains(marker)).unwrap_or_default();
+    let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        out.extend_from_slice(redact(chunk.valid()).as_bytes());
-        out.extend_from_slice(chunk.invalid());
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("{marker}{byte:02x}"));
+        }
+    }
+    let redacted = redact(&text);
+    let restored = restore(&redacted, &marker);
+    let left: String = restored.utf8_chunks().map(|chunk| chunk.valid()).collect();
+    if matches!(redact(&left), Cow::Borrowed(_)) || matches!(joined, Cow::Borrowed(_)) {
+        return restored;
+    }
+    let mut out = joined.into_owned().into_bytes();
+    out.extend(invalid);
+    out
+}
+
+fn restore(text: &str, marker: &str) -> Vec<u8> {
+    let mut parts = text.split(marker);
+    let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                out.extend_from_slice(part[2..].as_bytes());
+            }
+            // A pseudonym holds the marker by chance.
+            None => out.extend_from_slice(format!("{marker}{part}").as_bytes()),
+        }
     }
     out
 }
@@ -117,8 +158,10 @@ fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
 /// One block of an event stream. Data lines are one text, even with other lines between them; every other line is its own.
 pub(super) fn sse(redactor: &Redactor, block: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(block) else { return chunks(block, |text| redactor.redact_message(text)) };
-    let data = Block::parse(block).data.unwrap_or_default();
-    let redacted = message(redactor, &data);
+    let Block { data, event, .. } = Block::parse(block);
+    let data = data.unwrap_or_default();
+    let redacted =
+        if event.as_deref() == Some("endpoint") { redactor.target(&data).into() } else { message(redactor, &data) };
     let count = |text: &str| text.split('\n').count();
     let mut data_lines = if count(&redacted) == count(&data) { redacted.split('\n') } else { "".split('\n') };
     let mut out = String::with_capacity(text.len());

@@ -71,7 +71,7 @@ impl Redactor {
             }
             Content::Request { method, target, headers } => Content::Request {
                 method: method.clone(),
-                target: self.redact_text(target).into_owned(),
+                target: self.target(target),
                 headers: self.redact_headers(headers),
             },
             Content::Response { status, headers } => {
@@ -117,6 +117,26 @@ impl Redactor {
     /// A text without the secrets that were handed in; all else stays.
     pub fn redact_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace(text))
+    }
+
+    /// The target of a request, or the endpoint of HTTP+SSE: what looks random in it names a session or its owner.
+    fn target(&self, target: &str) -> String {
+        let redacted = self.redact_text(target);
+        let origin = redacted
+            .find("://")
+            .map_or(0, |at| redacted[at + 3..].find('/').map_or(redacted.len(), |end| at + 3 + end));
+        let (origin, rest) = redacted.split_at(origin);
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | '%');
+        let mut out = origin.to_owned();
+        for part in rest.split_inclusive(|c| !plain(c)) {
+            let (word, end) = part.split_at(part.trim_end_matches(|c| !plain(c)).len());
+            // A word of the path is shorter; what is not in the original was replaced already.
+            let least = if out.contains('?') { 8 } else { 16 };
+            let random = word.len() >= least && names::is_code(word) && target.contains(word);
+            out.push_str(&if random { Cow::Owned(self.pseudonym(word)) } else { Cow::Borrowed(word) });
+            out.push_str(end);
+        }
+        out
     }
 
     fn message_bytes(&self, bytes: &[u8]) -> Vec<u8> {

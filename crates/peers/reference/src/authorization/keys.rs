@@ -1,14 +1,18 @@
 //! The keys of an issuer that is not ours: a file, or a document at an address, looked at anew where a key is missing.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use oauth::{fetch, jose::JwkSet};
+use oauth::jose::JwkSet;
+use oauth::{Reach, fetch};
 use url::Url;
 
 /// How long keys may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest file that is read.
+const LONGEST: u64 = 1 << 20;
 /// How often keys are looked at anew: who sends made-up tokens must not make us ask all day.
 const PAUSE: Duration = Duration::from_secs(30);
 
@@ -25,10 +29,14 @@ impl Source {
     async fn read(&self) -> Result<JwkSet, String> {
         let document = match self {
             Self::File(path) => {
-                let text = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
+                let file = net::open_regular(path).map_err(|error| error.to_string())?;
+                let mut text = Vec::new();
+                file.take(LONGEST).read_to_end(&mut text).map_err(|error| error.to_string())?;
                 serde_json::from_slice(&text).map_err(|_| "it is no JSON".to_owned())?
             }
-            Self::Address(url) => fetch(url, true, PATIENCE).await.map_err(|error| error.what().to_owned())?,
+            Self::Address(url) => {
+                fetch(url, Reach::Machine, PATIENCE).await.map_err(|error| error.what().to_owned())?
+            }
         };
         let keys = JwkSet::read(&document).ok_or("it is no set of keys (JWKS)")?;
         if keys.keys.is_empty() { Err("it holds no public key that we understand".to_owned()) } else { Ok(keys) }

@@ -19,13 +19,13 @@ pub(super) fn is_for<'p>(path: &str, paths: &'p [String]) -> Option<&'p str> {
 }
 
 impl TokenGuard {
-    /// The metadata of the endpoint at `path`, named as the client named it.
+    /// The metadata of the endpoint at `path`, named as the client named it where that is a name of the server's own.
     pub(super) fn metadata(&self, asked: &GuardRequest, path: &str) -> GuardResponse {
         if asked.method != Method::GET {
             return reply::not_allowed("GET");
         }
         let host = asked.host();
-        let own = || format!("http://{host}{}", path.trim_end_matches('/'));
+        let own = || format!("http://{}{}", self.known_as(host), path.trim_end_matches('/'));
         let mut document = json!({
             "resource": own(),
             "authorization_servers": self.issuers(host),

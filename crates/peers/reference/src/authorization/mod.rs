@@ -7,11 +7,13 @@ mod expiring_store;
 mod issuer;
 mod keys;
 mod metadata;
+mod own_address;
 mod proof;
 mod reply;
 mod token;
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 
 use net::server::http::StatusCode;
 use net::server::http::{
@@ -43,7 +45,7 @@ pub enum Tokens {
         keys: Keys,
         /// Its name, exactly as tokens have it in `iss`.
         issuer: String,
-        /// What tokens must be for; the server's own address where `None`.
+        /// What tokens must be for; the address where the server listens where `None`.
         audience: Option<String>,
         /// The scopes that every token must have.
         scopes: Vec<String>,
@@ -63,6 +65,8 @@ pub struct Development {
     pub document: Option<String>,
     /// Whether users of the two may be sent back to wherever they like on this machine.
     pub lands_anywhere: bool,
+    /// Whether the documents of clients are also fetched from this machine and from private networks.
+    pub local_documents: bool,
     /// The only way to a token, where it is one of an extension.
     pub extension: Option<Extension>,
     /// Whether tokens are good only for who shows a key.
@@ -100,6 +104,7 @@ impl Default for Development {
             client: None,
             document: None,
             lands_anywhere: false,
+            local_documents: false,
             extension: None,
             binding: Binding::Free,
         }
@@ -113,6 +118,8 @@ pub struct TokenGuard {
     /// The paths of the endpoints that are served, the Streamable HTTP one first.
     paths: Vec<String>,
     catalogue: Arc<Catalogue>,
+    /// Where the server listens, once it does.
+    address: OnceLock<SocketAddr>,
 }
 
 /// The tokens that are taken.
@@ -132,15 +139,36 @@ impl TokenGuard {
             Tokens::From { keys, issuer, audience, scopes } => AcceptedTokens::From { keys, issuer, audience, scopes },
             Tokens::Ours(development) => AcceptedTokens::Ours(Box::new(Issuer::new(development))),
         };
-        Self { tokens, paths, catalogue }
+        Self { tokens, paths, catalogue, address: OnceLock::new() }
     }
 
-    /// What tokens must be for, where the server is called `host`.
+    /// What tokens must be for. Our own issuer's are for the server as it is called by `host`: nobody else has its key. Those
+    /// of another issuer may be for any server, so no request says which one this is.
     fn audiences(&self, host: &str) -> Vec<String> {
+        let at = |host: &str, path: &str| format!("http://{host}{}", path.trim_end_matches('/'));
+        let of = |host: &str| self.paths.iter().map(|path| at(host, path)).collect::<Vec<_>>();
         match &self.tokens {
             AcceptedTokens::From { audience: Some(audience), .. } => vec![audience.clone()],
-            _ => self.paths.iter().map(|path| format!("http://{host}{}", path.trim_end_matches('/'))).collect(),
+            AcceptedTokens::From { audience: None, .. } => {
+                self.authorities().iter().flat_map(|host| of(host)).collect()
+            }
+            AcceptedTokens::Ours(_) => of(host),
         }
+    }
+
+    /// The names of the address where the server listens; none before it does.
+    fn authorities(&self) -> Vec<String> {
+        self.address.get().copied().map(own_address::authorities).unwrap_or_default()
+    }
+
+    /// What the server calls itself to a client that calls it `host`.
+    fn known_as(&self, host: &str) -> String {
+        if !matches!(self.tokens, AcceptedTokens::From { audience: None, .. }) {
+            return host.to_owned();
+        }
+        let own = self.authorities();
+        let named = own.iter().find(|own| own.eq_ignore_ascii_case(host));
+        named.or(own.first()).cloned().unwrap_or_else(|| host.to_owned())
     }
 
     /// What a client must be told beforehand of the server called `host`: an object, with members where an extension is the
@@ -193,7 +221,7 @@ impl TokenGuard {
         let wanted =
             TokenRequirements { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
         match &self.tokens {
-            AcceptedTokens::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
+            AcceptedTokens::Ours(issuer) => issuer.admit(token, &wanted).map_err(Refusal::Invalid),
             AcceptedTokens::From { keys, .. } => {
                 let found = token::grant(token, &keys.current(), &wanted);
                 // Keys change; whoever signs with a new one is looked up anew, though not all the time.
@@ -217,7 +245,8 @@ impl TokenGuard {
     fn denied(&self, head: Head<'_>, status: StatusCode, scopes: &[&str], error: Option<(&str, &str)>) -> Denied {
         let path = self.paths.iter().find(|path| *path == head.uri.path()).unwrap_or(&self.paths[0]);
         let proofs = self.proofs();
-        let challenge = challenge::text(proofs.is_some(), (head.host(), path), scopes, error);
+        let host = self.known_as(head.host());
+        let challenge = challenge::text(proofs.is_some(), (&host, path), scopes, error);
         let wants_nonce = error.is_some_and(|(error, _)| error == proof::Flaw::Nonce.error());
         let nonce = proofs.filter(|_| wants_nonce).map(|proofs| proofs.nonce().to_owned());
         Denied { status, challenge, nonce }
@@ -230,6 +259,11 @@ impl TokenGuard {
 }
 
 impl Guard for TokenGuard {
+    fn listening(&self, address: SocketAddr) {
+        // Where it listens twice, the first address is its own.
+        let _ = self.address.set(address);
+    }
+
     fn owns(&self, path: &str) -> bool {
         metadata::is_for(path, &self.paths).is_some() || self.issues(path)
     }

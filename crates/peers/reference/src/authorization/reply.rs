@@ -45,7 +45,8 @@ pub(super) fn page(text: String) -> GuardResponse {
         ("content-type", "text/html; charset=utf-8"),
         ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
         ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
+        // With `no-referrer`, browsers post the form with `Origin: null`, which is refused as a foreign page's.
+        ("referrer-policy", "same-origin"),
     ];
     with(StatusCode::OK, &headers, text.into_bytes())
 }

@@ -5,7 +5,7 @@ use net::server::http::Grant;
 use net::server::http::HeaderMap;
 use oauth::jose::{self, JwkSet, Jws};
 use oauth::now;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::challenge::Refusal;
 
@@ -32,6 +32,7 @@ pub(super) enum Flaw {
     Audience,
     Time,
     Bound,
+    Revoked,
 }
 
 impl Flaw {
@@ -43,6 +44,7 @@ impl Flaw {
             Self::Issuer => "the token is from another issuer",
             Self::Audience => "the token is for another server",
             Self::Time => "the token has expired, or is not valid yet",
+            Self::Revoked => "the token was revoked",
             Self::Bound => "the token is bound to another key, or to one where none is looked at",
         }
     }
@@ -60,13 +62,31 @@ pub(super) fn carried<'h>(headers: &'h HeaderMap, wanted: &str) -> Result<&'h st
     }
 }
 
+/// The claim of our own tokens that names the consent which they came of.
+pub(super) const CONSENT: &str = "consent";
+
 /// What a token grants.
 pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &TokenRequirements) -> Result<Grant, Flaw> {
+    access(token, keys, wanted).map(|claims| granted(token, &claims))
+}
+
+/// The claims of an access token.
+pub(super) fn access(token: &str, keys: &JwkSet, wanted: &TokenRequirements) -> Result<Value, Flaw> {
     // An identity token is for the client, and a proof for one request.
-    let claims = vouched(token, &["", "at+jwt", "jwt"], keys, wanted)?;
-    let subject = text(&claims, "sub").or_else(|| text(&claims, "client_id")).unwrap_or_default();
-    let subject = format!("{} {subject}", text(&claims, "iss").unwrap_or_default());
-    Ok(Grant { subject, scopes: scopes(&claims) })
+    vouched(token, &["", "at+jwt", "jwt"], keys, wanted)
+}
+
+/// What the claims of a token grant.
+pub(super) fn granted(token: &str, claims: &Value) -> Grant {
+    Grant { subject: subject(token, claims), scopes: scopes(claims) }
+}
+
+/// Whose token it is. A user and a client may have the same name, and a token that names neither is like no other.
+fn subject(token: &str, claims: &Value) -> String {
+    let named =
+        |name: &'static str| text(claims, name).filter(|text| !text.is_empty()).map(|text| (name, text.to_owned()));
+    let (kind, name) = named("sub").or_else(|| named("client_id")).unwrap_or_else(|| ("token", jose::sha256(token)));
+    json!([text(claims, "iss"), kind, name]).to_string()
 }
 
 /// What a token says that is of one of these types (empty where it does not say), signed with one of the keys, and as it is
@@ -133,10 +153,8 @@ fn number(claims: &Value, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use oauth::jose::Signer;
-    use serde_json::json;
-
     use super::*;
+    use oauth::jose::Signer;
 
     const ISSUER: &str = "https://as.example";
     const SERVER: &str = "http://127.0.0.1:1/mcp";
@@ -154,10 +172,28 @@ mod tests {
     #[test]
     fn a_token_for_us_lets_in() {
         let granted = judged(json!({ "typ": "at+jwt" }), |_| ()).expect("let in");
-        assert_eq!(granted, Grant { subject: format!("{ISSUER} me"), scopes: vec!["a".to_owned(), "b".to_owned()] });
+        let subject = format!("[\"{ISSUER}\",\"sub\",\"me\"]");
+        assert_eq!(granted, Grant { subject, scopes: vec!["a".to_owned(), "b".to_owned()] });
         assert!(judged(json!({}), |claims| claims["aud"] = json!(["x", SERVER])).is_ok());
         let listed = judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c"])).expect("let in");
         assert_eq!(listed.scopes, ["c"]);
+    }
+
+    #[test]
+    fn users_clients_and_tokens_without_either_are_different_subjects() {
+        let subject = |sub: Value, client: Value| {
+            let granted = judged(json!({}), |claims| {
+                claims["sub"] = sub.clone();
+                claims["client_id"] = client.clone();
+            });
+            granted.expect("let in").subject
+        };
+        let (none, me) = (|| Value::Null, || json!("me"));
+        assert_eq!(subject(me(), none()), subject(me(), json!("another client")), "one user");
+        assert_eq!(subject(none(), me()), subject(none(), me()), "one client");
+        assert_ne!(subject(me(), none()), subject(none(), me()), "a user and a client of one name");
+        assert_ne!(subject(none(), none()), subject(none(), none()), "two tokens without a subject");
+        assert_ne!(subject(json!(""), none()), subject(json!(""), none()), "an empty name is none");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) fn list(server: &Server, call: &Call) -> Handled {
             .and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok())
             .ok_or_else(|| RpcError::invalid_params("Invalid params: `cursor` is not one this server gave"))?,
     };
-    let tasks = server.state().tasks.after(&super::owner(server, &call.context), seen);
+    let tasks = server.state().tasks.after(&super::owner(&call.context), seen);
     let page = &tasks[..tasks.len().min(server.state().options.tasks.per_page.max(1))];
     let mut body = json!({ "tasks": page.iter().map(|task| task.legacy()).collect::<Vec<_>>() });
     if let Some(last) = page.last().filter(|_| page.len() < tasks.len()) {

@@ -14,7 +14,6 @@ mod task;
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::server::http::SUBJECT;
 use net::service::{Call, Context, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -151,19 +150,16 @@ struct Named {
 fn named(server: &Server, call: &Call) -> Result<Arc<Task>, RpcError> {
     params::meta(call)?;
     let Named { id } = params::read(call)?;
-    server.state().tasks.find(&owner(server, &call.context), &id).ok_or_else(|| {
+    server.state().tasks.find(&owner(&call.context), &id).ok_or_else(|| {
         let id: String = id.escape_debug().take(80).collect();
         RpcError::invalid_params(format!("Unknown task: {id} – it may have expired"))
     })
 }
 
 /// Who a client is.
-pub(crate) fn owner(server: &Server, context: &Context) -> store::Owner {
+pub(crate) fn owner(context: &Context) -> store::Owner {
     if let Some(session) = &context.session {
         return store::Owner::Session(Arc::downgrade(session));
     }
-    // Without a guard anybody could write it there.
-    let guarded = server.state().options.http.guard.is_some();
-    let subject = context.headers.as_ref().filter(|_| guarded).and_then(|headers| headers.get(SUBJECT)?.to_str().ok());
-    subject.map_or(store::Owner::Anyone, |subject| store::Owner::Subject(subject.to_owned()))
+    context.subject.clone().map_or(store::Owner::Anyone, store::Owner::Subject)
 }

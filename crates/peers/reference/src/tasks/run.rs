@@ -22,7 +22,7 @@ pub(crate) fn begin(
     ttl: Duration,
 ) -> Result<Arc<Task>, RpcError> {
     let context = invocation.call.context.clone();
-    let task = server.state().tasks.create(super::owner(server, &context), ttl)?;
+    let task = server.state().tasks.create(super::owner(&context), ttl)?;
     let deserted = deserted(&context, invocation.call.link.clone());
     invocation.task = Some(Arc::clone(&task));
     let running = start(run, server.clone(), invocation);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use net::server::http::HeaderValue;
 use net::service::{RpcError, Session};
 
 use super::{Limits, Task};
@@ -18,7 +19,7 @@ pub(crate) enum Owner {
     /// Whoever knows its id (2026-07-28).
     Anyone,
     /// Whoever has a token about the same subject (2026-07-28, where tokens are demanded).
-    Subject(String),
+    Subject(HeaderValue),
 }
 
 impl PartialEq for Owner {

@@ -200,6 +200,9 @@ async fn a_broken_stream_is_taken_up_where_it_broke() {
             assert_eq!(steps, [2, 3, 4], "{version}");
             assert_eq!(messages[3]["id"], 1, "a lost connection cancels nothing");
         }
+        let last_of_all = format!("{}-{}", last.split_once('-').unwrap().0, u64::MAX);
+        let resumed = client.open("GET", &[id, ("Last-Event-ID", &last_of_all)], "").await;
+        assert_eq!((resumed.head.status, resumed.whole().await.text.as_str()), (200, ""));
         for bad in ["", "x", "99-1", "1", "-", "1-x"] {
             let status = client.open("GET", &[id, ("Last-Event-ID", bad)], "").await.head.status;
             assert_eq!(status, 400, "{bad:?}");
@@ -319,6 +322,8 @@ async fn batches_exist_in_sessions_at_2025_03_26_only() {
             let answers = reply.json();
             let ids: Vec<_> = answers.as_array().unwrap().iter().map(|answer| answer["id"].clone()).collect();
             assert_eq!((reply.status, json!(ids)), (200, json!([1, 2, 3, null])));
+            let many = json!(vec![json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }); 101]).to_string();
+            assert_eq!(client.post(&[("Mcp-Session-Id", &session)], &many).await.status, 413);
             let silent = r#"[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]"#;
             let reply = client.post(&[("Mcp-Session-Id", &session)], silent).await;
             assert_eq!((reply.status, reply.text.as_str()), (202, ""));
@@ -363,4 +368,80 @@ async fn requests_in_flight_are_bounded_and_their_ids_unique() {
     assert_eq!(second.head.status, 429);
     assert_eq!(client.ask(&session, 3, "ping", json!({})).await.head.status, 200, "quick ones are not in flight");
     assert_eq!(rest(&mut first).await.len(), 3);
+}
+
+fn call(id: i64, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+#[tokio::test]
+async fn requests_in_a_batch_are_in_flight_and_can_be_cancelled() {
+    let mut options = http::Options::default();
+    options.limits.in_flight = 3;
+    let client = Client::with(options).await;
+    let session = client.initialize("2025-03-26").await;
+    let named = [("Mcp-Session-Id", session.as_str())];
+    let batch = json!([call(1, &slow(1, 5000)), call(2, &slow(1, 300)), call(3, &slow(1, 1)), call(2, &slow(1, 1))]);
+    let batch = batch.to_string();
+    let (reply, ()) = tokio::join!(client.post(&named, &batch), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        assert_eq!(client.post(&named, cancelled).await.status, 202);
+    });
+    let block = reply.text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
+    let answers: Value = serde_json::from_str(block.unwrap_or(&reply.text)).expect("an array");
+    let outcome = |answer: &Value| (answer["id"].clone(), answer["error"]["code"].clone());
+    let outcomes: Vec<_> = answers.as_array().unwrap().iter().map(outcome).collect();
+    assert_eq!(outcomes, [(json!(2), json!(null)), (json!(3), json!(-32603)), (json!(2), json!(-32600))], "{answers}");
+}
+
+#[tokio::test]
+async fn the_responses_to_a_batch_are_bounded() {
+    let mut options = http::Options::default();
+    options.limits.batch.bytes = 1000;
+    let client = Client::with(options).await;
+    let session = client.initialize("2025-03-26").await;
+    let echo = |id: i64| call(id, &json!({ "name": "echo", "arguments": { "message": "m".repeat(400) } }));
+    let reply = client.post(&[("Mcp-Session-Id", &session)], &json!([echo(1), echo(2), echo(3)]).to_string()).await;
+    let answers = reply.json();
+    let failed: Vec<_> = answers.as_array().unwrap().iter().map(|answer| answer.get("error").is_some()).collect();
+    assert_eq!((failed.len(), failed[0], failed[2]), (3, false, true), "{answers}");
+}
+
+/// Sessions that were opened and never used lock nobody out.
+#[tokio::test]
+async fn unused_sessions_make_room() {
+    let mut options = http::Options::default();
+    options.limits.sessions = 4;
+    let client = Client::with(options).await;
+    let used = client.initialize("2025-11-25").await;
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let request = json!({ "jsonrpc": "2.0", "id": 5, "method": "initialize", "params": params }).to_string();
+    for number in 0..20 {
+        assert_eq!(client.post(&[], &request).await.status, 200, "{number}");
+    }
+    assert_eq!(client.post(&[("Mcp-Session-Id", &used)], PING).await.status, 200);
+}
+
+/// All streams together keep so many bytes; the oldest that ended cannot be resumed any more.
+#[tokio::test]
+async fn streams_that_are_kept_are_bounded_together() {
+    let mut options = http::Options::default();
+    options.limits.kept_bytes = 2000;
+    let client = Client::with(options).await;
+    let mut firsts = Vec::new();
+    for _ in 0..8 {
+        let session = client.initialize("2025-11-25").await;
+        let mut stream = client.ask(&session, 1, "tools/call", slow(3, 1)).await;
+        let first = stream.event().await.unwrap().id.unwrap();
+        assert_eq!(rest(&mut stream).await.len(), 4);
+        firsts.push((session, first));
+    }
+    let mut statuses = Vec::new();
+    for (session, first) in &firsts {
+        let headers = [("Mcp-Session-Id", session.as_str()), ("Last-Event-ID", first)];
+        statuses.push(client.open("GET", &headers, "").await.head.status);
+    }
+    assert_eq!((statuses[0], statuses[7]), (400, 200), "{statuses:?}");
 }

@@ -43,12 +43,20 @@ async fn the_handshake_is_proved_and_the_subprotocol_echoed() {
 
 #[tokio::test]
 async fn a_bad_handshake_is_refused_before_the_upgrade() {
-    let client = client(|_| {}).await;
+    let mut options = net::server::http::Options::default();
+    options.other_transports.websocket = true;
+    options.origins = vec!["https://app.example:8443".to_owned()];
+    let client = Client::with(options).await;
+    let own = format!("http://{}", client.host);
+    assert_eq!(shake_hands(&client, &[("Origin", &own)]).await.head.status, 101);
     for (header, status) in [
         (("Origin", "http://evil.example"), 403),
         (("Origin", "null"), 403),
         (("Host", "evil.example"), 403),
-        (("Origin", "http://localhost:1"), 101),
+        (("Origin", "http://localhost:1"), 403),
+        (("Origin", "http://127.0.0.1"), 403),
+        (("Origin", "https://app.example:8443"), 101),
+        (("Origin", "https://app.example"), 403),
         (("Upgrade", ""), 426),
         (("Upgrade", "h2c"), 426),
         (("Connection", "keep-alive"), 426),

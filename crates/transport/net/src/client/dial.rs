@@ -1,6 +1,8 @@
 //! TCP and TLS connections to one origin. Knows nothing of HTTP.
 
 use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpStream as Socket};
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
@@ -24,6 +26,7 @@ pub struct Dialer {
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     limit: Duration,
+    permits: Option<Box<dyn Fn(IpAddr) -> bool + Send + Sync>>,
 }
 
 impl Dialer {
@@ -45,11 +48,29 @@ impl Dialer {
         } else {
             None
         };
-        Ok(Self { at, host, port, tls, limit })
+        Ok(Self { at, host, port, tls, limit, permits: None })
+    }
+
+    /// The same, which connects only to addresses that `permits` accepts, whatever name they go by.
+    #[must_use]
+    pub fn only(self, permits: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
+        Self { permits: Some(Box::new(permits)), ..self }
+    }
+
+    /// The addresses that the host's name stands for now; at least one.
+    pub async fn resolve(&self) -> Result<Vec<SocketAddr>, OpenError> {
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        let found: Vec<_> = found.map_err(|_| self.unknown_host())?.collect();
+        if found.is_empty() { Err(self.unknown_host()) } else { Ok(found) }
     }
 
     /// Opens one connection, encrypted where the scheme says so.
     pub async fn dial(&self) -> Result<Box<dyn Io>, OpenError> {
+        Ok(self.dial_socket().await?.0)
+    }
+
+    /// The same, and a second handle of its socket.
+    pub(crate) async fn dial_socket(&self) -> Result<(Box<dyn Io>, Option<Socket>), OpenError> {
         match timeout(self.limit, self.connect()).await {
             Ok(result) => result,
             Err(_) => Err(self.timed_out("connection")),
@@ -60,12 +81,15 @@ impl Dialer {
         OpenError::Timeout { at: self.at.clone(), waited_for, after: self.limit }
     }
 
-    async fn connect(&self) -> Result<Box<dyn Io>, OpenError> {
+    async fn connect(&self) -> Result<(Box<dyn Io>, Option<Socket>), OpenError> {
         let at = || self.at.clone();
-        let addresses = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-        let addresses: Vec<_> = addresses.map_err(|_| self.unknown_host())?.collect();
+        let mut addresses = self.resolve().await?;
+        if let Some(permits) = &self.permits {
+            addresses.retain(|address| permits(address.ip()));
+        }
         if addresses.is_empty() {
-            return Err(self.unknown_host());
+            let why = "its name leads only to addresses of this machine or of a private network".to_owned();
+            return Err(OpenError::BadAddress { at: at(), why });
         }
         let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused => OpenError::Refused { at: at() },
@@ -74,10 +98,11 @@ impl Dialer {
         })?;
         // Small messages must not wait for each other; without this it is only slower.
         let _ = stream.set_nodelay(true);
+        let socket = stream.as_fd().try_clone_to_owned().ok().map(Socket::from);
         match &self.tls {
-            None => Ok(Box::new(stream)),
+            None => Ok((Box::new(stream), socket)),
             Some((connector, name)) => match connector.connect(name.clone(), stream).await {
-                Ok(stream) => Ok(Box::new(stream)),
+                Ok(stream) => Ok((Box::new(stream), socket)),
                 Err(error) => Err(OpenError::Tls { at: at(), why: tls::explain(&error) }),
             },
         }

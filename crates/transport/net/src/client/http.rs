@@ -283,17 +283,18 @@ impl ExchangeTask {
         end
     }
 
-    /// Sends the request; once more on a new connection where an idle one turned out to be closed.
+    /// Sends the request; once more on a new connection where an idle one turned out to be closed, but never a POST that may
+    /// have arrived.
     async fn ask(&self, prepared: &Prepared, link: &mut Link) -> Result<Response<Incoming>, End> {
         let mut again = link.is_reused();
         loop {
             let request = prepared.request().map_err(|_| ABORTED)?;
-            let error = match link.sender().send_request(request).await {
+            let failed = match link.send(request).await {
                 Ok(response) => return Ok(response),
-                Err(error) => error,
+                Err(failed) => failed,
             };
             let seen = link.seen();
-            if std::mem::take(&mut again) && seen.is_empty() {
+            if std::mem::take(&mut again) && failed.again {
                 *link = self.http.pool.fresh().await.map_err(|_| (Party::Client, Closed::Failed))?;
                 continue;
             }
@@ -301,7 +302,7 @@ impl ExchangeTask {
                 let number = self.exchange.number();
                 self.channel().write(Party::Server, number, Content::Raw(seen.clone()), self.cause);
             }
-            self.exchange.fail(error.to_string(), seen);
+            self.exchange.fail(failed.error.to_string(), seen);
             return Err(RESET);
         }
     }

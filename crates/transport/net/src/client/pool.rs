@@ -1,11 +1,15 @@
 //! HTTP/1.1 connections to one origin, kept while they are idle. Knows nothing of MCP.
 
+use std::io::ErrorKind;
+use std::net::TcpStream;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::AbortHandle;
@@ -33,6 +37,8 @@ pub(crate) struct Link {
     sender: SendRequest<Pieces>,
     driver: AbortHandle,
     seen: Arc<Mutex<Vec<u8>>>,
+    /// The socket, to see whether the peer has closed it.
+    socket: Option<TcpStream>,
     /// It was idle before.
     reused: bool,
 }
@@ -49,7 +55,8 @@ impl Pool {
     /// A connection that is ready for a request: an idle one, or a new one.
     pub(crate) async fn take(&self) -> Result<Link, OpenError> {
         while let Some(mut link) = self.pop() {
-            if timeout(Duration::from_millis(50), link.sender.ready()).await.is_ok_and(|ready| ready.is_ok()) {
+            let ready = timeout(Duration::from_millis(50), link.sender.ready()).await;
+            if ready.is_ok_and(|ready| ready.is_ok()) && link.is_quiet() {
                 return Ok(link);
             }
         }
@@ -58,14 +65,15 @@ impl Pool {
 
     pub(crate) async fn fresh(&self) -> Result<Link, OpenError> {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let io = Watched { io: self.dialer.dial().await?, seen: seen.clone() };
+        let (io, socket) = self.dialer.dial_socket().await?;
+        let io = Watched { io, seen: seen.clone() };
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
         let (sender, connection) = handshake.map_err(|_| self.dialer.timed_out("connection"))?;
         let driver = tokio::spawn(async move {
             // An error here is reported to the task that waits for the response.
             let _ = connection.with_upgrades().await;
         });
-        Ok(Link { sender, driver: driver.abort_handle(), seen, reused: false })
+        Ok(Link { sender, driver: driver.abort_handle(), seen, socket, reused: false })
     }
 
     /// Keeps a connection whose last response was read to its end.
@@ -97,9 +105,27 @@ impl Link {
         &mut self.sender
     }
 
+    /// Sends a request. It may be sent again where none of it was written, or where it is safe and met the end of a connection
+    /// that had been idle.
+    pub(crate) async fn send(&mut self, request: Request<Pieces>) -> Result<Response<Incoming>, Unsent> {
+        let repeatable = self.reused && request.method().is_safe();
+        self.sender().try_send_request(request).await.map_err(|mut error| {
+            let unwritten = error.take_message().is_some();
+            let again = unwritten || (repeatable && self.seen().is_empty());
+            Unsent { again, error: error.into_error() }
+        })
+    }
+
     /// Whether it was idle, so that the peer may have closed it unnoticed.
     pub(crate) const fn is_reused(&self) -> bool {
         self.reused
+    }
+
+    /// Whether nothing came while it was idle, not even its end: what is written next has a reader.
+    fn is_quiet(&self) -> bool {
+        let waits =
+            |socket: &TcpStream| socket.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        self.socket.as_ref().is_none_or(waits)
     }
 
     /// The first bytes received since the last request was sent.
@@ -112,6 +138,13 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.driver.abort();
     }
+}
+
+/// A request without a response.
+pub(crate) struct Unsent {
+    /// Whether it may be sent again.
+    pub(crate) again: bool,
+    pub(crate) error: hyper::Error,
 }
 
 /// A stream that keeps the first bytes that are read.

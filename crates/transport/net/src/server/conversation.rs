@@ -1,18 +1,20 @@
 //! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras, concurrent requests,
 //! cancellation, batches. Knows messages, not how they are framed.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::header::HeaderValue;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
-use wire::message::{Fault, Malformed, Packet, parse};
+use wire::message::{Fault, Malformed, Packet, batch_length, parse};
 use wire::revision::R2025_03_26;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::InFlight;
-use super::batch::Batch;
+use super::batch::{Batch, BatchBounds, RequestSink, too_long};
 use super::era_check::EraCheck;
+use super::http::Limits;
 use super::link::{Closing, Gone, Link, MessageSink, Session};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
 
@@ -81,22 +83,6 @@ impl MessageSink for Outgoing {
     }
 }
 
-/// Where one request sends; its cancellation closes it.
-struct RequestSink {
-    outgoing: Arc<Outgoing>,
-    closed: AtomicBool,
-}
-
-impl MessageSink for RequestSink {
-    fn send(&self, text: String) -> Result<(), Gone> {
-        if self.closed.load(Ordering::Acquire) { Err(Gone) } else { self.outgoing.send(text) }
-    }
-
-    fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-    }
-}
-
 /// Bounds of a conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
@@ -104,6 +90,15 @@ pub(crate) struct Bounds {
     pub(crate) queue: usize,
     /// How many requests may be answered at once.
     pub(crate) in_flight: usize,
+    /// Bounds of a batch.
+    pub(crate) batch: BatchBounds,
+}
+
+impl Bounds {
+    /// The bounds of a conversation over HTTP.
+    pub(crate) const fn of(limits: &Limits) -> Self {
+        Self { queue: limits.event_bytes, in_flight: limits.in_flight, batch: limits.batch }
+    }
 }
 
 /// One conversation.
@@ -113,7 +108,10 @@ pub(crate) struct Conversation {
     /// The revisions that are both served and carried.
     revisions: Vec<Revision>,
     most_in_flight: usize,
+    batch_bounds: BatchBounds,
     session: Arc<Session>,
+    /// Whose token opened it, where a guard demands tokens.
+    subject: Option<HeaderValue>,
     outgoing: Arc<Outgoing>,
     in_flight: InFlight,
     completed: Arc<Notify>,
@@ -135,7 +133,9 @@ impl Conversation {
             transport,
             revisions,
             most_in_flight: bounds.in_flight,
+            batch_bounds: bounds.batch,
             session,
+            subject: None,
             outgoing,
             in_flight: InFlight::default(),
             completed: Arc::default(),
@@ -143,6 +143,21 @@ impl Conversation {
             ending,
             closing,
         }
+    }
+
+    /// The same, opened with a token of `subject`.
+    pub(crate) fn of(mut self, subject: Option<HeaderValue>) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// Whose token opened it.
+    pub(crate) const fn subject(&self) -> Option<&HeaderValue> {
+        self.subject.as_ref()
+    }
+
+    fn context(&self, revision: Revision, session: Option<Arc<Session>>) -> Context {
+        Context { revision, transport: self.transport, session, headers: None, subject: self.subject.clone() }
     }
 
     pub(crate) fn outgoing(&self) -> Arc<Outgoing> {
@@ -162,6 +177,9 @@ impl Conversation {
 
     /// Receives one frame. An immediate answer is queued without waking a writer: the caller writes the queue afterwards.
     pub(crate) fn receive(&self, frame: &[u8]) {
+        if batch_length(frame) > self.batch_bounds.messages {
+            return self.refuse(None, &too_long(self.batch_bounds.messages));
+        }
         match parse(frame) {
             Ok(Packet::Message(message)) => self.message(message),
             Ok(Packet::Batch(parts)) if self.session.revision() == Some(R2025_03_26) => self.batch(parts),
@@ -223,7 +241,7 @@ impl Conversation {
     }
 
     fn sink(&self) -> Arc<RequestSink> {
-        Arc::new(RequestSink { outgoing: Arc::clone(&self.outgoing), closed: AtomicBool::new(false) })
+        RequestSink::new(Arc::clone(&self.outgoing) as _)
     }
 
     fn start(&self, id: RequestId, sink: Arc<RequestSink>, pending: Pending) {
@@ -246,7 +264,7 @@ impl Conversation {
         match admitted {
             Ok((revision, session)) => {
                 let link = Link::new(Arc::clone(sink) as _, session.clone(), self.closing.clone());
-                let context = Context { revision, transport: self.transport, session, headers: None };
+                let context = self.context(revision, session);
                 self.service.call(Call { message, context, link })
             }
             Err(error) => Reply::Now(Answer::error(message.id(), &error)),
@@ -278,22 +296,17 @@ impl Conversation {
                 }
                 let revision = self.session.revision().unwrap_or(Revision::NEWEST);
                 let session = self.session.opening().map(|_| Arc::clone(&self.session));
-                self.service.notice(message, &Context { revision, transport: self.transport, session, headers: None });
+                self.service.notice(message, &self.context(revision, session));
             }
         }
     }
 
     fn batch(&self, parts: Vec<Result<Message, Malformed>>) {
-        let mut batch = Batch::default();
-        let sink = self.sink();
+        let mut batch = Batch::new(self.batch_bounds);
         for part in parts {
             match part {
                 Ok(message) if message.kind() != Kind::Request => self.message(message),
-                Ok(message) if message.method() == Some("initialize") => batch.add(Reply::Now(Answer::error(
-                    message.id(),
-                    &RpcError::invalid_request("Invalid request: `initialize` may not stand in a batch"),
-                ))),
-                Ok(message) => batch.add(self.reply(message, &sink)),
+                Ok(message) => self.batched(&mut batch, message),
                 Err(malformed) => batch.add_malformed(&malformed),
             }
         }
@@ -301,13 +314,39 @@ impl Conversation {
             return;
         }
         match batch.reply() {
+            Reply::Now(answer) if answer.text().is_empty() => {}
             Reply::Now(answer) => self.put(answer),
             Reply::Later(pending) => {
                 // An id that no client can name: the parts have ids of their own.
                 let number = self.batches.fetch_add(1, Ordering::Relaxed);
                 let id = RequestId::String(format!("\u{0}batch {number}"));
-                self.start(id, sink, pending);
+                self.start(id, self.sink(), pending);
             }
+        }
+    }
+
+    /// Answers one request of a batch.
+    fn batched(&self, batch: &mut Batch, message: Message) {
+        let Some(id) = message.id().cloned() else { return };
+        let refusal = if message.method() == Some("initialize") {
+            Some(RpcError::invalid_request("Invalid request: `initialize` may not stand in a batch"))
+        } else if self.in_flight.has(&id) {
+            Some(RpcError::invalid_request("Invalid request: this id is in use"))
+        } else {
+            None
+        };
+        if let Some(error) = refusal {
+            return batch.add(Some(&id), Answer::error(Some(&id), &error));
+        }
+        let sink = self.sink();
+        match self.reply(message, &sink) {
+            Reply::Now(answer) => batch.add(Some(&id), answer),
+            // The batch itself takes one place, too.
+            Reply::Later(_) if self.in_flight.count() + 1 >= self.most_in_flight => {
+                let error = RpcError::internal("Too many requests are being answered; try again later");
+                batch.add(Some(&id), Answer::error(Some(&id), &error));
+            }
+            Reply::Later(pending) => batch.start(id, sink, pending, &self.in_flight),
         }
     }
 
@@ -343,7 +382,7 @@ struct CompletionGuard {
 
 impl CompletionGuard {
     fn complete(&self, answer: Answer) {
-        if self.in_flight.finish(&self.id) {
+        if self.in_flight.finish(&self.id) && !answer.text().is_empty() {
             let _ = self.outgoing.push(answer.into_text());
         }
     }

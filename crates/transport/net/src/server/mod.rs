@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
 use wire::RequestId;
 
+pub use self::batch::BatchBounds;
 use self::link::MessageSink;
 
 /// The requests that tasks are answering, by id. Whoever removes an entry decides: a finished task may answer, an earlier

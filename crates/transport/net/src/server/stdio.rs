@@ -16,6 +16,7 @@ use wire::framing::lines::Lines;
 
 pub use self::process::serve_process;
 
+use super::batch::BatchBounds;
 use super::conversation::{Bounds, Conversation};
 use crate::service::{RpcError, Service};
 
@@ -62,7 +63,7 @@ pub async fn serve_until(
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight };
+    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight, batch: BatchBounds::default() };
     let conversation = Conversation::new(service, Transport::Stdio, bounds);
     let outgoing = conversation.outgoing();
     tokio::pin!(stop);

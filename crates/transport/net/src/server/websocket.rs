@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use hyper::header::HeaderValue;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
@@ -84,17 +85,21 @@ impl Frames<'_> {
     }
 }
 
-/// Serves one connection until it ends.
-pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing, frames: Frames<'_>)
-where
+/// Serves one connection until it ends. `subject`: whose token opened it, where a guard demands tokens.
+pub(crate) async fn serve<S>(
+    service: Arc<dyn Service>,
+    (io, subject): (S, Option<HeaderValue>),
+    limits: &Limits,
+    closing: Closing,
+    frames: Frames<'_>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     frames.record(Party::Client, || Content::Opened);
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
-    let conversation = Conversation::new(service, Transport::WebSocket, bounds);
+    let conversation = Conversation::new(service, Transport::WebSocket, Bounds::of(limits)).of(subject);
     let outgoing = conversation.outgoing();
     let ping = Notify::new();
     let reading = async {

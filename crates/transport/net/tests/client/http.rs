@@ -309,6 +309,31 @@ async fn an_idle_connection_that_the_server_closed_does_no_harm() {
     }
 }
 
+/// A call may have effects: where the server read it and closed the connection, it is not sent again.
+#[tokio::test]
+async fn a_post_that_may_have_arrived_is_not_sent_twice() {
+    let log = Log::default();
+    let seen = Arc::clone(&log);
+    let url = server(move |_, mut stream| {
+        let log = Arc::clone(&seen);
+        async move {
+            let first = read(&mut stream).await.unwrap();
+            write(&mut stream, &json_answer("200 OK", "", &result(&first.message(), json!({})))).await;
+            if let Some(second) = read(&mut stream).await {
+                log.lock().unwrap().push(second);
+            }
+        }
+    })
+    .await;
+    let (connection, _tap) = open(http(&url), &limits()).await;
+    connection.send(PING).await.unwrap();
+    assert!(connection.response(&RequestId::from(1), SOON).await.is_some());
+    let exchange = connection.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call"}"#).await.unwrap();
+    assert!(exchange.finished(SOON).await);
+    assert_eq!(exchange.closed(), Some(Closed::Reset));
+    assert_eq!(log.lock().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn raw_bytes_get_a_connection_of_their_own() {
     let url = server(|_, mut stream| async move {

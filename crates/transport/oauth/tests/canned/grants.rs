@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oauth::jose::{self, Jwk, Jws};
-use oauth::{Client, Credential, Enterprise, Grant, Secret};
+use oauth::{Client, Credential, Enterprise, Grant, IssuerTrust, Secret};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -27,6 +27,7 @@ async fn client_credentials_are_signed_with_the_key() {
     let mut options = RunningServer::options();
     options.grant = Grant::ClientCredentials;
     options.client = Some(known(key));
+    options.issuer = Some(server.base.clone());
     server.refused(options, "Bearer scope=\"a\"").await.unwrap();
     let request = &server.requests_to("/token")[0];
     let assertion = request.parameter("client_assertion").unwrap();
@@ -46,6 +47,7 @@ async fn a_refused_assertion_is_not_sent_again() {
     let mut options = RunningServer::options();
     options.grant = Grant::Assertion(Secret::new("w0rkload"));
     options.client = Some(known(Credential::None));
+    options.issuer = Some(server.base.clone());
     let error = server.refused(options, "Bearer").await.unwrap_err().to_string();
     assert!(error.contains("invalid_grant") && !error.contains("w0rkload"), "{error}");
     let request = server.requests_to("/token");
@@ -65,6 +67,7 @@ async fn an_enterprise_id_token_is_exchanged_at_its_provider_only() {
     let server = fake.start().await;
     let mut options = RunningServer::options();
     options.client = Some(known(password()));
+    options.issuer = Some(server.base.clone());
     options.grant = Grant::Enterprise(Box::new(Enterprise {
         token_endpoint: Url::parse(&format!("{}/idp", server.base)).unwrap(),
         client: Client::new("me-there", Credential::None),
@@ -135,6 +138,7 @@ async fn clients_of_one_issuer_are_not_sent_to_another() {
     let (server, one, two) = server_that_changes_its_issuer().await;
     let mut options = RunningServer::options();
     options.client = Some(known(password()));
+    options.trust = IssuerTrust::First;
     let mut operation = server.authorizer(options).operation("POST");
     assert!(operation.refused(401, &challenged("Bearer")).await.unwrap());
     operation.headers().await.unwrap();

@@ -4,6 +4,7 @@
 
 mod grants;
 mod refusals;
+mod trust;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

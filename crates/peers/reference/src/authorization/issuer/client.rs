@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oauth::{Secret, fetch, is_loopback};
+use oauth::{Reach, Secret, fetch, is_loopback};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 use url::Url;
@@ -11,6 +11,8 @@ use super::Issuer;
 
 /// How long a client's document may take to come.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest name that is kept.
+pub(super) const NAME: usize = 200;
 /// How many redirect addresses one client may have.
 const MOST: usize = 16;
 
@@ -58,19 +60,21 @@ impl Registered {
     /// loopback, which no program can choose beforehand (RFC 8252, 7.3).
     pub(super) fn lands_at(&self, redirect: &str) -> bool {
         let home = || Url::parse(redirect).is_ok_and(|url| url.scheme() == "http" && is_loopback(&url));
-        let registered = self
-            .redirects
-            .iter()
-            .any(|own| own == redirect || without_port(own).is_some_and(|own| Some(own) == without_port(redirect)));
+        let but_for_port = |own: &str| without_port(own).is_some_and(|own| Some(own) == without_port(redirect));
+        let registered = self.redirects.iter().any(|own| own == redirect || but_for_port(own));
         registered || (self.lands_anywhere && home())
     }
 }
 
-/// An address on loopback with no port; `None` for any other.
-fn without_port(text: &str) -> Option<Url> {
-    let mut url = Url::parse(text).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
-    url.set_port(None).ok()?;
-    Some(url)
+/// What stands before and after the port in an address on loopback; `None` for any other. Nothing is normalized: another
+/// spelling of an address is another address.
+fn without_port(text: &str) -> Option<(&str, &str)> {
+    Url::parse(text).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
+    let authority = text.strip_prefix("http://")?;
+    let (authority, rest) = authority.split_at(authority.find(['/', '?', '#']).unwrap_or(authority.len()));
+    let end = if authority.starts_with('[') { authority.find(']')? + 1 } else { 0 };
+    let (host, port) = authority.split_at(authority[end..].find(':').map_or(authority.len(), |colon| end + colon));
+    port.trim_start_matches(':').bytes().all(|b| b.is_ascii_digit()).then_some((host, rest))
 }
 
 /// The redirect addresses that a client wants; why they may not be used otherwise.
@@ -99,26 +103,30 @@ impl Issuer {
         if let Some(known) = self.known(tenant, id) {
             return Some(known);
         }
-        let client = described(id).await?;
+        let reach = if self.development.local_documents { Reach::Machine } else { Reach::Public };
+        let permit = self.fetches.acquire().await.ok()?;
+        let client = described(id, reach).await?;
+        drop(permit);
         self.state().clients.put(key(tenant, id), client.clone());
         Some(client)
     }
 
     /// The client of that id, without asking anybody.
     pub(super) fn known(&self, tenant: &str, id: &str) -> Option<Registered> {
-        self.state().clients.find(&key(tenant, id))
+        let key = key(tenant, id);
+        self.configured.get(&key).cloned().or_else(|| self.state().clients.find(&key))
     }
 }
 
-/// What a client says about itself at the address that is its id. The document must name that address itself.
-async fn described(id: &str) -> Option<Registered> {
+/// What a client says about itself at the address that is its id, unless that is farther than `reach` goes. The document must name that address itself.
+async fn described(id: &str, reach: Reach) -> Option<Registered> {
     let url = Url::parse(id).ok().filter(|url| url.as_str() == id && url.path() != "/" && url.fragment().is_none())?;
-    let document = fetch(&url, true, PATIENCE).await.ok()?;
+    let document = fetch(&url, reach, PATIENCE).await.ok()?;
     let public = document.get("token_endpoint_auth_method").is_none_or(|method| method == "none");
     if document["client_id"] != id || document.get("client_secret").is_some() || !public {
         return None;
     }
-    let name = document["client_name"].as_str()?.to_owned();
+    let name = document["client_name"].as_str()?.chars().take(NAME).collect();
     let refreshes = document["grant_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "refresh_token"));
     let redirects = redirects(&document).ok()?;
     Some(Registered {
@@ -141,19 +149,37 @@ mod tests {
     fn answers_go_only_where_they_were_registered_to_go() {
         let client = Registered {
             name: String::new(),
-            redirects: vec!["https://app.example/cb".to_owned(), "http://127.0.0.1/cb".to_owned()],
+            redirects: ["https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:9/cb?x=1"]
+                .map(str::to_owned)
+                .into(),
             lands_anywhere: false,
             authentication: Authentication::None,
             refreshes: false,
             own_name: false,
         };
-        for good in ["https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:1234/cb"] {
+        for good in ["https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:1234/cb", "http://[::1]/cb?x=1"]
+        {
             assert!(client.lands_at(good), "{good}");
         }
         for bad in
             ["https://app.example/cb/", "https://app.example:8443/cb", "http://localhost/cb", "http://127.0.0.1/other"]
                 .into_iter()
                 .chain(["http://127.0.0.1@evil.example/cb", "http://127.0.0.1/cb?x=1", "", "https://evil.example/cb"])
+                // The same place in other letters.
+                .chain(["HTTP://127.0.0.1/cb", "http://127.1/cb", "http://127.0.0.1/./cb", "http://127.0.0.1/x/../cb"])
+                .chain([
+                    "http://127.0.0.1/%63b",
+                    "http://127.0.0.1\\cb",
+                    "http://me@127.0.0.1/cb",
+                    "http://127.0.0.1/cb#",
+                ])
+                .chain(["http:127.0.0.1/cb", " http://127.0.0.1/cb", "http://127.0.0.1/\tcb", "https://APP.example/cb"])
+                .chain([
+                    "http://127.0.0.1:80@127.0.0.1/cb",
+                    "http://[::1]:9/cb?x=2",
+                    "http://[0:0:0:0:0:0:0:1]/cb?x=1",
+                    "http://2130706433/cb",
+                ])
         {
             assert!(!client.lands_at(bad), "{bad}");
         }

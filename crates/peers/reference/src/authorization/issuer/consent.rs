@@ -28,17 +28,16 @@ pub(super) fn page(client: &str, redirect: &str, grant: &Grant, tenant: &str, ke
     ))
 }
 
-/// A text that cannot become markup.
+/// A text that cannot become markup, nor turn around or hide what stands beside it.
 fn html(text: &str) -> String {
     let mut safe = String::new();
-    for c in text.chars() {
+    for c in wire::escape::line(text).chars() {
         match c {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            c if c.is_control() => safe.push(' '),
             c => safe.push(c),
         }
     }

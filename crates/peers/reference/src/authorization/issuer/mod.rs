@@ -10,20 +10,23 @@ mod form;
 mod metadata;
 mod provider;
 mod register;
+mod state;
 mod token;
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::server::http::{GuardRequest, GuardResponse};
-use net::server::http::{Method, StatusCode};
+use net::server::http::{self, GuardRequest, GuardResponse, Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
 use oauth::{Secret, now, random};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use self::client::{Authentication, Registered};
 use self::extended::Extended;
-use super::expiring_store::ExpiringStore;
+use self::state::{Code, Grant, State};
 use super::proof::Proofs;
+use super::token::{CONSENT, Flaw, TokenRequirements, access, granted, text};
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -32,6 +35,8 @@ const TENANTS: [&str; 2] = ["", "/tenant"];
 const OFFLINE: &str = "offline_access";
 /// All that may be asked for.
 const SCOPES: [&str; 3] = [READ, CALL, OFFLINE];
+/// How many documents of clients are fetched at once: anybody may have us fetch some.
+const FETCHES: usize = 8;
 /// Who agrees to everything.
 const USER: &str = "developer";
 
@@ -42,43 +47,13 @@ pub(super) struct Issuer {
     keys: JwkSet,
     development: Development,
     extended: Option<Extended>,
+    /// The clients that were set up beforehand: no registration takes their place.
+    configured: HashMap<String, Registered>,
     /// What is wanted of who is to get a token, and of who shows one.
     proofs: Option<(Proofs, Proofs)>,
     state: Mutex<State>,
-}
-
-/// What an issuer remembers. Everything is bounded; what is oldest is forgotten first.
-#[derive(Debug)]
-struct State {
-    clients: ExpiringStore<Registered>,
-    codes: ExpiringStore<Code>,
-    refreshes: ExpiringStore<Grant>,
-    /// Refresh tokens that were used, and whose they were: who uses one again is a thief, or was robbed.
-    spent: ExpiringStore<String>,
-    /// Authorization requests that a person is looking at.
-    pending: ExpiringStore<String>,
-}
-
-/// What a user agreed to.
-#[derive(Clone, Debug)]
-struct Grant {
-    tenant: &'static str,
-    client: String,
-    subject: String,
-    scopes: Vec<String>,
-    resource: String,
-    /// Which refresh tokens come from the same consent.
-    family: String,
-    /// The fingerprint of the key that the token is bound to.
-    key: Option<String>,
-}
-
-/// An authorization code.
-#[derive(Clone, Debug)]
-struct Code {
-    grant: Grant,
-    redirect: String,
-    challenge: String,
+    /// Permits to fetch what a client says about itself.
+    fetches: Semaphore,
 }
 
 /// One of the issuers' own pages.
@@ -102,38 +77,19 @@ impl Issuer {
             key.kid = key.thumbprint();
             key
         });
-        let state = State {
-            clients: ExpiringStore::new(1024, 24 * 3600),
-            codes: ExpiringStore::new(1024, 60),
-            refreshes: ExpiringStore::new(4096, 24 * 3600),
-            spent: ExpiringStore::new(4096, 24 * 3600),
-            pending: ExpiringStore::new(256, 600),
-        };
         let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
         let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));
-        let issuer = Self { keys, signer, development, extended, proofs, state: Mutex::new(state) };
-        issuer.know_beforehand();
-        issuer
-    }
-
-    fn know_beforehand(&self) {
-        let Development { client, document, lands_anywhere, .. } = &self.development;
-        let named = client.iter().map(|(id, secret)| (id, Authentication::Secret(secret.clone()), true));
-        let named = named.map(|(id, authentication, own_name)| (id.as_str(), authentication, own_name));
-        let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
-        let extended = self.extended.iter().map(Extended::client);
-        for (id, authentication, own_name) in named.chain(described).chain(extended) {
-            let client = Registered {
-                name: id.to_owned(),
-                redirects: Vec::new(),
-                lands_anywhere: *lands_anywhere,
-                authentication,
-                refreshes: false,
-                own_name,
-            };
-            for tenant in TENANTS {
-                self.state().clients.put(client::key(tenant, id), client.clone());
-            }
+        let state = State::new(development.lasts);
+        let configured = configured(&development, extended.as_ref());
+        Self {
+            keys,
+            signer,
+            development,
+            extended,
+            configured,
+            proofs,
+            state: Mutex::new(state),
+            fetches: Semaphore::new(FETCHES),
         }
     }
 
@@ -146,10 +102,6 @@ impl Issuer {
     /// What is wanted of who shows a token.
     pub(super) fn proofs(&self) -> Option<&Proofs> {
         self.proofs.as_ref().map(|(_, shown)| shown)
-    }
-
-    pub(super) const fn keys(&self) -> &JwkSet {
-        &self.keys
     }
 
     /// Whether a page of an issuer is at `path`.
@@ -195,6 +147,7 @@ impl Issuer {
             "iat": now,
             "exp": now + self.development.lasts,
             "jti": random(),
+            (CONSENT): grant.family,
         });
         if let Some(key) = &grant.key {
             claims["cnf"] = json!({ "jkt": key });
@@ -202,9 +155,39 @@ impl Issuer {
         Secret::new(self.signer.sign(json!({ "typ": "at+jwt", "kid": kid }), &claims))
     }
 
+    /// What a token of ours grants, unless its consent was revoked.
+    pub(super) fn admit(&self, token: &str, wanted: &TokenRequirements) -> Result<http::Grant, Flaw> {
+        let claims = access(token, &self.keys, wanted)?;
+        let consent = text(&claims, CONSENT).ok_or(Flaw::Form)?;
+        match self.state().revoked.find(consent) {
+            Some(()) => Err(Flaw::Revoked),
+            None => Ok(granted(token, &claims)),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The clients that are known beforehand, by issuer and id.
+fn configured(development: &Development, extended: Option<&Extended>) -> HashMap<String, Registered> {
+    let Development { client, document, lands_anywhere, .. } = development;
+    let named = client.iter().map(|(id, secret)| (id.as_str(), Authentication::Secret(secret.clone()), true));
+    let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
+    let extended = extended.into_iter().map(Extended::client);
+    let all = named.chain(described).chain(extended).flat_map(|(id, authentication, own_name)| {
+        let client = Registered {
+            name: id.to_owned(),
+            redirects: Vec::new(),
+            lands_anywhere: *lands_anywhere,
+            authentication,
+            refreshes: false,
+            own_name,
+        };
+        TENANTS.map(|tenant| (client::key(tenant, id), client.clone()))
+    });
+    all.collect()
 }
 
 fn name(host: &str, tenant: &str) -> String {
@@ -238,6 +221,21 @@ fn page(path: &str) -> Option<(&'static str, Page)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_number_of_registrations_takes_the_place_of_a_configured_client() {
+        let client = Some(("ours".to_owned(), Secret::new("s3cret")));
+        let issuer = Issuer::new(Development { client, ..Development::default() });
+        let stranger = Registered { own_name: false, ..issuer.known("", "ours").expect("configured") };
+        for number in 0..2048 {
+            issuer.state().clients.put(client::key("", &number.to_string()), stranger.clone());
+        }
+        issuer.state().clients.put(client::key("", "ours"), stranger);
+        for tenant in TENANTS {
+            assert!(issuer.known(tenant, "ours").is_some_and(|client| client.own_name), "{tenant}");
+        }
+        assert!(issuer.known("", "0").is_none() && issuer.known("", "2047").is_some(), "the oldest went");
+    }
 
     #[test]
     fn both_issuers_are_where_clients_look() {

@@ -5,12 +5,9 @@ use net::server::http::{GuardRequest, GuardResponse};
 use oauth::{Secret, now, random};
 use serde_json::{Value, json};
 
-use super::client::{Authentication, Registered, key, redirects};
+use super::client::{Authentication, NAME, Registered, key, redirects};
 use super::{Issuer, SCOPES};
 use crate::authorization::reply;
-
-/// The longest name that is kept.
-const NAME: usize = 200;
 
 impl Issuer {
     /// Registers a client.

@@ -14,7 +14,7 @@ use super::client::{Authentication, Registered};
 use super::extended::JWT_BEARER;
 use super::form::{Form, decoded};
 use super::metadata::takes;
-use super::{Grant, Issuer, OFFLINE};
+use super::{Code, Grant, Issuer, OFFLINE};
 use crate::authorization::proof::{Flaw, Shown};
 use crate::authorization::{CALL, READ, reply};
 
@@ -106,7 +106,7 @@ impl Issuer {
     fn by_code(&self, tenant: &str, id: &str, form: &Form, audiences: &[String]) -> Result<Grant, Fault> {
         let bad = ("invalid_grant", "the code is not good, not for you, or not with this verifier");
         let code = form.text("code").ok_or(("invalid_request", "no code is there"))?;
-        let code = self.state().codes.take(code).ok_or(bad)?;
+        let code = self.redeemed(code).ok_or(bad)?;
         let verifier = form.text("code_verifier").ok_or(bad)?;
         let proved = bool::from(jose::sha256(verifier).as_bytes().ct_eq(code.challenge.as_bytes()));
         let same =
@@ -120,12 +120,27 @@ impl Issuer {
         Ok(code.grant)
     }
 
+    /// What a code stands for, the first time. One that was redeemed before ends all that it gave (OAuth 2.1, 4.1.3).
+    fn redeemed(&self, code: &str) -> Option<Code> {
+        let mut state = self.state();
+        let found = state.codes.take(code);
+        match &found {
+            Some(found) => state.redeemed.put(code.to_owned(), found.grant.family.clone()),
+            None => {
+                if let Some(consent) = state.redeemed.find(code) {
+                    state.revoke(&consent);
+                }
+            }
+        }
+        found
+    }
+
     fn by_refresh(&self, tenant: &str, id: &str, form: &Form) -> Result<Grant, Fault> {
         let bad = ("invalid_grant", "the refresh token is not good, or not for you");
         let token = form.text("refresh_token").ok_or(("invalid_request", "no refresh_token is there"))?;
         let mut state = self.state();
         if let Some(family) = state.spent.find(token) {
-            state.refreshes.drop_where(|grant| grant.family == family);
+            state.revoke(&family);
             return Err(bad);
         }
         let grant =
@@ -173,7 +188,9 @@ fn by_client(
     }
     let scopes = scopes(form.text("scope"), &[READ, CALL])?;
     let resource = target(form.text("resource"), audiences)?;
-    Ok(Grant { tenant, client: id.to_owned(), subject: id.to_owned(), scopes, resource, family: random(), key: None })
+    // No user may have the same name.
+    let subject = format!("client:{id}");
+    Ok(Grant { tenant, client: id.to_owned(), subject, scopes, resource, family: random(), key: None })
 }
 
 fn unknown_client() -> GuardResponse {

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use url::form_urlencoded::Serializer;
 use url::{Url, form_urlencoded};
 
-use super::development;
+use super::{OURS, development, local_development};
 use crate::wire_http::{Client, Reply};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -149,6 +149,63 @@ async fn who_shows_a_refresh_token_twice_ends_all_that_came_of_it() {
     assert_eq!(refresh(&server, &client, &second, "").await.status, 400, "the thief and the robbed are one");
 }
 
+/// Whether an access token is still accepted.
+async fn opens(server: &Client, token: &Value) -> bool {
+    let bearer = format!("Bearer {}", token.as_str().unwrap());
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    // 400: let in, and then without a session.
+    server.post(&[("Authorization", &bearer)], ping).await.status == 400
+}
+
+#[tokio::test]
+async fn a_code_or_refresh_token_that_comes_again_ends_all_tokens_of_its_consent() {
+    let server = development(600).await;
+    let (client, other) = (register(&server).await, register(&server).await);
+    let bystander = redeem(&server, &client, &code(&server, &client).await, &[]).await.json();
+    // Whoever shows the code again, by whatever client and with whatever verifier.
+    for replayed_by in [&client, &other] {
+        let code = code(&server, &client).await;
+        let given = redeem(&server, &client, &code, &[]).await.json();
+        assert!(opens(&server, &given["access_token"]).await);
+        let again = redeem(&server, replayed_by, &code, &[("code_verifier", "another")]).await;
+        assert_eq!((again.status, &again.json()["error"]), (400, &json!("invalid_grant")));
+        assert!(!opens(&server, &given["access_token"]).await, "the access token has ended");
+        assert_eq!(refresh(&server, &client, &given["refresh_token"], "").await.status, 400, "and the refresh token");
+    }
+    let first = redeem(&server, &client, &code(&server, &client).await, &[]).await.json();
+    let second = refresh(&server, &client, &first["refresh_token"], "").await.json();
+    assert!(opens(&server, &second["access_token"]).await);
+    assert_eq!(refresh(&server, &client, &first["refresh_token"], "").await.status, 400);
+    assert!(!opens(&server, &first["access_token"]).await && !opens(&server, &second["access_token"]).await);
+    assert!(opens(&server, &bystander["access_token"]).await, "another consent goes on");
+}
+
+#[tokio::test]
+async fn a_client_in_its_own_name_is_no_user() {
+    let server = development(600).await;
+    let pairs = [("grant_type", "client_credentials"), ("client_id", OURS.0), ("client_secret", OURS.1)];
+    let given = server.plain("POST", "/token", FORM, &[], &form(&pairs)).await.json();
+    let claims = given["access_token"].as_str().unwrap().split('.').nth(1).and_then(jose::decode).unwrap();
+    let claims: Value = serde_json::from_slice(&claims).unwrap();
+    assert_eq!(claims["sub"], format!("client:{}", OURS.0));
+}
+
+#[tokio::test]
+async fn a_document_is_never_fetched_from_this_machine_unless_that_is_configured() {
+    let server = development(600).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for host in ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:7f00:1]", "[::1]", "10.0.0.1", "169.254.169.254"] {
+        for scheme in ["http", "https"] {
+            let id = format!("{scheme}://{host}:{port}/client.json");
+            let refused = authorize(&server, &id, &[]).await;
+            assert_eq!((refused.status, refused.header("location")), (400, None), "{id}");
+        }
+    }
+    let connected = tokio::time::timeout(std::time::Duration::from_millis(20), listener.accept()).await;
+    assert!(connected.is_err(), "something was fetched");
+}
+
 #[tokio::test]
 async fn both_issuers_keep_their_clients_apart() {
     let server = development(600).await;
@@ -227,8 +284,9 @@ async fn published(document: impl Fn(&str) -> Value) -> String {
 
 #[tokio::test]
 async fn a_client_may_be_described_at_its_own_address() {
-    let server = development(600).await;
-    let described = |id: &str| json!({ "client_id": id, "client_name": "<b>me</b>", "redirect_uris": [REDIRECT] });
+    let server = local_development().await;
+    let described =
+        |id: &str| json!({ "client_id": id, "client_name": "<b>me</b>\u{202e}!", "redirect_uris": [REDIRECT] });
     let id = published(described).await;
     let code = answer(&authorize(&server, &id, &[]).await, "code").unwrap();
     assert_eq!(redeem(&server, &id, &code, &[]).await.status, 200);
@@ -240,6 +298,7 @@ async fn a_client_may_be_described_at_its_own_address() {
     );
     let page = server.plain("GET", &target, "", &[("Accept", "text/html")], "").await;
     assert!(page.text.contains("&lt;b&gt;me") && !page.text.contains("<b>me"), "{}", page.text);
+    assert!(page.text.contains("\\u{202e}!") && !page.text.contains('\u{202e}'), "{}", page.text);
     for wrong in [
         json!({ "client_id": "https://other.example/client.json", "client_name": "me", "redirect_uris": [REDIRECT] }),
         json!({ "client_name": "me", "redirect_uris": [REDIRECT] }),

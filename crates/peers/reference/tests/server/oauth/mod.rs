@@ -2,6 +2,7 @@
 
 mod extensions;
 mod issuer;
+mod principals;
 mod resource;
 mod way;
 
@@ -30,6 +31,12 @@ async fn development(lasts: u64) -> Client {
     let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
     let tokens = Tokens::Ours(Development { lasts, client, ..Development::default() });
     Client::serving(guarded(tokens, OtherTransports { sse: true, websocket: true })).await
+}
+
+/// The same, which also fetches clients' documents from this machine.
+async fn local_development() -> Client {
+    let tokens = Tokens::Ours(Development { local_documents: true, ..Development::default() });
+    Client::serving(guarded(tokens, OtherTransports::default())).await
 }
 
 /// A server whose tokens only a client that knows an extension can get, and what such a client is handed.

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{development, guarded};
 use crate::wire_http::{Client, modern_headers, modern_request};
 
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-const ISSUER: &str = "https://as.example";
+pub(super) const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+pub(super) const ISSUER: &str = "https://as.example";
 
 /// A server that takes the tokens of a signer of ours, which must have scope `mcp`.
-async fn with_keys(audience: Option<&str>) -> (Client, Signer, tempfile::TempDir) {
+pub(super) async fn with_keys(audience: Option<&str>) -> (Client, Signer, tempfile::TempDir) {
     let signer = Signer::fresh();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("jwks.json");
@@ -22,7 +22,8 @@ async fn with_keys(audience: Option<&str>) -> (Client, Signer, tempfile::TempDir
     let keys = Keys::read(Source::File(file)).await.unwrap();
     let audience = audience.map(str::to_owned);
     let tokens = Tokens::From { keys, issuer: ISSUER.to_owned(), audience, scopes: vec!["mcp".to_owned()] };
-    (Client::serving(guarded(tokens, OtherTransports::default())).await, signer, directory)
+    let all = OtherTransports { sse: true, websocket: true };
+    (Client::serving(guarded(tokens, all)).await, signer, directory)
 }
 
 async fn status(server: &Client, signer: &Signer, claims: Value) -> (u16, Option<String>) {
@@ -57,6 +58,34 @@ async fn only_tokens_of_the_issuer_for_this_server_let_in() {
     assert_eq!(little, 403);
     let challenge = challenge.unwrap();
     assert!(challenge.contains("error=\"insufficient_scope\"") && challenge.contains("scope=\"mcp\""), "{challenge}");
+}
+
+#[tokio::test]
+async fn the_audience_is_where_the_server_listens_whatever_the_client_calls_it() {
+    let (server, signer, _directory) = with_keys(None).await;
+    let port = server.host.rsplit(':').next().unwrap();
+    let other = format!("127.0.0.1:{}", if port == "9999" { 9998 } else { 9999 });
+    let local = format!("localhost:{port}");
+    let token = |host: &str| {
+        let claims = json!({ "iss": ISSUER, "aud": format!("http://{host}/mcp"), "exp": now() + 60, "scope": "mcp" });
+        format!("Bearer {}", signer.sign(json!({}), &claims))
+    };
+    // 400: let in, and then without a session.
+    for (called, aud, status) in [
+        (&server.host, &server.host, 400),
+        (&local, &server.host, 400),
+        (&server.host, &local, 400),
+        (&other, &other, 401),
+        (&server.host, &other, 401),
+        (&other, &server.host, 400),
+    ] {
+        let reply = server.post(&[("Host", called), ("Authorization", &token(aud))], PING).await;
+        assert_eq!(reply.status, status, "called {called}, with a token for {aud}");
+        let told = [("Host", called.as_str())];
+        let document = server.bare("GET", "/.well-known/oauth-protected-resource/mcp", &told, "").await.whole().await;
+        let own = if *called == other { &server.host } else { called };
+        assert_eq!(document.json()["resource"], format!("http://{own}/mcp"));
+    }
 }
 
 #[tokio::test]

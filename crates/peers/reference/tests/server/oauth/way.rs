@@ -160,11 +160,13 @@ async fn a_client_may_act_in_its_own_name() {
     let known = |secret: &str| Known::new(OURS.0, Credential::Secret(Secret::new(secret)));
     let own = authorizer(&server, |options| {
         options.grant = Grant::ClientCredentials;
+        options.issuer = Some(format!("http://{}", server.host));
         options.client = Some(known(OURS.1));
     });
     assert_eq!(touch(&server, &own).await.unwrap(), 200);
     let wrong = authorizer(&server, |options| {
         options.grant = Grant::ClientCredentials;
+        options.issuer = Some(format!("http://{}", server.host));
         options.client = Some(known("another-password"));
     });
     let error = list(&server, &wrong).await.unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! Content negotiation and the security headers: `Accept`, `Content-Type`, `Host`, `Origin`. Knows no message.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use wire::http;
 
 /// Whether the client accepts `kind`. A client without `Accept` accepts anything (RFC 9110, 12.5.1).
@@ -25,24 +25,70 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     declared.is_some_and(|value| http::has_media_type(value, http::JSON))
 }
 
-/// Whether `Host` names this server and `Origin`, if present, its own page: anything else may be DNS rebinding.
-pub(super) fn is_trusted(headers: &HeaderMap, allowed: &[String]) -> bool {
-    let mut hosts = headers.get_all(HOST).iter();
-    let host = hosts.next().and_then(|value| value.to_str().ok());
-    let trusted_host = hosts.next().is_none() && host.is_some_and(|host| is_ours(host, allowed));
-    let trusted_origins = headers.get_all(ORIGIN).iter().all(|value| {
-        let authority = value.to_str().ok().and_then(|text| text.split_once("://")).map(|(_, authority)| authority);
-        authority.is_some_and(|authority| is_ours(authority, allowed))
-    });
-    trusted_host && trusted_origins
+/// Who may call a server at one of its addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    /// The address that the connection came to; `None` where there is no socket.
+    pub(super) local: Option<IpAddr>,
+    /// Further host names.
+    pub(super) hosts: &'a [String],
+    /// Further origins of pages.
+    pub(super) origins: &'a [String],
 }
 
-fn is_ours(authority: &str, allowed: &[String]) -> bool {
-    let Some(name) = host_name(authority) else { return false };
-    let loopback = name.eq_ignore_ascii_case("localhost")
-        || name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        || name.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    loopback || allowed.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(authority))
+impl Access<'_> {
+    /// Whether `Host` names this server and `Origin`, if present, a page of this machine: anything else may be DNS rebinding.
+    pub(super) fn is_trusted(self, headers: &HeaderMap) -> bool {
+        let trusted = |origin: &HeaderValue| {
+            self.is_listed(origin) || authority(origin).is_some_and(|authority| self.is_ours(authority))
+        };
+        self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
+    }
+
+    /// The same where no preflight protects the server (WebSocket): `Origin` must be this very server, or be allowed. Another
+    /// port is another origin.
+    pub(super) fn is_trusted_for_sockets(self, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        let trusted = |origin: &HeaderValue| {
+            let own = |authority: &str| {
+                Some(authority.as_bytes()) == host || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(authority))
+            };
+            self.is_listed(origin) || authority(origin).is_some_and(own)
+        };
+        self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
+    }
+
+    fn is_trusted_host(self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|value| value.to_str().ok());
+        hosts.next().is_none() && host.is_some_and(|host| self.is_ours(host))
+    }
+
+    fn is_listed(self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|listed| listed.as_bytes() == origin.as_bytes())
+    }
+
+    /// Whether an authority names this server. A loopback name does only on loopback: elsewhere it is forged.
+    fn is_ours(self, authority: &str) -> bool {
+        let Some(name) = host_name(authority) else { return false };
+        let local = self.local.map(|local| local.to_canonical());
+        let named = name.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        let loopback = name.eq_ignore_ascii_case("localhost") || named.is_some_and(|named| named.is_loopback());
+        (loopback && local.is_none_or(|local| local.is_loopback()))
+            || (named.is_some() && named == local)
+            || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(authority))
+    }
+}
+
+/// Whether `Origin` is the server's own page, as `Host` names it.
+pub(super) fn is_own_page(headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let own = origins.next().and_then(authority).map(str::as_bytes) == headers.get(HOST).map(HeaderValue::as_bytes);
+    own && origins.next().is_none()
+}
+
+fn authority(origin: &HeaderValue) -> Option<&str> {
+    origin.to_str().ok()?.split_once("://").map(|(_, authority)| authority)
 }
 
 /// The name in `name`, `name:port`, `[v6]` or `[v6]:port`; `None` for anything else.
@@ -60,4 +106,56 @@ fn host_name(authority: &str) -> Option<&str> {
 
 fn is_port(text: &str) -> bool {
     text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let origin = origin.map(|origin| (ORIGIN, origin));
+        let named = |(name, value): (_, &str)| (name, HeaderValue::from_str(value).unwrap());
+        [(HOST, host)].into_iter().chain(origin).map(named).collect()
+    }
+
+    #[test]
+    fn loopback_names_are_forged_where_the_connection_came_from_elsewhere() {
+        let hosts = ["mcp.example".to_owned()];
+        for (local, host, trusted) in [
+            ("127.0.0.1", "localhost:3000", true),
+            ("::ffff:127.0.0.1", "localhost:3000", true),
+            ("::1", "127.0.0.1:3000", true),
+            ("192.0.2.1", "localhost:3000", false),
+            ("192.0.2.1", "127.0.0.1:3000", false),
+            ("192.0.2.1", "[::1]:3000", false),
+            ("192.0.2.1", "192.0.2.1:3000", true),
+            ("::ffff:192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("192.0.2.1", "mcp.example:3000", true),
+            ("127.0.0.1", "192.0.2.1", false),
+        ] {
+            let access = Access { local: local.parse().ok(), hosts: &hosts, origins: &[] };
+            assert_eq!(access.is_trusted(&headers(host, None)), trusted, "{host} at {local}");
+            assert_eq!(access.is_trusted_for_sockets(&headers(host, None)), trusted, "{host} at {local}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_port_opens_no_socket() {
+        let origins = ["https://app.example".to_owned()];
+        let access = Access { local: None, hosts: &[], origins: &origins };
+        for (origin, page, socket) in [
+            ("http://localhost:3000", true, true),
+            ("http://localhost:5173", true, false),
+            ("http://127.0.0.1:3000", true, false),
+            ("https://app.example", true, true),
+            ("https://app.example:1", false, false),
+            ("https://APP.example", false, false),
+            ("null", false, false),
+        ] {
+            let headers = headers("localhost:3000", Some(origin));
+            assert_eq!(access.is_trusted(&headers), page, "{origin}");
+            assert_eq!(access.is_trusted_for_sockets(&headers), socket, "{origin}");
+        }
+    }
 }

@@ -43,9 +43,19 @@ impl BufferedBody {
     pub(super) async fn read(body: Incoming, most: usize, patience: Duration) -> (Self, Option<RequestBody>) {
         let mut body = Self::from(body);
         body.read_ahead(most, patience).await;
-        let complete = body.whole().is_some();
-        let sent = body.first.as_ref().map(|bytes| RequestBody { bytes: bytes.to_vec(), complete });
+        let sent = body.sent();
         (body, sent)
+    }
+
+    /// What was read ahead; `None` without a body.
+    pub(super) fn sent(&self) -> Option<RequestBody> {
+        let complete = self.whole().is_some();
+        self.first.as_ref().map(|bytes| RequestBody { bytes: bytes.to_vec(), complete })
+    }
+
+    /// Whether more of it is to come than was read ahead.
+    pub(super) const fn is_longer(&self) -> bool {
+        self.first.is_some() && matches!(self.rest, Rest::Coming(_))
     }
 
     /// Reads about `most` bytes ahead, for at most `patience`; the rest of a longer or slower body stays to be read.

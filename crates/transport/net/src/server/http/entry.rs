@@ -6,10 +6,10 @@ use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
-use wire::message::{Malformed, Packet, parse_owned};
+use wire::message::{Malformed, Packet, batch_length, parse_owned};
 use wire::{Era, Kind, Message};
 
-use super::accept::{accepts, is_trusted};
+use super::accept::{Access, accepts};
 use super::buffered_body::BufferedBody;
 use super::layer::{Next, Request};
 use super::request_body::{not_json, read};
@@ -17,6 +17,7 @@ use super::response::{Response, not_allowed, refuse, status};
 use super::{
     MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
 };
+use crate::server::batch::too_long;
 use crate::server::era_check::EraCheck;
 use crate::server::recorder::{ExchangeRecorder, ExchangeRole, HttpRecorder};
 use crate::service::{RpcError, code};
@@ -105,7 +106,12 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
-    if !is_trusted(request.headers(), &shared.options.hosts) {
+    let access = Access { local: peer.local, hosts: &shared.options.hosts, origins: &shared.options.origins };
+    let trusted = match endpoint {
+        Endpoint::Socket => access.is_trusted_for_sockets(request.headers()),
+        _ => access.is_trusted(request.headers()),
+    };
+    if !trusted {
         let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
         return refuse(StatusCode::FORBIDDEN, None, &error);
     }
@@ -125,7 +131,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     }
     let (parts, body) = request.into_parts();
     match (endpoint, &parts.method) {
-        (Endpoint::Mcp, &Method::POST) => post(shared, parts, body).await,
+        (Endpoint::Mcp, &Method::POST) => post(shared, peer, parts, body).await,
         (Endpoint::Mcp, &Method::GET) => legacy::get(shared, &parts.headers),
         (Endpoint::Mcp, &Method::DELETE) => legacy::delete(shared, &parts.headers),
         (Endpoint::Sse, &Method::GET) => old_sse::open(shared, peer, &parts.headers),
@@ -136,7 +142,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     }
 }
 
-async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Response {
+async fn post(shared: &Arc<Shared>, peer: &Peer, parts: Parts, body: BufferedBody) -> Response {
     if let Some(response) = not_json(&parts.headers) {
         return response;
     }
@@ -148,6 +154,10 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Respons
         Ok(text) => text,
         Err(response) => return response,
     };
+    let most = shared.options.limits.batch.messages;
+    if batch_length(&text) > most {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_long(most));
+    }
     let packet = parse_owned(text);
     let denial = match &packet {
         Ok(Packet::Message(message)) => guard::denial(shared, &parts, message),
@@ -158,7 +168,7 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Respons
         return denial;
     }
     match packet {
-        Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
+        Ok(Packet::Message(message)) => receive(shared, peer, parts.headers, message).await,
         Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
         Err(malformed) => malformed_body(&malformed),
     }
@@ -170,7 +180,7 @@ fn malformed_body(malformed: &Malformed) -> Response {
     refuse(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &error)
 }
 
-async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+async fn receive(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
     let era_check = EraCheck::new(&message, Some(&headers));
     match (era_check.era_among(shared.service.revisions()), message.kind()) {
         (Era::Modern, Kind::Request) => match era_check.admit(shared.service.revisions()) {
@@ -182,7 +192,7 @@ async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> 
             let error = RpcError::invalid_request("Invalid request: clients send no responses at 2026-07-28");
             refuse(StatusCode::BAD_REQUEST, None, &error)
         }
-        (Era::Legacy, Kind::Request) => legacy::request(shared, headers, message).await,
+        (Era::Legacy, Kind::Request) => legacy::request(shared, peer, headers, message).await,
         (Era::Legacy, _) => legacy::other(shared, headers, message),
     }
 }

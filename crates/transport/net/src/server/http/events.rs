@@ -2,13 +2,14 @@
 //! (basic/transports#resumability-and-redelivery). Event ids are `stream-event`: they name their stream.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use wire::framing::sse::Block;
 
 use super::Limits;
+use super::kept::Kept;
 use crate::server::link::{Gone, MessageSink};
 use crate::service::Answer;
 
@@ -38,6 +39,10 @@ struct State {
     /// The number of the first event still kept.
     first: u64,
     bytes: usize,
+    /// What [`Kept`] was told of this stream.
+    counted: usize,
+    /// Whether its events were dropped because all streams together keep too much.
+    dropped: bool,
     answer: Option<Answer>,
     ended: bool,
     /// Which reader is attached; a newer one makes older ones end.
@@ -53,6 +58,7 @@ pub(super) struct EventStream {
     id: u32,
     most: usize,
     most_bytes: usize,
+    kept: Arc<Kept>,
     state: Mutex<State>,
 }
 
@@ -65,11 +71,13 @@ pub(super) enum Next {
 }
 
 impl EventStream {
-    pub(super) fn new(id: u32, limits: &Limits) -> Self {
+    pub(super) fn new(id: u32, limits: &Limits, kept: Arc<Kept>) -> Self {
         let state = State {
             texts: VecDeque::new(),
             first: 1,
             bytes: 0,
+            counted: 0,
+            dropped: false,
             answer: None,
             ended: false,
             reader: 0,
@@ -77,7 +85,7 @@ impl EventStream {
             released: false,
             waker: None,
         };
-        Self { id, most: limits.events, most_bytes: limits.event_bytes, state: Mutex::new(state) }
+        Self { id, most: limits.events, most_bytes: limits.event_bytes, kept, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -115,7 +123,45 @@ impl EventStream {
         }
         state.answer = Some(answer);
         state.ended = true;
+        self.count(&mut state);
         wake(&mut state);
+        drop(state);
+        self.make_room();
+    }
+
+    /// Tells [`Kept`] how many bytes the stream holds.
+    fn count(&self, state: &mut State) {
+        let now = state.bytes + state.answer.as_ref().map_or(0, |answer| answer.text().len());
+        self.kept.count(std::mem::replace(&mut state.counted, now), now);
+    }
+
+    /// Where all streams keep too much, ended ones make room; where that is not enough, this one does.
+    fn make_room(&self) {
+        if !self.kept.is_full() {
+            return;
+        }
+        self.kept.make_room();
+        let mut state = self.state();
+        // A reader still gets the newest event.
+        let least = usize::from(state.attached || state.reader == 0);
+        while self.kept.is_full() && state.texts.len() > least {
+            state.drop_first();
+            self.count(&mut state);
+        }
+    }
+
+    /// Drops everything: the stream cannot be resumed any more.
+    pub(super) fn drop_all(&self) {
+        let mut state = self.state();
+        (state.dropped, state.answer, state.bytes) = (true, None, 0);
+        state.first += state.texts.len() as u64;
+        state.texts = VecDeque::new();
+        self.count(&mut state);
+    }
+
+    /// Whether its events were dropped.
+    pub(super) fn is_dropped(&self) -> bool {
+        self.state().dropped
     }
 
     /// Ends the stream without an answer: cancelled, or the session is over.
@@ -132,7 +178,9 @@ impl EventStream {
             return Poll::Ready(None);
         }
         if state.ended {
-            return Poll::Ready(state.answer.take());
+            let answer = state.answer.take();
+            self.count(&mut state);
+            return Poll::Ready(answer);
         }
         state.waker = Some(context.waker().clone());
         Poll::Pending
@@ -163,6 +211,7 @@ impl EventStream {
         }
         if let Some(answer) = state.answer.take() {
             let text = String::from_utf8(answer.into_text()).unwrap_or_default();
+            state.bytes += text.len();
             state.texts.push_back(text);
         }
         // Events were dropped before this reader got them: it is too slow and ends.
@@ -181,7 +230,7 @@ impl EventStream {
 
     /// The first event still kept after `event`.
     pub(super) fn resume_at(&self, event: u64) -> Cursor {
-        (event + 1).max(self.state().first)
+        event.saturating_add(1).max(self.state().first)
     }
 
     /// An event without data that gives the client an id to resume with (2025-11-25).
@@ -194,6 +243,21 @@ impl EventStream {
     fn render(&self, event: u64, text: &str) -> Bytes {
         let id = EventId { stream: self.id, event }.render();
         Block { id: Some(id), data: Some(text.to_owned()), ..Block::default() }.render().into()
+    }
+}
+
+impl State {
+    fn drop_first(&mut self) {
+        let dropped = self.texts.pop_front();
+        self.first += 1;
+        self.bytes -= dropped.map_or(0, |text| text.len());
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        let counted = self.state().counted;
+        self.kept.count(counted, 0);
     }
 }
 
@@ -212,11 +276,12 @@ impl MessageSink for EventStream {
         state.bytes += text.len();
         state.texts.push_back(text);
         while state.texts.len() > self.most || state.bytes > self.most_bytes {
-            let dropped = state.texts.pop_front();
-            state.first += 1;
-            state.bytes -= dropped.map_or(0, |text| text.len());
+            state.drop_first();
         }
+        self.count(&mut state);
         wake(&mut state);
+        drop(state);
+        self.make_room();
         Ok(())
     }
 

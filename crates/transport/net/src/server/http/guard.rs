@@ -2,6 +2,7 @@
 //! no token and no scope.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -36,6 +37,11 @@ pub type HttpFuture<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 
 /// Admits requests.
 pub trait Guard: fmt::Debug + Send + Sync + 'static {
+    /// Learns where the server listens, once, before the first request.
+    fn listening(&self, address: SocketAddr) {
+        let _ = address;
+    }
+
     /// Whether the guard itself answers at `path`, without a token.
     fn owns(&self, path: &str) -> bool;
 
@@ -166,6 +172,11 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool
     }
     request.extensions_mut().insert(Arc::new(grant));
     Ok(())
+}
+
+/// The subject in the headers of an admitted request; none where nothing guards the endpoints.
+pub(super) fn subject<'h>(shared: &Shared, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+    headers.get(SUBJECT).filter(|_| shared.options.guard.is_some())
 }
 
 /// SHA-256 of `subject` in base64: the header must not show the subject of a token.

@@ -15,17 +15,17 @@ use super::accept::accepts;
 use super::events::{EventId, EventStream};
 use super::response::{Response, events, json, refuse, status};
 use super::response_body::{Body, Events};
-use super::sessions::HttpSession;
-use super::{SUBJECT, Shared};
-use crate::server::batch::Batch;
+use super::sessions::{HttpSession, Owner};
+use super::{Peer, Shared, guard};
+use crate::server::batch::{Batch, RequestSink};
 use crate::server::conversation::request_id;
-use crate::server::link::Link;
+use crate::server::link::{Link, MessageSink};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, code};
 
 /// Answers a request.
-pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+pub(super) async fn request(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
     if message.method() == Some("initialize") && !headers.contains_key(SESSION_ID) {
-        return initialize(shared, headers, message).await;
+        return initialize(shared, peer, headers, message).await;
     }
     let session = match find(shared, &headers, message.id()) {
         Ok(session) => session,
@@ -37,23 +37,24 @@ pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: M
         return refuse(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     let stream = session.streams.open();
-    let reply = call(shared, &session, &stream, Some(headers), message);
+    let reply = call(shared, &session, Arc::clone(&stream) as _, Some(headers), message);
     answer(shared, session, stream, id, reply).await
 }
 
 fn call(
     shared: &Shared,
     session: &HttpSession,
-    stream: &Arc<EventStream>,
+    sink: Arc<dyn MessageSink>,
     headers: Option<HeaderMap>,
     message: Message,
 ) -> Reply {
-    let link = Link::new(Arc::clone(stream) as _, Some(Arc::clone(&session.session)), shared.closing.clone());
+    let link = Link::new(sink, Some(Arc::clone(&session.session)), shared.closing.clone());
     shared.service.call(Call { message, context: context(session, headers), link })
 }
 
 fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
     Context {
+        subject: session.subject.clone(),
         revision: session.session.revision().unwrap_or(Revision::NEWEST_LEGACY),
         transport: Transport::StreamableHttp,
         session: Some(Arc::clone(&session.session)),
@@ -62,18 +63,21 @@ fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
 }
 
 /// Opens a session where the service agrees.
-async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+async fn initialize(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
     if let Err(response) = check_version(shared, &headers, message.id()) {
         return *response;
     }
     let full = RpcError::internal("This server has as many sessions as it can take; try again later");
     let id = message.id().cloned();
-    let Some(mut session) = shared.sessions.begin().filter(|_| !shared.sessions.is_full()) else {
+    let subject = guard::subject(shared, &headers);
+    let owner = Owner::new(subject, peer.remote);
+    let room = shared.sessions.has_room(&owner);
+    let Some(mut session) = shared.sessions.begin(owner).filter(|_| room) else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), &full);
     };
-    session.subject = headers.get(SUBJECT).filter(|_| shared.options.guard.is_some()).cloned();
+    session.subject = subject.cloned();
     let stream = session.streams.open();
-    let answer = match call(shared, &session, &stream, Some(headers), message) {
+    let answer = match call(shared, &session, Arc::clone(&stream) as _, Some(headers), message) {
         Reply::Now(answer) => answer,
         Reply::Later(pending) => pending.await,
     };
@@ -96,6 +100,7 @@ async fn answer(
     reply: Reply,
 ) -> Response {
     match reply {
+        Reply::Now(answer) if answer.text().is_empty() => return status(StatusCode::ACCEPTED),
         Reply::Now(answer) if stream.is_silent() => return json(StatusCode::OK, answer),
         Reply::Now(answer) => {
             session.streams.keep(&stream);
@@ -133,6 +138,10 @@ struct CompletionGuard {
 impl CompletionGuard {
     fn complete(&self, answer: Answer) {
         if self.session.in_flight.finish(&self.id) {
+            if answer.text().is_empty() {
+                // A batch whose requests were all cancelled.
+                return self.stream.end();
+            }
             self.stream.finish(answer);
         }
     }
@@ -198,11 +207,11 @@ pub(super) async fn batch(
         Err(response) => return *response,
     };
     let stream = session.streams.open();
-    let mut batch = Batch::default();
+    let mut batch = Batch::new(shared.options.limits.batch);
     for part in parts {
         match part {
             Ok(message) if message.kind() != Kind::Request => take(shared, &session, None, message),
-            Ok(message) => batch.add(call(shared, &session, &stream, None, message)),
+            Ok(message) => batched(shared, &session, &stream, &mut batch, message),
             Err(malformed) => batch.add_malformed(&malformed),
         }
     }
@@ -211,6 +220,25 @@ pub(super) async fn batch(
     }
     let id = session.next_batch_id();
     answer(shared, session, stream, id, batch.reply()).await
+}
+
+/// Answers one request of a batch.
+fn batched(shared: &Shared, session: &HttpSession, stream: &Arc<EventStream>, batch: &mut Batch, message: Message) {
+    let Some(id) = message.id().cloned() else { return };
+    if session.in_flight.has(&id) {
+        let error = RpcError::invalid_request("Invalid request: this id is in use");
+        return batch.add(Some(&id), Answer::error(Some(&id), &error));
+    }
+    let sink = RequestSink::new(Arc::clone(stream) as _);
+    match call(shared, session, Arc::clone(&sink) as _, None, message) {
+        Reply::Now(answer) => batch.add(Some(&id), answer),
+        // The batch itself takes one place, too.
+        Reply::Later(_) if session.in_flight.count() + 1 >= shared.options.limits.in_flight => {
+            let error = RpcError::internal("Too many requests of this session are being answered");
+            batch.add(Some(&id), Answer::error(Some(&id), &error));
+        }
+        Reply::Later(pending) => batch.start(id, sink, pending, &session.in_flight),
+    }
 }
 
 /// Opens a stream for messages without a request, or resumes a stream.
@@ -254,8 +282,7 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
     let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
     // For another subject there is no such session.
-    let own =
-        |session: &Arc<HttpSession>| shared.options.guard.is_none() || session.subject.as_ref() == headers.get(SUBJECT);
+    let own = |session: &Arc<HttpSession>| session.subject.as_ref() == guard::subject(shared, headers);
     let session = session.filter(own).ok_or_else(|| {
         Box::new(refuse(StatusCode::NOT_FOUND, id, &RpcError::invalid_request("No such session: it may have ended")))
     })?;

@@ -7,6 +7,7 @@ mod buffered_body;
 mod entry;
 mod events;
 mod guard;
+mod kept;
 mod layer;
 mod legacy;
 mod modern;
@@ -18,10 +19,11 @@ mod request_body;
 mod response;
 mod response_body;
 mod sessions;
+mod shares;
 mod upgrade;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,10 +47,11 @@ pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, H
 pub use self::layer::{Layer, Next, Request};
 use self::old_sse::SseSessions;
 pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PATH, WEBSOCKET_PATH};
-pub use self::proxy::{ProxyError, proxy};
+pub use self::proxy::{Allowed, ProxyError, proxy};
 pub use self::response::Response;
 pub use self::response_body::Body;
 use self::sessions::Sessions;
+use self::shares::{Share, Shares, share_of};
 use super::link::Closing;
 use crate::service::Service;
 
@@ -60,6 +63,7 @@ pub(crate) struct Shared {
     sse_sessions: SseSessions,
     /// Permits for sessions that are their connection: HTTP+SSE and WebSocket.
     room: Arc<Semaphore>,
+    shares: Shares,
     closing: Closing,
 }
 
@@ -67,10 +71,13 @@ pub(crate) struct Shared {
 #[derive(Clone)]
 struct Peer {
     /// Its permit among the connections, held for as long as anything serves it.
-    place: Arc<OwnedSemaphorePermit>,
+    place: Arc<(OwnedSemaphorePermit, Share)>,
     /// Notified to drop the connection at once: hyper, stuck in a write to a peer that does not read, would not notice that
     /// its body has ended.
     cut: Arc<Notify>,
+    /// The address that it came to, and the one that it came from; none without a socket.
+    local: Option<IpAddr>,
+    remote: Option<IpAddr>,
 }
 
 /// A server that listens.
@@ -116,7 +123,9 @@ impl Endpoint {
     /// Serves one connection until either side ends it.
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         if let Ok(place) = Arc::new(Semaphore::new(1)).try_acquire_owned() {
-            serve_stream(stream, Arc::clone(&self.shared), place).await;
+            let Some(share) = self.shared.shares.take(None) else { return };
+            let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local: None, remote: None };
+            serve_stream(stream, Arc::clone(&self.shared), peer).await;
         }
     }
 }
@@ -124,14 +133,21 @@ impl Endpoint {
 fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, Arc<Shared>) {
     let (ending, closing) = Closing::new();
     let sessions = Sessions::new(options.limits.clone());
+    let shares = Shares::new(share_of(options.limits.connections));
     let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
-    (ending, Arc::new(Shared { service, options, sessions, sse_sessions: SseSessions::default(), room, closing }))
+    (
+        ending,
+        Arc::new(Shared { service, options, sessions, sse_sessions: SseSessions::default(), room, shares, closing }),
+    )
 }
 
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
 pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Options) -> io::Result<Server> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
+    if let Some(guard) = &options.guard {
+        guard.listening(address);
+    }
     Ok(start(listener, address, service, options))
 }
 
@@ -192,17 +208,17 @@ fn protocol(limits: &Limits) -> http1::Builder {
 
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
-    serve_stream(stream, shared, place).await;
+    let local = stream.local_addr().ok().map(|address| address.ip());
+    let remote = stream.peer_addr().ok().map(|address| address.ip());
+    // A peer that has its share is dropped before it is heard.
+    let Some(share) = shared.shares.take(remote) else { return };
+    let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local, remote };
+    serve_stream(stream, shared, peer).await;
 }
 
-async fn serve_stream(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    shared: Arc<Shared>,
-    place: OwnedSemaphorePermit,
-) {
+async fn serve_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, shared: Arc<Shared>, peer: Peer) {
     let limits = &shared.options.limits;
     let _socket = shared.options.recorder.as_ref().map(|recorder| recorder.socket());
-    let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
         let (shared, peer) = (Arc::clone(&shared), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, &peer, request).await) }

@@ -7,10 +7,10 @@ use std::task::Poll;
 use hyper::{HeaderMap, StatusCode};
 use wire::{Message, Revision, Transport};
 
-use super::Shared;
 use super::outbox::Outbox;
 use super::response::{Response, events, json, status};
 use super::response_body::{Body, Silence, Stream};
+use super::{Shared, guard};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 
@@ -19,7 +19,7 @@ pub(super) async fn request(shared: &Shared, headers: HeaderMap, message: Messag
     let limits = &shared.options.limits;
     let outbox = Arc::new(Outbox::new(limits.events, limits.event_bytes));
     let link = Link::new(Arc::clone(&outbox) as _, None, shared.closing.clone());
-    let context = Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers) };
+    let context = context(shared, revision, headers);
     let stream = |pending: Option<Pending>, last: Option<Answer>, outbox: Arc<Outbox>| {
         let silence = Silence::new(limits.keep_alive);
         events(Body::boxed(Stream { pending, last: last.map(Answer::into_text), outbox, silence }))
@@ -58,12 +58,11 @@ fn status_of(answer: &Answer) -> StatusCode {
 
 /// Receives a notification. This revision defines none over HTTP; any is accepted.
 pub(super) fn notification(shared: &Shared, headers: HeaderMap, message: &Message) -> Response {
-    let context = Context {
-        revision: Revision::NEWEST,
-        transport: Transport::StreamableHttp,
-        session: None,
-        headers: Some(headers),
-    };
-    shared.service.notice(message, &context);
+    shared.service.notice(message, &context(shared, Revision::NEWEST, headers));
     status(StatusCode::ACCEPTED)
+}
+
+fn context(shared: &Shared, revision: Revision, headers: HeaderMap) -> Context {
+    let subject = guard::subject(shared, &headers).cloned();
+    Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers), subject }
 }

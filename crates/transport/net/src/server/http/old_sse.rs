@@ -74,8 +74,8 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
     let limits = &shared.options.limits;
-    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
-    let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, bounds);
+    let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, Bounds::of(limits))
+        .of(guard::subject(shared, headers).cloned());
     let session = Arc::new(SseSession { conversation, posted: Notify::new() });
     let entry = Entry { shared: Arc::clone(shared), key, _room: room };
     shared.sse_sessions.table().insert(key, Arc::clone(&session));
@@ -166,7 +166,10 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody
         let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");
         return refuse(StatusCode::BAD_REQUEST, None, &error);
     };
-    let find = || key(id).and_then(|key| shared.sse_sessions.find(key));
+    // For another subject there is no such session.
+    let subject = guard::subject(shared, &parts.headers);
+    let own = |session: &Arc<SseSession>| session.conversation.subject() == subject;
+    let find = || key(id).and_then(|key| shared.sse_sessions.find(key)).filter(own);
     if find().is_none() {
         return ended();
     }

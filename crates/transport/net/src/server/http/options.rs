@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
+use crate::server::batch::BatchBounds;
 use crate::server::recorder::HttpRecorder;
 
 /// Where the old HTTP+SSE transport opens its stream.
@@ -31,8 +32,11 @@ pub struct Options {
     pub path: String,
     /// Additional transports.
     pub other_transports: OtherTransports,
-    /// Host names that are allowed in `Host` and `Origin`, in addition to the loopback ones.
+    /// Host names that are allowed in `Host` and `Origin`, in addition to the address that a connection came to. Loopback names
+    /// are allowed only on loopback.
     pub hosts: Vec<String>,
+    /// Origins of pages that are allowed, letter by letter (`https://app.example:8443`), in addition to this machine's.
+    pub origins: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
     /// The token that every request must carry, if any.
@@ -60,21 +64,26 @@ pub struct Limits {
     pub head: usize,
     /// The most header fields.
     pub headers: usize,
-    /// The most connections at once.
+    /// The most connections at once. One address may have three quarters of them.
     pub connections: usize,
-    /// The most sessions at once of Streamable HTTP, and the most of the other transports together.
+    /// The most sessions at once of Streamable HTTP, and the most of the other transports together. One subject, or one
+    /// address where requests need no token, may have three quarters of them.
     pub sessions: usize,
     /// After how long without a request or an open stream a session ends. Where the session is its connection: without a
     /// message of the client or a request that is being answered.
     pub idle: Duration,
-    /// The most requests of one session being answered at once.
+    /// The most requests of one session being answered at once. Each request in a batch counts.
     pub in_flight: usize,
+    /// Bounds of a batch.
+    pub batch: BatchBounds,
     /// How many events one stream keeps for a slow client or for resumption.
     pub events: usize,
     /// How many bytes of events one stream keeps, or may wait for an HTTP+SSE or WebSocket peer that does not read.
     pub event_bytes: usize,
     /// How many ended streams one session keeps for resumption.
     pub streams: usize,
+    /// How many bytes of events the streams of all sessions keep together. The oldest ended streams make room.
+    pub kept_bytes: usize,
     /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that stays silent for
     /// as long again is dropped.
     pub keep_alive: Duration,
@@ -92,6 +101,7 @@ impl Default for Options {
             path: "/mcp".to_owned(),
             other_transports: OtherTransports::default(),
             hosts: Vec::new(),
+            origins: Vec::new(),
             strict: false,
             bearer: None,
             guard: None,
@@ -114,9 +124,11 @@ impl Default for Limits {
             sessions: 16_384,
             idle: Duration::from_mins(30),
             in_flight: 256,
+            batch: BatchBounds::default(),
             events: 1024,
             event_bytes: 8 << 20,
             streams: 8,
+            kept_bytes: 128 << 20,
             keep_alive: Duration::from_secs(15),
             write_time: Duration::from_secs(30),
             retry: Duration::from_millis(500),

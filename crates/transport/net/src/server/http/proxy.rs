@@ -6,7 +6,7 @@ mod opening;
 mod socket;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,7 +14,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_EXTENSIONS,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
@@ -22,23 +23,28 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use url::Origin;
 
 use self::opening::Unsettled;
 use self::socket::carry_both;
-use super::accept::is_trusted;
+use super::accept::{Access, is_own_page};
 use super::buffered_body::BufferedBody;
 use super::response::Response;
 use super::response_body::Body;
-use super::{Limits, Server, protocol};
+use super::{Limits, Server, accept_one, protocol};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
 use crate::server::recorder::{ExchangeRecorder, ExchangeRole, HttpRecorder, session};
 
 /// The largest body of a request that goes on.
-const BODY: usize = 64 << 20;
+const BODY: usize = 16 << 20;
+/// How much of a body is read before it needs one of the places for long ones, and how many of those there are.
+const SHORT: usize = 256 << 10;
+const LONG_BODIES: usize = 4;
+/// How many clients may be connected at once.
+const CONNECTIONS: usize = 1024;
 
 /// What belongs to one connection and goes no further (RFC 9110, 7.6.1).
 const OF_A_CONNECTION: [HeaderName; 3] = [CONNECTION, TRANSFER_ENCODING, UPGRADE];
@@ -55,6 +61,17 @@ struct Proxy {
     recorder: Arc<HttpRecorder>,
     limits: Limits,
     closing: Closing,
+    allowed: Allowed,
+    long_bodies: Semaphore,
+}
+
+/// Who may call, in addition to this machine.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    /// Names in `Host`, with or without a port.
+    pub hosts: Vec<String>,
+    /// Origins of pages, letter by letter.
+    pub origins: Vec<String>,
 }
 
 /// Passes on in the background; no `async fn`, so that its code is compiled in this crate.
@@ -64,7 +81,12 @@ fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: 
 }
 
 /// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.
-pub async fn proxy(address: SocketAddr, to: &HttpAddress, recorder: Arc<HttpRecorder>) -> Result<Server, ProxyError> {
+pub async fn proxy(
+    address: SocketAddr,
+    to: &HttpAddress,
+    recorder: Arc<HttpRecorder>,
+    allowed: Allowed,
+) -> Result<Server, ProxyError> {
     let bad =
         |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "it has no valid host".to_owned() });
     let limits = Limits::default();
@@ -76,7 +98,8 @@ pub async fn proxy(address: SocketAddr, to: &HttpAddress, recorder: Arc<HttpReco
     let address = listener.local_addr().map_err(ProxyError::At)?;
     let (ending, closing) = Closing::new();
     let (pool, upstream, (open, _)) = (Arc::new(pool), to.url.origin(), watch::channel(()));
-    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, recorder, limits, closing });
+    let long_bodies = Semaphore::new(LONG_BODIES);
+    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, recorder, limits, closing, allowed, long_bodies });
     Ok(start(listener, address, proxy, ending))
 }
 
@@ -90,18 +113,19 @@ pub enum ProxyError {
 }
 
 async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
+            accepted = accept_one(&listener, &places) => match accepted {
+                Some((stream, place)) => {
                     let (proxy, open) = (Arc::clone(&proxy), proxy.open.subscribe());
                     tokio::spawn(async move {
                         serve(&proxy, stream).await;
-                        drop(open);
+                        drop((open, place));
                     });
                 }
                 // Out of descriptors, most likely: waiting is all that helps.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+                None => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
             },
             () = proxy.closing.wait() => break,
         }
@@ -112,9 +136,10 @@ async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
 async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let _socket = proxy.recorder.socket();
+    let local = stream.local_addr().ok().map(|address| address.ip());
     let service = service_fn(|request| {
         let proxy = Arc::clone(proxy);
-        async move { Ok::<_, std::convert::Infallible>(pass(&proxy, request).await) }
+        async move { Ok::<_, std::convert::Infallible>(pass(&proxy, local, request).await) }
     });
     let connection = protocol(&proxy.limits).serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
@@ -128,24 +153,33 @@ async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
     }
 }
 
-/// Passes one request on and its response back.
-async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> Response {
+/// Passes one request on and its response back. A request that is not trusted is neither read nor recorded.
+async fn pass(proxy: &Arc<Proxy>, local: Option<IpAddr>, mut request: Request<Incoming>) -> Response {
+    if !proxy.trusts(local, request.headers()) {
+        // The other server sees our name for it, not the one that was called: it cannot tell any more.
+        let mut refusal =
+            plain(StatusCode::FORBIDDEN, "`Host` or `Origin` is not one that is allowed here\n".to_owned());
+        refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return refusal;
+    }
     let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (parts, body) = request.into_parts();
     let at = proxy.recorder.now(ExchangeRole::Http);
-    let (_, sent) = BufferedBody::read(body, BODY, proxy.limits.body_time).await;
-    let trusted = is_trusted(&parts.headers, &[]);
-    if trusted && sent.is_none() && parts.method == Method::GET && session(&parts.headers).is_none() {
+    let mut body = BufferedBody::from(body);
+    body.read_ahead(SHORT, proxy.limits.body_time).await;
+    // Held until the response begins: so many long bodies are in memory at once.
+    let _place = if body.is_longer() { proxy.long_bodies.acquire().await.ok() } else { None };
+    body.read_ahead(BODY, proxy.limits.body_time).await;
+    let sent = body.sent();
+    drop(body);
+    if sent.is_none() && parts.method == Method::GET && session(&parts.headers).is_none() {
         return proxy.open(parts, upgrade, at).await;
     }
     let whole = sent.as_ref().is_none_or(|sent| sent.complete);
     let text = sent.as_ref().map(|sent| Bytes::copy_from_slice(&sent.bytes)).unwrap_or_default();
     let role = if proxy.recorder.is_endpoint(&parts) { ExchangeRole::Messages } else { ExchangeRole::Http };
     let exchange = ExchangeRecorder::of(&proxy.recorder, role, &parts, sent, at, proxy.closing.clone());
-    let response = if !trusted {
-        // The other server sees our name for it, not the one that was called: it cannot tell any more.
-        plain(StatusCode::FORBIDDEN, "`Host` or `Origin` is not on this machine\n".to_owned())
-    } else if whole {
+    let response = if whole {
         proxy.send(&parts, text).await.unwrap_or_else(unreached)
     } else {
         plain(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large, or did not come to its end\n".to_owned())
@@ -159,10 +193,20 @@ fn unreached(why: String) -> Response {
     plain(StatusCode::BAD_GATEWAY, format!("The server was not reached: {why}\n"))
 }
 
+/// Whether a request asks for a WebSocket.
+fn wants_socket(headers: &HeaderMap) -> bool {
+    headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
 impl Proxy {
+    fn trusts(&self, local: Option<IpAddr>, headers: &HeaderMap) -> bool {
+        let access = Access { local, hosts: &self.allowed.hosts, origins: &self.allowed.origins };
+        if headers.contains_key(UPGRADE) { access.is_trusted_for_sockets(headers) } else { access.is_trusted(headers) }
+    }
+
     /// Passes on what may open a stream or a socket.
     async fn open(&self, head: Parts, upgrade: Option<OnUpgrade>, at: u64) -> Response {
-        let wants_socket = head.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
+        let wants_socket = wants_socket(&head.headers);
         let mut request = Unsettled::new(head.clone(), at, Arc::clone(&self.recorder), self.closing.clone());
         let response = match upgrade.filter(|_| wants_socket) {
             Some(client) => self.join(&head, client, &mut request).await,
@@ -190,10 +234,11 @@ impl Proxy {
         let (mut head, _) = response.into_parts();
         head.headers = passed_on(&head.headers);
         upgraded(&mut head.headers);
+        let held = [self.recorder.hold(), self.recorder.hold()];
         let (connection, open, closing) = (exchange.connection(), self.open.subscribe(), self.closing.clone());
         let body = exchange.answer(&head, Body::Whole(None));
         tokio::spawn(async move {
-            carry_both(client, server, connection, closing).await;
+            carry_both(client, server, connection, closing, held).await;
             drop((link, open));
         });
         Ok(Response::from_parts(head, body))
@@ -202,13 +247,14 @@ impl Proxy {
     async fn send(&self, head: &Parts, text: Bytes) -> Result<Response, String> {
         let mut link = self.pool.take().await.map_err(|error| error.to_string())?;
         loop {
-            let again = link.is_reused();
-            let error = match link.sender().send_request(self.request(head, text.clone())).await {
+            let reused = link.is_reused();
+            let failed = match link.send(self.request(head, text.clone())).await {
                 Ok(response) => return Ok(self.returned(response, link)),
-                Err(error) => error,
+                Err(failed) => failed,
             };
-            if !(again && link.seen().is_empty()) {
-                return Err(error.to_string());
+            // Never twice where the server may have read it: a call may have effects.
+            if !(reused && failed.again) {
+                return Err(failed.error.to_string());
             }
             // An idle connection turned out to be closed.
             link = self.pool.fresh().await.map_err(|error| error.to_string())?;
@@ -222,8 +268,12 @@ impl Proxy {
             head.uri.path_and_query().map_or_else(|| "/".parse(), |path| path.as_str().parse()).unwrap_or_default();
         let mut headers = passed_on(&head.headers);
         headers.insert(HOST, self.host.clone());
-        // A page of the proxy's own origin is to the other server one of its own.
-        if headers.contains_key(ORIGIN) {
+        // A compressed body could not be redacted.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        // A page of the proxy's own origin is to the other server one of its own; of any other page, it decides itself.
+        let listed =
+            |origin: &HeaderValue| self.allowed.origins.iter().any(|listed| listed.as_bytes() == origin.as_bytes());
+        if is_own_page(&head.headers) || head.headers.get(ORIGIN).is_some_and(listed) {
             headers.insert(ORIGIN, self.origin.clone());
         }
         *request.headers_mut() = headers;

@@ -1,6 +1,7 @@
 //! The legacy sessions of one endpoint and the streams each of them keeps. Knows no header and no method.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,11 +11,17 @@ use wire::RequestId;
 
 use super::Limits;
 use super::events::EventStream;
+use super::kept::Kept;
+use super::shares::{network, share_of};
 use crate::server::InFlight;
 use crate::server::link::{Gone, MessageSink, Session};
 
 /// How many streams without a request one session may have open; one more ends the oldest.
 const MOST_LISTENING: usize = 4;
+/// How many unused sessions end at a time where there are too many.
+const MAKE_ROOM: usize = 64;
+/// After how long without a request, in milliseconds, a session in use may end where there are too many.
+const FORSAKEN: u64 = 60_000;
 
 #[derive(Default)]
 struct Table {
@@ -28,6 +35,7 @@ struct Table {
 pub(super) struct Streams {
     next: AtomicU32,
     limits: Arc<Limits>,
+    kept: Arc<Kept>,
     table: Mutex<Table>,
 }
 
@@ -38,11 +46,12 @@ impl Streams {
 
     /// A new stream, not in the table yet.
     pub(super) fn open(&self) -> Arc<EventStream> {
-        Arc::new(EventStream::new(self.next.fetch_add(1, Ordering::Relaxed), &self.limits))
+        Arc::new(EventStream::new(self.next.fetch_add(1, Ordering::Relaxed), &self.limits, Arc::clone(&self.kept)))
     }
 
     /// Keeps a request's stream; the oldest ended streams make room.
     pub(super) fn keep(&self, stream: &Arc<EventStream>) {
+        self.kept.remember(stream);
         let mut table = self.table();
         table.requests.push_back(Arc::clone(stream));
         let mut surplus =
@@ -60,7 +69,8 @@ impl Streams {
 
     pub(super) fn find(&self, id: u32) -> Option<Arc<EventStream>> {
         let table = self.table();
-        table.requests.iter().chain(&table.listening).find(|stream| stream.id() == id).cloned()
+        let kept = |stream: &&Arc<EventStream>| stream.id() == id && !stream.is_dropped();
+        table.requests.iter().chain(&table.listening).find(kept).cloned()
     }
 
     /// A stream for a GET: one that waits for its first reader, or a new one.
@@ -114,6 +124,19 @@ impl MessageSink for Streams {
     }
 }
 
+/// Whose share of the sessions one takes: a subject's, or an address's where requests need no token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Subject(HeaderValue),
+    Address(Option<IpAddr>),
+}
+
+impl Owner {
+    pub(super) fn new(subject: Option<&HeaderValue>, address: Option<IpAddr>) -> Self {
+        subject.map_or_else(|| Self::Address(address.map(network)), |subject| Self::Subject(subject.clone()))
+    }
+}
+
 /// A session and what its transport keeps for it.
 pub(super) struct HttpSession {
     pub(super) session: Arc<Session>,
@@ -121,6 +144,8 @@ pub(super) struct HttpSession {
     pub(super) in_flight: InFlight,
     /// Whose token opened it, where there is a guard.
     pub(super) subject: Option<HeaderValue>,
+    /// Whose share of the sessions it takes.
+    pub(super) owner: Owner,
     touched: AtomicU64,
     batches: AtomicU64,
 }
@@ -129,6 +154,14 @@ impl HttpSession {
     /// An id for a batch as a whole, which no client can name: the parts have ids of their own.
     pub(super) fn next_batch_id(&self) -> RequestId {
         RequestId::String(format!("\u{0}batch {}", self.batches.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// When it was used last, if it may end to make room. A session that was opened and never used goes first.
+    fn unused_since(&self, now: u64) -> Option<(bool, u64)> {
+        let touched = self.touched.load(Ordering::Relaxed);
+        let ready = self.session.is_ready();
+        let quiet = now.saturating_sub(touched) >= if ready { FORSAKEN } else { 0 };
+        (quiet && self.in_flight.is_empty() && !self.streams.has_readers()).then_some((ready, touched))
     }
 
     /// Stops everything that runs in the session.
@@ -142,13 +175,15 @@ impl HttpSession {
 /// All sessions.
 pub(super) struct Sessions {
     limits: Arc<Limits>,
+    kept: Arc<Kept>,
     born: Instant,
     by_key: Mutex<HashMap<u128, Arc<HttpSession>>>,
 }
 
 impl Sessions {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { limits: Arc::new(limits), born: Instant::now(), by_key: Mutex::default() }
+        let kept = Arc::new(Kept::new(limits.kept_bytes));
+        Self { limits: Arc::new(limits), kept, born: Instant::now(), by_key: Mutex::default() }
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<HttpSession>>> {
@@ -159,21 +194,44 @@ impl Sessions {
         self.born.elapsed().as_millis() as u64
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.table().len() >= self.limits.sessions
+    /// Whether `owner` may have one more session. Where there are too many, unused ones end: an owner who never speaks again
+    /// must not lock others out, nor itself.
+    pub(super) fn has_room(&self, owner: &Owner) -> bool {
+        let ended = {
+            let mut table = self.table();
+            let share = share_of(self.limits.sessions);
+            if table.len() < share {
+                return true;
+            }
+            let own = table.values().filter(|session| session.owner == *owner).count();
+            if own < share && table.len() < self.limits.sessions {
+                return true;
+            }
+            let mut unused: Vec<_> = table
+                .iter()
+                .filter(|(_, session)| own < share || session.owner == *owner)
+                .filter_map(|(key, session)| Some((session.unused_since(self.now())?, *key)))
+                .collect();
+            unused.sort_unstable();
+            let keys = unused.into_iter().take(MAKE_ROOM).map(|(_, key)| key);
+            keys.filter_map(|key| table.remove(&key)).collect::<Vec<_>>()
+        };
+        ended.iter().for_each(|session| session.end());
+        !ended.is_empty()
     }
 
     /// A session with an unguessable id, not yet known to [`Self::find`].
-    pub(super) fn begin(&self) -> Option<HttpSession> {
+    pub(super) fn begin(&self, owner: Owner) -> Option<HttpSession> {
         let id = unguessable()?;
-        let streams =
-            Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
+        let (limits, kept) = (Arc::clone(&self.limits), Arc::clone(&self.kept));
+        let streams = Arc::new(Streams { next: AtomicU32::new(1), limits, kept, table: Mutex::default() });
         let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn MessageSink>));
         Some(HttpSession {
             session,
             streams,
             in_flight: InFlight::default(),
             subject: None,
+            owner,
             touched: AtomicU64::new(self.now()),
             batches: AtomicU64::new(0),
         })

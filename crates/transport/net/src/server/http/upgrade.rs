@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::layer::Request;
 use super::response::{Response, refuse, status};
-use super::{Peer, Shared};
+use super::{Peer, Shared, guard};
 use crate::server::recorder::ConnectionRecorder;
 use crate::server::websocket::{self, Frames};
 use crate::service::RpcError;
@@ -43,6 +43,7 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
     let (shared, peer) = (Arc::clone(shared), peer.clone());
+    let subject = guard::subject(&shared, request.headers()).cloned();
     let connection = request.extensions().get::<ConnectionRecorder>().cloned();
     tokio::spawn(async move {
         // Held to the end: the connection counts among connections, and the session among sessions.
@@ -51,7 +52,8 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
             let frames = Frames { layer: shared.options.layer.as_deref(), connection: connection.as_ref() };
-            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, frames).await;
+            let io = TokioIo::new(upgraded);
+            websocket::serve(service, (io, subject), &shared.options.limits, closing, frames).await;
         }
     });
     response

@@ -11,11 +11,13 @@ use wire::message::{Packet, parse};
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, RequestId};
 
-use super::ConnectionRecorder;
+use super::{ConnectionRecorder, Held, Room};
 use crate::tap::{Tap, Written};
 
 /// How many request ids of one client are kept.
 const IDS: usize = 1 << 14;
+/// How many connections are told apart; what comes after them counts as outside sessions.
+const CONNECTIONS: usize = 1 << 16;
 
 /// Records one listener, with a tap for each transport.
 #[derive(Debug)]
@@ -27,6 +29,7 @@ pub struct HttpRecorder {
     several: bool,
     /// The answering party.
     far: Party,
+    room: Room,
     state: Mutex<State>,
 }
 
@@ -99,12 +102,17 @@ impl HttpRecorder {
     }
 
     fn new([http, sse, websocket]: [Tap; 3], several: bool) -> Self {
-        Self { http, sse, websocket, several, far: Party::Server, state: Mutex::default() }
+        Self { http, sse, websocket, several, far: Party::Server, room: Room::default(), state: Mutex::default() }
     }
 
     pub(crate) fn socket(&self) -> Socket<'_> {
         self.state().sockets += 1;
         Socket(self)
+    }
+
+    /// Room for something whose end has not come.
+    pub(crate) fn hold(&self) -> Held {
+        self.room.clone().hold()
     }
 
     /// The current time in the trace of `role`.
@@ -147,13 +155,13 @@ impl HttpRecorder {
             return connection;
         }
         match role {
-            ExchangeRole::Stream => state.open(&self.sse, self.far, at),
+            ExchangeRole::Stream if state.has_room() => state.open(&self.sse, self.far, at),
             // It opens when the handshake is complete.
             ExchangeRole::Socket => ConnectionRecorder::next(&self.websocket),
             ExchangeRole::Issuer => state.issuer(&self.http, at),
-            ExchangeRole::Http if opens(body) => state.open(&self.http, self.far, at),
+            ExchangeRole::Http if opens(body) && state.has_room() => state.open(&self.http, self.far, at),
             ExchangeRole::Http => state.bare(&self.http, self, body, at),
-            ExchangeRole::Messages => state.bare(&self.sse, self, body, at),
+            ExchangeRole::Stream | ExchangeRole::Messages => state.bare(&self.sse, self, body, at),
         }
     }
 
@@ -164,7 +172,11 @@ impl HttpRecorder {
 
     /// Keeps the name that a response gives to a connection.
     pub(crate) fn named(&self, connection: &ConnectionRecorder, name: &str) {
-        self.state().sessions.entry(name.to_owned()).or_insert_with(|| connection.clone());
+        let mut state = self.state();
+        if state.sessions.len() >= CONNECTIONS {
+            return;
+        }
+        state.sessions.entry(name.to_owned()).or_insert_with(|| connection.clone());
     }
 
     /// Records that the client ended its session.
@@ -183,6 +195,10 @@ impl HttpRecorder {
 }
 
 impl State {
+    fn has_room(&self) -> bool {
+        self.open.len() < CONNECTIONS
+    }
+
     /// A connection that began when its first request came.
     fn open(&mut self, tap: &Tap, far: Party, at: u64) -> ConnectionRecorder {
         let connection = ConnectionRecorder::next(tap).of(far);

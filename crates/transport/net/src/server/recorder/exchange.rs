@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::header::CONTENT_ENCODING;
 use hyper::http::request::Parts;
 use hyper::http::response;
 use hyper::{HeaderMap, Method};
@@ -14,16 +15,16 @@ use wire::Party;
 use wire::framing::Piece;
 use wire::framing::sse::Blocks;
 use wire::http::{EVENT_STREAM, has_media_type};
-use wire::trace::{Closed, Content, Headers};
+use wire::trace::{Closed, Content, Headers, Limit, Mark};
 
 use super::connections::{ExchangeRole, session};
-use super::{ConnectionRecorder, HttpRecorder};
+use super::{ConnectionRecorder, Held, HttpRecorder, LONGEST};
 use crate::server::http::Body;
 use crate::server::link::Closing;
 use crate::tap::Written as Cause;
 
-/// The longest block of a stream that is recorded as one.
-const BLOCK: usize = 64 << 20;
+/// How many bytes of a stream are taken at a time.
+const PIECE: usize = 64 << 10;
 
 /// The body of a request as it was received.
 pub(crate) struct RequestBody {
@@ -61,6 +62,7 @@ impl ExchangeRecorder {
         let request = Content::Request { method: head.method.to_string(), target, headers: header_list(&head.headers) };
         let mut cause = connection.write_since(at, Party::Client, number, request, Cause::NONE);
         if let Some(RequestBody { bytes, complete }) = sent {
+            let (bytes, complete) = if is_encoded(&head.headers) { (Vec::new(), false) } else { (bytes, complete) };
             cause = connection.write_since(at, Party::Client, number, Content::Body { bytes, complete }, cause);
         }
         let deletes = head.method == Method::DELETE;
@@ -97,8 +99,17 @@ impl ExchangeRecorder {
         }
         let kind = head.headers.get(hyper::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM));
-        let so_far = if streams { SoFar::Events(Blocks::new(BLOCK)) } else { SoFar::Text(Vec::new()) };
-        Ok(RecordedBody { body, exchange: self, so_far })
+        let so_far = match streams {
+            _ if is_encoded(&head.headers) => SoFar::Lost,
+            true => SoFar::Events(Blocks::new(LONGEST)),
+            false => SoFar::Text(Vec::new()),
+        };
+        let held = self.recorder.hold();
+        let written = RecordedBody { body, exchange: self, so_far, held };
+        if matches!(written.so_far, SoFar::Lost) {
+            written.exchange.text(Vec::new(), false);
+        }
+        Ok(written)
     }
 
     fn end(&mut self, from: Party, how: Closed) {
@@ -124,25 +135,48 @@ pub(crate) struct RecordedBody {
     body: Body,
     exchange: ExchangeRecorder,
     so_far: SoFar,
+    held: Held,
 }
 
 enum SoFar {
     Text(Vec<u8>),
     Events(Blocks),
+    /// The rest is not recorded: it is encoded, so that no secret would be found in it, or longer than there is room for.
+    Lost,
 }
 
 impl RecordedBody {
     /// Records data that is sent.
     pub(crate) fn take(&mut self, data: &[u8]) {
-        match &mut self.so_far {
-            SoFar::Text(text) => text.extend_from_slice(data),
-            SoFar::Events(blocks) => {
-                blocks.push(data);
-                while let Some(piece) = blocks.next_block() {
-                    self.exchange.block(piece);
-                }
+        let mut blocks = match &mut self.so_far {
+            SoFar::Lost => return,
+            SoFar::Text(text) if self.held.grow(data.len()) => return text.extend_from_slice(data),
+            SoFar::Text(_) => return self.lose(),
+            SoFar::Events(blocks) => blocks,
+        };
+        // A little at a time: one piece of data may hold many blocks.
+        for data in data.chunks(PIECE) {
+            if !self.held.grow(data.len()) {
+                return self.lose();
             }
+            blocks.push(data);
+            while let Some(piece) = blocks.next_block() {
+                self.exchange.block(piece);
+                self.held.release();
+            }
+            blocks = match &mut self.so_far {
+                SoFar::Events(blocks) => blocks,
+                SoFar::Text(_) | SoFar::Lost => return,
+            };
         }
+    }
+
+    /// Records what came so far, and nothing after it.
+    fn lose(&mut self) {
+        self.rest(false);
+        self.so_far = SoFar::Lost;
+        self.held.release();
+        self.exchange.connection.record(Party::Client, Content::Mark(Mark::Limit(Limit::Message)));
     }
 
     /// Everything was sent.
@@ -157,14 +191,15 @@ impl RecordedBody {
     fn rest(&mut self, complete: bool) {
         match &mut self.so_far {
             SoFar::Text(text) => {
-                let content = Content::Body { bytes: std::mem::take(text), complete };
-                self.exchange.connection.write(Party::Server, self.exchange.number, content, self.exchange.cause);
+                let text = std::mem::take(text);
+                self.exchange.text(text, complete);
             }
             SoFar::Events(blocks) => {
                 if let Some(piece) = blocks.finish() {
                     self.exchange.block(piece);
                 }
             }
+            SoFar::Lost => {}
         }
     }
 }
@@ -208,6 +243,10 @@ impl Drop for RecordedBody {
 }
 
 impl ExchangeRecorder {
+    fn text(&self, bytes: Vec<u8>, complete: bool) {
+        self.connection.write(Party::Server, self.number, Content::Body { bytes, complete }, self.cause);
+    }
+
     fn block(&self, piece: Piece<'_>) {
         let content = match piece {
             Piece::Whole(bytes) => Content::Sse(bytes.to_vec()),
@@ -215,6 +254,12 @@ impl ExchangeRecorder {
         };
         self.connection.write(Party::Server, self.number, content, self.cause);
     }
+}
+
+/// Whether a body is compressed: nothing in it can be redacted.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(CONTENT_ENCODING).iter();
+    codings.into_iter().any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 fn header_list(headers: &HeaderMap) -> Headers {

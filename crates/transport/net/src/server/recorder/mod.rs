@@ -4,6 +4,7 @@
 mod connections;
 mod exchange;
 mod lines;
+mod room;
 
 use wire::Party;
 use wire::trace::{Closed, Content, Frame};
@@ -12,6 +13,7 @@ pub use self::connections::HttpRecorder;
 pub(crate) use self::connections::{ExchangeRole, session};
 pub(crate) use self::exchange::{ConnectionName, ExchangeRecorder, RecordedBody, RequestBody};
 pub use self::lines::{RecordedReader, RecordedWriter};
+pub(crate) use self::room::{Held, LONGEST, Room};
 
 use crate::tap::{Tap, Written};
 

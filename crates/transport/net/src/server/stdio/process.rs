@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use wire::Transport;
 use wire::framing::lines::Lines;
 
+use super::super::batch::BatchBounds;
 use super::super::conversation::{Bounds, Conversation};
 use super::{Limits, receive, waiting, wind_down};
 use crate::service::Service;
@@ -24,7 +25,7 @@ pub async fn serve_process(
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight };
+    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight, batch: BatchBounds::default() };
     let streams = Arc::new(Streams {
         conversation: Conversation::new(service, Transport::Stdio, bounds),
         writing: Mutex::default(),

@@ -13,15 +13,19 @@ use wire::Party;
 use wire::trace::{Closed, Content};
 
 use crate::server::link::Closing;
-use crate::server::recorder::ConnectionRecorder;
+use crate::server::recorder::{ConnectionRecorder, Held, LONGEST};
 
-/// The longest message that is written down.
-const MESSAGE: usize = 64 << 20;
 /// How much of what is no frame is kept.
 const KEPT: usize = 64 << 10;
 
 /// Carries both directions until both have ended.
-pub(super) async fn carry_both(client: OnUpgrade, server: OnUpgrade, connection: ConnectionRecorder, closing: Closing) {
+pub(super) async fn carry_both(
+    client: OnUpgrade,
+    server: OnUpgrade,
+    connection: ConnectionRecorder,
+    closing: Closing,
+    [out, back]: [Held; 2],
+) {
     let (Ok(client), Ok(server)) = tokio::join!(client, server) else {
         return connection.closed(Party::Client, Closed::Failed);
     };
@@ -29,8 +33,8 @@ pub(super) async fn carry_both(client: OnUpgrade, server: OnUpgrade, connection:
     let (from_client, to_client) = split(TokioIo::new(client));
     let (from_server, to_server) = split(TokioIo::new(server));
     let over = AtomicBool::new(false);
-    let there = carry(from_client, to_server, Party::Client, &connection, &over);
-    let back = carry(from_server, to_client, Party::Server, &connection, &over);
+    let there = carry(from_client, to_server, Party::Client, &connection, (&over, out));
+    let back = carry(from_server, to_client, Party::Server, &connection, (&over, back));
     tokio::select! {
         biased;
         _ = async { tokio::join!(there, back) } => {}
@@ -44,9 +48,9 @@ async fn carry(
     mut to: impl AsyncWrite + Unpin,
     whose: Party,
     connection: &ConnectionRecorder,
-    over: &AtomicBool,
+    (over, held): (&AtomicBool, Held),
 ) {
-    let mut frames = Frames::default();
+    let mut frames = Frames::new(held);
     let mut bytes = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes).await {
         // Written down before it goes on, or an answer could stand before its question.
@@ -65,8 +69,8 @@ async fn carry(
 }
 
 /// The frames of one direction, and what they come to.
-#[derive(Default)]
 struct Frames {
+    held: Held,
     buffer: BytesMut,
     /// A message whose last frame is not there yet, and whether it is a text.
     message: Option<(Vec<u8>, bool)>,
@@ -75,23 +79,39 @@ struct Frames {
 }
 
 impl Frames {
+    fn new(held: Held) -> Self {
+        Self { held, buffer: BytesMut::new(), message: None, lost: false }
+    }
+
     /// What the next bytes complete.
     fn take(&mut self, bytes: &[u8]) -> Vec<Content> {
         let mut complete = Vec::new();
         if self.lost {
             return complete;
         }
-        self.buffer.extend_from_slice(bytes);
+        let room = self.held.grow(bytes.len());
+        if room {
+            self.buffer.extend_from_slice(bytes);
+        }
         loop {
-            match self.next() {
-                Ok(Next::Complete(content)) => complete.push(content),
+            match if room { self.next() } else { Err(Lost) } {
+                Ok(Next::Complete(content)) => {
+                    complete.push(content);
+                    self.held.release();
+                }
                 Ok(Next::Part) => {}
-                Ok(Next::Awaited) => return complete,
+                Ok(Next::Awaited) => {
+                    if self.buffer.is_empty() && self.message.is_none() {
+                        self.held.release();
+                    }
+                    return complete;
+                }
                 Err(Lost) => {
                     self.lost = true;
                     let kept = self.buffer.len().min(KEPT);
                     complete.push(Content::Raw(self.buffer[..kept].to_vec()));
                     (self.buffer, self.message) = (BytesMut::new(), None);
+                    self.held.release();
                     return complete;
                 }
             }
@@ -108,7 +128,7 @@ impl Frames {
         let length = usize::try_from(length).map_err(|_| Lost)?;
         let before = self.message.as_ref().map_or(0, |(bytes, _)| bytes.len());
         // An extension that nobody agreed on changes what the bytes mean.
-        if length > MESSAGE - before.min(MESSAGE) || header.rsv1 || header.rsv2 || header.rsv3 {
+        if length > LONGEST - before.min(LONGEST) || header.rsv1 || header.rsv2 || header.rsv3 {
             return Err(Lost);
         }
         if self.buffer.len() - begin < length {
@@ -153,6 +173,7 @@ struct Lost;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::recorder::Room;
 
     fn frame(first: u8, mask: Option<[u8; 4]>, payload: &[u8]) -> Vec<u8> {
         let length = u8::try_from(payload.len()).unwrap();
@@ -182,7 +203,7 @@ mod tests {
         let binary = Content::WebSocket { bytes: vec![0, 255], text: false };
         let expected = [message("{\"whole\":1}"), message("{\"in two\":2}"), binary, Content::Closed(Closed::End)];
         for size in [1, 2, 5, bytes.len()] {
-            let mut frames = Frames::default();
+            let mut frames = Frames::new(Room::default().hold());
             let came: Vec<_> = bytes.chunks(size).flat_map(|chunk| frames.take(chunk)).collect();
             assert_eq!(came, expected, "in pieces of {size}");
         }
@@ -191,7 +212,7 @@ mod tests {
     #[test]
     fn what_is_no_frame_is_kept_once() {
         for bad in [frame(0xc1, None, b"compressed"), vec![0x83, 0], vec![0x81, 0x7f, 0, 0, 0, 1, 0, 0, 0, 0]] {
-            let mut frames = Frames::default();
+            let mut frames = Frames::new(Room::default().hold());
             let said = frames.take(&[frame(0x81, None, b"{}"), bad.clone()].concat());
             assert_eq!(said, [message("{}"), Content::Raw(bad)]);
             assert!(frames.take(&frame(0x81, None, b"{}")).is_empty());

@@ -1,0 +1,72 @@
+//! A person's consent in Chromium, end to end: `proof client --oauth=browser` shows an address, the page of
+//! `proof serve --auth dev` asks there, and a click on “Allow” lets the client go on. Other programs post forms as they like;
+//! which `Origin` a form carries is decided by the browser.
+#![expect(clippy::unwrap_used, reason = "a test may give up loudly")]
+
+#[path = "shared/chromium.rs"]
+mod chromium;
+#[path = "shared/serving.rs"]
+mod serving;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+
+use chromium::{Chromium, Tab};
+use serving::Serving;
+
+fn proof(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+    command.args(arguments);
+    command
+}
+
+/// A client that waits for a consent; it ends with its test.
+struct Asking(Child);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client, and the address that it says to open.
+fn asking(server: &Serving) -> (Asking, String) {
+    let arguments = ["client", "--oauth=browser", "tools", &server.url];
+    let mut client = proof(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(client.stderr.take().unwrap());
+    let mut text = String::new();
+    let address = loop {
+        let begin = text.len();
+        assert_ne!(stderr.read_line(&mut text).unwrap(), 0, "no address was shown: {text}");
+        if let Some(address) = text[begin..].trim().strip_prefix("http://") {
+            break format!("http://{address}");
+        }
+    };
+    std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+    (Asking(client), address)
+}
+
+fn click(tab: &mut Tab<'_>, answer: &str) {
+    let button = format!("document.querySelector('button[value={answer}]')");
+    tab.wait_until(&format!("{button} !== null"));
+    assert_eq!(tab.text("document.querySelector('h1').innerText"), "Allow access?");
+    tab.evaluate(&format!("{button}.click()"));
+}
+
+#[test]
+fn a_consent_in_chromium_reaches_the_client() {
+    let server = Serving::start(&mut proof(&["serve", "--http", "127.0.0.1:0", "--auth", "dev"]));
+    let mut chromium = Chromium::start();
+    for (answer, code) in [("allow", 0), ("deny", 3)] {
+        let (mut client, address) = asking(&server);
+        let mut tab = chromium.open(&address);
+        tab.wait_until_at(|at| at == address);
+        click(&mut tab, answer);
+        tab.wait_until_at(|at| at.contains("/callback?"));
+        let mut printed = String::new();
+        client.0.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+        assert_eq!(client.0.wait().unwrap().code(), Some(code), "{answer}: {printed}");
+        assert_eq!(printed.contains("touch_resource"), answer == "allow", "{printed}");
+    }
+}
