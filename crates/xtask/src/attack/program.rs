@@ -17,6 +17,9 @@ use super::Plan;
 use super::target::{memory, signal};
 
 const POLL: Duration = Duration::from_millis(10);
+/// A run that holds more MiB, or wrote more bytes, is killed: this machine must survive what is attacked.
+const MOST_MEMORY: u64 = 1024;
+const MOST_OUTPUT: u64 = 256 << 20;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A run that ended, by itself or because its time was over.
@@ -41,11 +44,11 @@ impl Ended {
 
     /// Fails where it had to be killed, died of a signal, held too much memory or reports a bug of its own.
     pub(super) fn sound(&self, most: u64) -> anyhow::Result<()> {
+        ensure!(self.peak <= most, "{} MiB held, at most {most} expected", self.peak);
         ensure!(!self.late, "it had not ended after {:.0} s", self.took.as_secs_f32());
-        let code = self.code.context("it died of a signal")?;
+        let code = self.code.context("it died of a signal, or wrote too much and was killed")?;
         ensure!(code != 4 && code != 101, "it reports a bug: {}", brief(&self.err));
         ensure!(!self.text().contains("panicked"), "it panicked: {}", brief(&self.err));
-        ensure!(self.peak <= most, "{} MiB held, at most {most} expected", self.peak);
         Ok(())
     }
 }
@@ -91,8 +94,10 @@ impl<'r> Run<'r> {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            if begun.elapsed() > self.limit {
-                late = true;
+            let written = |file: &Path| fs::metadata(file).map_or(0, |found| found.len());
+            let burst = peak > MOST_MEMORY || written(&out) + written(&err) > MOST_OUTPUT;
+            if burst || begun.elapsed() > self.limit {
+                late = !burst;
                 kill_group(&mut child);
                 break child.wait()?;
             }
@@ -100,15 +105,18 @@ impl<'r> Run<'r> {
         };
         let took = begun.elapsed();
         // What was started along with it must not outlive it.
-        let _ = Command::new("kill").args(["-KILL", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
+        kill_group(&mut child);
         let ended = Ended { code: status.code(), out: fs::read(&out)?, err: fs::read(&err)?, took, peak, late };
         let _ = (fs::remove_file(out), fs::remove_file(err));
         Ok(ended)
     }
 }
 
+/// Ends the group that a child leads. By the shell's own `kill`: some programs of that name read `-KILL -12345` as "signal 12345
+/// to all processes".
 fn kill_group(child: &mut Child) {
-    let _ = Command::new("kill").args(["-KILL", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
+    let group = child.id().to_string();
+    let _ = Command::new("sh").args(["-c", "kill -s KILL -- \"-$1\"", "sh", &group]).stderr(Stdio::null()).status();
     let _ = child.kill();
 }
 
@@ -122,8 +130,14 @@ pub(super) struct Pipe {
 impl Pipe {
     /// Starts `proof` with these arguments.
     pub(super) fn start(plan: &Plan, args: &[&str]) -> anyhow::Result<Self> {
+        Self::start_with(plan, args, &[])
+    }
+
+    /// The same, with variables of the environment.
+    pub(super) fn start_with(plan: &Plan, args: &[&str], env: &[(&str, String)]) -> anyhow::Result<Self> {
         let mut command = Command::new(&plan.proof);
         command.args(args).current_dir(&plan.folder).process_group(0);
+        command.envs(env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start proof")?;
         let (input, output) = (child.stdin.take(), child.stdout.take().context("no stdout")?);

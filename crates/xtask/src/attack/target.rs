@@ -121,7 +121,7 @@ impl Target {
 
 /// Sends a signal to a process of ours.
 pub(super) fn signal(process: u32, name: &str) -> anyhow::Result<()> {
-    let status = std::process::Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status()?;
+    let status = std::process::Command::new("kill").args(["-s", name, "--", &process.to_string()]).status()?;
     ensure!(status.success(), "kill -{name} {process}: {status}");
     Ok(())
 }
