@@ -92,12 +92,21 @@ impl Issuer<'_> {
 
     /// Redeems a code as an honest client does.
     fn redeem(&self, client: &str, code: &str) -> anyhow::Result<Reply> {
-        let fields = [("grant_type", "authorization_code"), ("client_id", client), ("code", code), ("redirect_uri", REDIRECT), ("code_verifier", VERIFIER)];
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("client_id", client),
+            ("code", code),
+            ("redirect_uri", REDIRECT),
+            ("code_verifier", VERIFIER),
+        ];
         self.token("/token", &fields)
     }
 
     fn robot(&self, password: &str) -> anyhow::Result<Reply> {
-        self.token("/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", password)])
+        self.token(
+            "/token",
+            &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", password)],
+        )
     }
 }
 
@@ -189,14 +198,25 @@ fn redirects<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
             let mut query = issuer.honest(client);
             set(&mut query, "redirect_uri", redirect);
             let request = issuer.authorize(&query);
-            Attempt::new(format!("redirect_uri {redirect:?}"), "GET /authorize", "400, no redirect anywhere", move || no_code(issuer, &request, true))
+            Attempt::new(
+                format!("redirect_uri {redirect:?}"),
+                "GET /authorize",
+                "400, no redirect anywhere",
+                move || no_code(issuer, &request, true),
+            )
         })
         .collect();
-    for (what, name, value) in [("no redirect_uri", "redirect_uri", REMOVED), ("no client", "client_id", REMOVED), ("an unknown client", "client_id", "nobody")] {
+    for (what, name, value) in [
+        ("no redirect_uri", "redirect_uri", REMOVED),
+        ("no client", "client_id", REMOVED),
+        ("an unknown client", "client_id", "nobody"),
+    ] {
         let mut query = issuer.honest(client);
         set(&mut query, name, value);
         let request = issuer.authorize(&query);
-        attempts.push(Attempt::new(what, "GET /authorize", "400, no redirect anywhere", move || no_code(issuer, &request, true)));
+        attempts.push(Attempt::new(what, "GET /authorize", "400, no redirect anywhere", move || {
+            no_code(issuer, &request, true)
+        }));
     }
     attempts
 }
@@ -230,15 +250,31 @@ fn requests<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
             Attempt::new(what, "GET /authorize", NO_CODE, move || no_code(issuer, &request, false))
         })
         .collect();
-    for name in ["response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method", "state", "scope"] {
+    for name in
+        ["response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method", "state", "scope"]
+    {
         let mut query = issuer.honest(client);
         query.push((name, "https://evil.example/".to_owned()));
         let request = issuer.authorize(&query);
-        attempts.push(Attempt::new(format!("{name} twice"), "GET /authorize", NO_CODE, move || no_code(issuer, &request, false)));
+        attempts.push(Attempt::new(format!("{name} twice"), "GET /authorize", NO_CODE, move || {
+            no_code(issuer, &request, false)
+        }));
     }
-    for (name, value) in [("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Mode", "cors"), ("Accept", "text/html"), ("Accept", "text/html,*/*;q=0.8"), ("Accept", "TEXT/HTML")] {
+    for (name, value) in [
+        ("Sec-Fetch-Mode", "no-cors"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Mode", "cors"),
+        ("Accept", "text/html"),
+        ("Accept", "text/html,*/*;q=0.8"),
+        ("Accept", "TEXT/HTML"),
+    ] {
         let request = issuer.authorize(&issuer.honest(client)).with(name, value);
-        attempts.push(Attempt::new(format!("a page fetches it, {name}: {value}"), "GET /authorize", "nobody agreed, so no code", move || no_code(issuer, &request, true)));
+        attempts.push(Attempt::new(
+            format!("a page fetches it, {name}: {value}"),
+            "GET /authorize",
+            "nobody agreed, so no code",
+            move || no_code(issuer, &request, true),
+        ));
     }
     attempts
 }
@@ -278,8 +314,13 @@ fn exchanges<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
         for (what, name, value) in changes.clone() {
             attempts.push(Attempt::new(what, format!("POST {path}"), NO_TOKEN, move || {
                 let code = issuer.code(client)?;
-                let mut fields = vec![("grant_type", "authorization_code".to_owned()), ("client_id", client.to_owned()), ("code", code),
-                    ("redirect_uri", REDIRECT.to_owned()), ("code_verifier", VERIFIER.to_owned())];
+                let mut fields = vec![
+                    ("grant_type", "authorization_code".to_owned()),
+                    ("client_id", client.to_owned()),
+                    ("code", code),
+                    ("redirect_uri", REDIRECT.to_owned()),
+                    ("code_verifier", VERIFIER.to_owned()),
+                ];
                 set(&mut fields, name, &value);
                 let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
                 no_token(&issuer.token(path, &fields)?)
@@ -289,7 +330,13 @@ fn exchanges<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
     for (what, path) in [("a code of the other issuer", "/tenant/token")] {
         attempts.push(Attempt::new(what, path, NO_TOKEN, move || {
             let code = issuer.code(client)?;
-            let fields = [("grant_type", "authorization_code"), ("client_id", client), ("code", &code), ("redirect_uri", REDIRECT), ("code_verifier", VERIFIER)];
+            let fields = [
+                ("grant_type", "authorization_code"),
+                ("client_id", client),
+                ("code", &code),
+                ("redirect_uri", REDIRECT),
+                ("code_verifier", VERIFIER),
+            ];
             no_token(&issuer.token(path, &fields)?)
         }));
     }
@@ -298,7 +345,9 @@ fn exchanges<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
         no_token(&issuer.redeem(&other, &code)?)
     }));
     for password in ["", "x", "rob0t-passw0rd", "Rob0t-Passw0rd ", "Rob0t-Passw0r", "Rob0t-Passw0rdX"] {
-        attempts.push(Attempt::new(format!("the robot's password {password:?}"), "POST /token", NO_TOKEN, move || no_token(&issuer.robot(password)?)));
+        attempts.push(Attempt::new(format!("the robot's password {password:?}"), "POST /token", NO_TOKEN, move || {
+            no_token(&issuer.robot(password)?)
+        }));
     }
     attempts.push(Attempt::new("parameters in the query", "POST /token", NO_TOKEN, move || {
         let code = issuer.code(client)?;
@@ -307,14 +356,26 @@ fn exchanges<'a>(issuer: &'a Issuer<'a>, client: &'a str) -> Vec<Attempt<'a>> {
     }));
     attempts.push(Attempt::new("a parameter twice", "POST /token", NO_TOKEN, move || {
         let code = issuer.code(client)?;
-        let fields = [("grant_type", "authorization_code"), ("client_id", client), ("code", &code), ("redirect_uri", REDIRECT), ("code_verifier", "x"), ("code_verifier", VERIFIER)];
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("client_id", client),
+            ("code", &code),
+            ("redirect_uri", REDIRECT),
+            ("code_verifier", "x"),
+            ("code_verifier", VERIFIER),
+        ];
         no_token(&issuer.token("/token", &fields)?)
     }));
     attempts
 }
 
 fn no_token(reply: &Reply) -> anyhow::Result<()> {
-    ensure!(matches!(reply.status, 400 | 401) && !reply.text().contains("access_token"), "answered with {}: {}", reply.status, reply.text());
+    ensure!(
+        matches!(reply.status, 400 | 401) && !reply.text().contains("access_token"),
+        "answered with {}: {}",
+        reply.status,
+        reply.text()
+    );
     Ok(())
 }
 
@@ -341,7 +402,11 @@ fn registrations<'a>(issuer: &'a Issuer<'a>) -> Vec<Attempt<'a>> {
     let mut attempts: Vec<Attempt<'a>> = bad
         .into_iter()
         .map(|(what, redirects)| {
-            let request = Request::post("/register", &issuer.at.host(), &json!({ "client_name": "x", "redirect_uris": redirects }));
+            let request = Request::post(
+                "/register",
+                &issuer.at.host(),
+                &json!({ "client_name": "x", "redirect_uris": redirects }),
+            );
             Attempt::new(format!("redirect_uris with {what}"), "POST /register", "400", move || {
                 let reply = issuer.at.answer(&request)?;
                 ensure!(reply.status == 400, "answered with {}: {}", reply.status, reply.text());
@@ -372,7 +437,12 @@ fn spent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
     trial.one("the refresh token of a replayed code", "POST /token", NO_TOKEN, || {
         let token = text("refresh_token");
         ensure!(!token.is_empty(), "there was none");
-        no_token(&issuer.token("/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", &token)])?)
+        no_token(
+            &issuer.token(
+                "/token",
+                &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", &token)],
+            )?,
+        )
     });
     trial.one("the access token of a replayed code", "POST /mcp", "401", || {
         let request = Request::post("/mcp", &issuer.at.host(), &initialize()).bearing(Some(&text("access_token")));
@@ -382,13 +452,17 @@ fn spent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
     });
     trial.one("a refresh token, twice", "POST /token", "the second is refused, and what the first gave ends", || {
         let code = issuer.code(client)?;
-        let refresh = |token: &str| issuer.token("/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)]);
+        let refresh = |token: &str| {
+            issuer.token("/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)])
+        };
         let old = issuer.redeem(client, &code)?.json()?["refresh_token"].as_str().unwrap_or_default().to_owned();
         let new = refresh(&old)?.json()?["refresh_token"].as_str().context("no refresh")?.to_owned();
         no_token(&refresh(&old)?)?;
         no_token(&refresh(&new)?)
     });
-    for (what, fields) in [("another client", ("client_id", "nobody")), ("a wider scope", ("scope", "mcp:read mcp:call offline_access"))] {
+    for (what, fields) in
+        [("another client", ("client_id", "nobody")), ("a wider scope", ("scope", "mcp:read mcp:call offline_access"))]
+    {
         trial.one(&format!("a refresh token with {what}"), "POST /token", NO_TOKEN, || {
             let code = issuer.code(client)?;
             let token = issuer.redeem(client, &code)?.json()?["refresh_token"].as_str().unwrap_or_default().to_owned();
@@ -406,25 +480,40 @@ fn spent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
 fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
     let host = issuer.at.host();
     let page = |client: &str| {
-        let request = issuer.authorize(&issuer.honest(client)).with("Accept", "text/html").with("Sec-Fetch-Mode", "navigate");
+        let request =
+            issuer.authorize(&issuer.honest(client)).with("Accept", "text/html").with("Sec-Fetch-Mode", "navigate");
         issuer.at.answer(&request)
     };
-    let key = |page: &Reply| page.text().split("name=\"request\" value=\"").nth(1).and_then(|rest| rest.split('"').next().map(str::to_owned));
+    let key = |page: &Reply| {
+        page.text().split("name=\"request\" value=\"").nth(1).and_then(|rest| rest.split('"').next().map(str::to_owned))
+    };
     trial.one("the page in a frame", "consent", "forbidden by a header", || {
         let page = page(client)?;
-        let forbidden = page.header("x-frame-options").is_some() || page.header("content-security-policy").is_some_and(|csp| csp.contains("frame-ancestors"));
+        let forbidden = page.header("x-frame-options").is_some()
+            || page.header("content-security-policy").is_some_and(|csp| csp.contains("frame-ancestors"));
         ensure!(forbidden, "allowed: {}", page.head);
         Ok(())
     });
-    trial.one("a browser sends the form", "consent", "its page lets it name its origin, or null from the same site is taken", || {
-        let page = page(client)?;
-        let hidden = page.header("referrer-policy").is_some_and(|policy| policy == "no-referrer");
-        let origin = if hidden { "null".to_owned() } else { format!("http://{host}") };
-        let form = Request::form("/authorize", &host, &[("request", &key(&page).context("no form")?), ("answer", "allow")]);
-        let reply = issuer.at.answer(&form.with("Origin", &origin).with("Sec-Fetch-Site", "same-origin").with("Sec-Fetch-Mode", "navigate"))?;
-        ensure!(sent_code(&reply).is_some(), "Origin {origin} got {}", reply.status);
-        Ok(())
-    });
+    trial.one(
+        "a browser sends the form",
+        "consent",
+        "its page lets it name its origin, or null from the same site is taken",
+        || {
+            let page = page(client)?;
+            let hidden = page.header("referrer-policy").is_some_and(|policy| policy == "no-referrer");
+            let origin = if hidden { "null".to_owned() } else { format!("http://{host}") };
+            let form = Request::form(
+                "/authorize",
+                &host,
+                &[("request", &key(&page).context("no form")?), ("answer", "allow")],
+            );
+            let reply = issuer.at.answer(
+                &form.with("Origin", &origin).with("Sec-Fetch-Site", "same-origin").with("Sec-Fetch-Mode", "navigate"),
+            )?;
+            ensure!(sent_code(&reply).is_some(), "Origin {origin} got {}", reply.status);
+            Ok(())
+        },
+    );
     let cases: [(&str, &str, &[(&str, &str)]); 7] = [
         ("another page sends the form", "http://evil.example", &[]),
         ("a sandboxed page sends the form", "null", &[("Sec-Fetch-Site", "cross-site")]),
@@ -437,15 +526,22 @@ fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
     for (what, origin, headers) in cases {
         trial.one(what, "consent", NO_CODE, || {
             let key = key(&page(client)?).context("no form")?;
-            let mut form = Request::form("/authorize", &host, &[("request", &key), ("answer", "allow")]).with("Origin", origin);
+            let mut form =
+                Request::form("/authorize", &host, &[("request", &key), ("answer", "allow")]).with("Origin", origin);
             for (name, value) in headers {
                 form = form.with(name, value);
             }
             no_code(issuer, &form, true)
         });
     }
-    for (what, fields) in [("a guessed key", vec![("request", "A"), ("answer", "allow")]), ("no key", vec![("answer", "allow")]), ("nothing", vec![])] {
-        trial.one(&format!("the form with {what}"), "consent", NO_CODE, || no_code(issuer, &Request::form("/authorize", &host, &fields), true));
+    for (what, fields) in [
+        ("a guessed key", vec![("request", "A"), ("answer", "allow")]),
+        ("no key", vec![("answer", "allow")]),
+        ("nothing", vec![]),
+    ] {
+        trial.one(&format!("the form with {what}"), "consent", NO_CODE, || {
+            no_code(issuer, &Request::form("/authorize", &host, &fields), true)
+        });
     }
     trial.one("the form twice", "consent", "one code", || {
         let key = key(&page(client)?).context("no form")?;
@@ -459,7 +555,20 @@ fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
 /// Names of clients that would show something else than they are.
 fn names(trial: &mut Trial<'_>, issuer: &Issuer<'_>, page: &dyn Fn(&str) -> anyhow::Result<Reply>) {
     let host = issuer.at.host();
-    for bad in ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'onmouseover='x", "&lt;b&gt;<b>", "\u{202e}gnp.exe", "\u{2066}x\u{2069}", "\u{200b}zero\u{feff}", "\u{61c}x", "\u{9b}31m", "\u{1b}[31m", "</title><script>", "a\u{2028}b\u{2029}c"] {
+    for bad in [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "'onmouseover='x",
+        "&lt;b&gt;<b>",
+        "\u{202e}gnp.exe",
+        "\u{2066}x\u{2069}",
+        "\u{200b}zero\u{feff}",
+        "\u{61c}x",
+        "\u{9b}31m",
+        "\u{1b}[31m",
+        "</title><script>",
+        "a\u{2028}b\u{2029}c",
+    ] {
         trial.one(&format!("a client called {}", bad.escape_debug()), "consent", "shown escaped", || {
             let client = json!({ "client_name": bad, "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
             let reply = issuer.at.answer(&Request::post("/register", &host, &client))?;
@@ -481,7 +590,23 @@ fn visits(trial: &mut Trial<'_>, issuer: &Issuer<'_>) -> anyhow::Result<()> {
     let count = Arc::clone(&visitors);
     std::thread::spawn(move || listener.incoming().for_each(|_| _ = count.fetch_add(1, Ordering::SeqCst)));
     for scheme in ["http", "https"] {
-        for name in ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::]", "127.0.0.2", "localhost.", "LOCALHOST", "me@127.0.0.1"] {
+        for name in [
+            "127.0.0.1",
+            "localhost",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0177.0.0.1",
+            "0.0.0.0",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::]",
+            "127.0.0.2",
+            "localhost.",
+            "LOCALHOST",
+            "me@127.0.0.1",
+        ] {
             let url = format!("{scheme}://{name}:{port}/client.json");
             trial.one(&format!("client_id={url}"), "GET /authorize", "the server does not connect to it", || {
                 let before = visitors.load(Ordering::SeqCst);
@@ -500,21 +625,27 @@ fn visits(trial: &mut Trial<'_>, issuer: &Issuer<'_>) -> anyhow::Result<()> {
 /// Registrations are free, so they must not push out clients that were configured.
 fn evicted(trial: &mut Trial<'_>, issuer: &Issuer<'_>) {
     let count = 1500;
-    trial.one(&format!("{count} registrations at each issuer"), "POST /register", "the configured client still gets a token", || {
-        let client = json!({ "client_name": "flood", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
-        for path in ["/register", "/tenant/register"] {
-            let mut connection = super::socket::Connection::open(issuer.at.address)?;
-            let request = Request::post(path, &issuer.at.host(), &client).bytes();
-            for _ in 0..count {
-                connection.send(&request);
-                // A server may as well say that there are enough.
-                connection.answer()?;
+    trial.one(
+        &format!("{count} registrations at each issuer"),
+        "POST /register",
+        "the configured client still gets a token",
+        || {
+            let client =
+                json!({ "client_name": "flood", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
+            for path in ["/register", "/tenant/register"] {
+                let mut connection = super::socket::Connection::open(issuer.at.address)?;
+                let request = Request::post(path, &issuer.at.host(), &client).bytes();
+                for _ in 0..count {
+                    connection.send(&request);
+                    // A server may as well say that there are enough.
+                    connection.answer()?;
+                }
             }
-        }
-        let reply = issuer.robot("Rob0t-Passw0rd")?;
-        ensure!(reply.status == 200, "it got {}: {}", reply.status, reply.text());
-        Ok(())
-    });
+            let reply = issuer.robot("Rob0t-Passw0rd")?;
+            ensure!(reply.status == 200, "it got {}: {}", reply.status, reply.text());
+            Ok(())
+        },
+    );
     trial.one("3,000 pages that nobody answers", "GET /authorize", "a later consent works", || {
         let client = issuer.register(&[REDIRECT])?;
         let request = issuer.authorize(&issuer.honest(&client)).with("Accept", "text/html").bytes();

@@ -101,7 +101,11 @@ const PLACES: &[Place] = &[
     Place { name: "replay WebSocket", target: 2, request: |at| Request::upgrade("/ws", &at.host()) },
     Place { name: "issuer GET /authorize", target: 3, request: |at| Request::new("GET", "/authorize", &at.host()) },
     Place { name: "issuer POST /token", target: 3, request: |at| Request::form("/token", &at.host(), &[("a", "b")]) },
-    Place { name: "issuer POST /register", target: 3, request: |at| Request::post("/register", &at.host(), &json!({})) },
+    Place {
+        name: "issuer POST /register",
+        target: 3,
+        request: |at| Request::post("/register", &at.host(), &json!({})),
+    },
     Place { name: "issuer metadata", target: 3, request: |at| Request::new("GET", METADATA, &at.host()) },
     Place { name: "guarded POST /mcp", target: 3, request: |at| Request::post("/mcp", &at.host(), &initialize()) },
 ];
@@ -113,7 +117,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let serve = Target::serve(plan)?;
     let file = plan.folder.join("origins.jsonl");
     let output = file.display().to_string();
-    let record = Target::start(plan, "record", &["record", "-o", &output, "--http", "127.0.0.1:0", "--to", &serve.url()], &[])?;
+    let record =
+        Target::start(plan, "record", &["record", "-o", &output, "--http", "127.0.0.1:0", "--to", &serve.url()], &[])?;
     let replay = replayed(trial, &serve)?;
     let dev = Target::start(plan, "serve --auth dev", &["serve", "--http", "127.0.0.1:0", "--auth", "dev"], &[])?;
     let targets = [serve, record, replay, dev];
@@ -131,7 +136,12 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 /// A replay of a short recording.
 fn replayed(trial: &Trial<'_>, serve: &Target) -> anyhow::Result<Target> {
     let file = trial.plan.folder.join("origins-replayed.jsonl").display().to_string();
-    let record = Target::start(trial.plan, "record", &["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &serve.url()], &[])?;
+    let record = Target::start(
+        trial.plan,
+        "record",
+        &["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &serve.url()],
+        &[],
+    )?;
     record.honest()?;
     let mut record = record;
     record.signal("INT")?;
@@ -158,13 +168,15 @@ fn tricks<'t>(place: &'static Place, target: &'t Target) -> Vec<Attempt<'t>> {
     add("no Host".to_owned(), Box::new(|request| request.without("Host")));
     add("two Hosts, the second foreign".to_owned(), Box::new(|request| request.plus("Host", "evil.example")));
     let own = target.host();
-    add("two Hosts, the first foreign".to_owned(), Box::new(move |request| {
-        request.with("Host", "evil.example").plus("Host", &own)
-    }));
+    add(
+        "two Hosts, the first foreign".to_owned(),
+        Box::new(move |request| request.with("Host", "evil.example").plus("Host", &own)),
+    );
     let own = format!("http://{}", target.host());
-    add("two Origins, the second foreign".to_owned(), Box::new(move |request| {
-        request.with("Origin", &own).plus("Origin", "http://evil.example")
-    }));
+    add(
+        "two Origins, the second foreign".to_owned(),
+        Box::new(move |request| request.with("Origin", &own).plus("Origin", "http://evil.example")),
+    );
     attempts
 }
 
@@ -197,12 +209,20 @@ fn beyond_loopback(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         let reached = ["serve", "--http", &all, "--ws", "--sse"].map(str::to_owned);
         for (name, args) in [("serve", &reached[..]), ("record", &record[..])] {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
-            let target = Target::start(plan, if name == "serve" { "serve beyond loopback" } else { "record beyond loopback" }, &args, &[])?;
+            let target = Target::start(
+                plan,
+                if name == "serve" { "serve beyond loopback" } else { "record beyond loopback" },
+                &args,
+                &[],
+            )?;
             let place = format!("{name} --http {all}");
             trial.one("listen without authentication", &place, "a warning on stderr", || {
                 std::thread::sleep(SILENCE);
                 let log = target.log().to_lowercase();
-                ensure!(log.contains("warning") || log.contains("anyone") || log.contains("without auth"), "it says only: {log}");
+                ensure!(
+                    log.contains("warning") || log.contains("anyone") || log.contains("without auth"),
+                    "it says only: {log}"
+                );
                 Ok(())
             });
             let address = (own, target.address.port()).into();
@@ -220,7 +240,7 @@ fn beyond_loopback(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 }
 
 /// An address of this machine that is not loopback, if it has one. Nothing is sent.
-fn own_address() -> Option<IpAddr> {
+pub(super) fn own_address() -> Option<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("192.0.2.1:9").ok()?;
     socket.local_addr().ok().map(|address| address.ip()).filter(|ip| !ip.is_loopback() && !ip.is_unspecified())

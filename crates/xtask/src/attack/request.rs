@@ -81,7 +81,8 @@ impl Request {
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        let framed = |name: &str| name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding");
+        let framed =
+            |name: &str| name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding");
         if !self.headers.iter().any(|(name, _)| framed(name)) && (!self.body.is_empty() || self.method == "POST") {
             head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }

@@ -31,7 +31,11 @@ const FORMATS: [&str; 7] = ["human", "json", "junit", "sarif", "markdown", "tap"
 /// A secret, by the number of its channel: every other one looks like a word.
 pub(super) fn secret(number: usize) -> String {
     let tail = (number as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    if number.is_multiple_of(2) { format!("{MARK}{number:02}-{tail:016x}") } else { format!("{MARK}{number:02}-correct-horse-{}", tail % 997) }
+    if number.is_multiple_of(2) {
+        format!("{MARK}{number:02}-{tail:016x}")
+    } else {
+        format!("{MARK}{number:02}-correct-horse-{}", tail % 997)
+    }
 }
 
 /// What a user gives to a command.
@@ -94,7 +98,13 @@ pub(super) const OWN: &[(&str, usize)] = &[
 /// Something that a user would pass on, and all of its bytes.
 struct Output {
     name: String,
-    bytes: Vec<u8>,
+    text: String,
+}
+
+impl Output {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        Self { name: name.to_owned(), text: String::from_utf8_lossy(bytes).into_owned() }
+    }
 }
 
 pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
@@ -105,7 +115,9 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         let http = scope.spawn(|| over_http(plan));
         (stdio.join(), http.join())
     });
-    let joined = |result: std::thread::Result<anyhow::Result<Vec<Output>>>| result.unwrap_or_else(|_| anyhow::bail!("it panicked"));
+    let joined = |result: std::thread::Result<anyhow::Result<Vec<Output>>>| {
+        result.unwrap_or_else(|_| anyhow::bail!("it panicked"))
+    };
     let (stdio, http) = (joined(stdio)?, joined(http)?);
     searched(trial, "stdio", GIVEN, &stdio);
     searched(trial, "HTTP", SENT, &http);
@@ -116,7 +128,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         let args: Vec<String> = args.iter().map(|arg| arg.replace("SECRET", &secret(60))).collect();
         trial.one(what, "error text", ABSENT, || {
             let ended = Run { args: args.clone(), ..run }.go(plan)?;
-            ensure!(found(ended.text().as_bytes(), &secret(60)).is_none(), "{}", ended.text());
+            ensure!(found(&ended.text(), &secret(60)).is_none(), "{}", ended.text());
             Ok(())
         });
     }
@@ -126,15 +138,20 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 fn searched(trial: &mut Trial<'_>, transport: &str, given: &[(&str, usize)], outputs: &[Output]) {
     for output in outputs {
         let carries = !FORMATS.contains(&output.name.as_str()) && !output.name.starts_with("stderr");
-        trial.one("what is no secret", &format!("{}, {transport}", output.name), "present, so that something was tried", || {
-            ensure!(!output.bytes.is_empty() && (!carries || super::socket::find(&output.bytes, VISIBLE.as_bytes()).is_some()), "absent");
-            Ok(())
-        });
+        trial.one(
+            "what is no secret",
+            &format!("{}, {transport}", output.name),
+            "present, so that something was tried",
+            || {
+                ensure!(!output.text.is_empty() && (!carries || output.text.contains(VISIBLE)), "absent");
+                Ok(())
+            },
+        );
         for (channel, number) in given.iter().chain(OWN) {
             let secret = secret(*number);
             trial.one(channel, &format!("{}, {transport}", output.name), ABSENT, || {
                 let plain = secret.replace('-', "");
-                let form = found(&output.bytes, &secret).or_else(|| found(&output.bytes, &plain));
+                let form = found(&output.text, &secret).or_else(|| found(&output.text, &plain));
                 ensure!(form.is_none(), "there {}", form.unwrap_or_default());
                 Ok(())
             });
@@ -144,16 +161,41 @@ fn searched(trial: &mut Trial<'_>, transport: &str, given: &[(&str, usize)], out
 
 /// The environment that every run inherits.
 fn inherited() -> Vec<(&'static str, String)> {
-    let names = ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "OPENAI_API_KEY", "MY_DB_PASS", "AZURE_CLIENT_SECRET", "NPM_CONFIG__AUTH"];
+    let names = [
+        "AWS_SECRET_ACCESS_KEY",
+        "GITHUB_TOKEN",
+        "OPENAI_API_KEY",
+        "MY_DB_PASS",
+        "AZURE_CLIENT_SECRET",
+        "NPM_CONFIG__AUTH",
+    ];
     names.into_iter().zip(3..).map(|(name, number)| (name, secret(number))).collect()
 }
 
 fn over_stdio(plan: &Plan, own: &str) -> anyhow::Result<Vec<Output>> {
-    let env = [format!("API_KEY={}", secret(0)), format!("DB_PASSWORD={}", secret(1)), format!("DATABASE_URL=postgres://u:{}@h/d", secret(2))];
-    let script = format!(
-        "SERVICE_API_KEY={} DB_PASSWORD=\"{}\" exec \"$@\"", secret(14), secret(15));
-    let command = vec!["--".to_owned(), "sh".to_owned(), "-c".to_owned(), script, "sh".to_owned(), own.to_owned(), "attack".to_owned(), "--play".to_owned(), "echo".to_owned(),
-        "--api-key".to_owned(), secret(10), format!("--token={}", secret(11)), "--password".to_owned(), secret(12), format!("https://u:{}@h/x", secret(13))];
+    let env = [
+        format!("API_KEY={}", secret(0)),
+        format!("DB_PASSWORD={}", secret(1)),
+        format!("DATABASE_URL=postgres://u:{}@h/d", secret(2)),
+    ];
+    let script = format!("SERVICE_API_KEY={} DB_PASSWORD=\"{}\" exec \"$@\"", secret(14), secret(15));
+    let command = vec![
+        "--".to_owned(),
+        "sh".to_owned(),
+        "-c".to_owned(),
+        script,
+        "sh".to_owned(),
+        own.to_owned(),
+        "attack".to_owned(),
+        "--play".to_owned(),
+        "echo".to_owned(),
+        "--api-key".to_owned(),
+        secret(10),
+        format!("--token={}", secret(11)),
+        "--password".to_owned(),
+        secret(12),
+        format!("https://u:{}@h/x", secret(13)),
+    ];
     let given: Vec<String> = env.iter().flat_map(|pair| ["--env".to_owned(), pair.clone()]).collect();
     let target = [given, command.clone()].concat();
     let mut outputs = clients(plan, "stdio", &target)?;
@@ -163,13 +205,20 @@ fn over_stdio(plan: &Plan, own: &str) -> anyhow::Result<Vec<Output>> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let env = inherited();
     let mut pipe = Pipe::start_with(plan, &args, &env)?;
-    for message in [initialize(), initialized(), call(2, "tools/list", json!({})), call(3, "tools/call", json!({ "name": "echo" })), call(4, "resources/read", json!({ "uri": "x://r" })), call("last", "nothing", json!({}))] {
+    for message in [
+        initialize(),
+        initialized(),
+        call(2, "tools/list", json!({})),
+        call(3, "tools/call", json!({ "name": "echo" })),
+        call(4, "resources/read", json!({ "uri": "x://r" })),
+        call("last", "nothing", json!({})),
+    ] {
         pipe.send(format!("{message}\n").as_bytes());
     }
     pipe.until("\"last\"", PATIENCE)?;
     pipe.finish();
     pipe.ends_within(Duration::from_secs(10));
-    outputs.push(Output { name: "recording".to_owned(), bytes: fs::read(file)? });
+    outputs.push(Output::new("recording", &fs::read(file)?));
     Ok(outputs)
 }
 
@@ -193,8 +242,19 @@ fn over_http(plan: &Plan) -> anyhow::Result<Vec<Output>> {
     let mut outputs = clients(plan, "http", &target)?;
     let file = plan.folder.join("secrets-http.jsonl");
     let output = file.display().to_string();
-    let mut record = Target::start(plan, "record", &["record", "-o", &output, "--http", "127.0.0.1:0", "--to", &web.url("/mcp")], &[])?;
-    for message in [initialize(), initialized(), call(2, "tools/list", json!({})), call(3, "tools/call", json!({ "name": "echo" })), call(4, "nothing", json!({}))] {
+    let mut record = Target::start(
+        plan,
+        "record",
+        &["record", "-o", &output, "--http", "127.0.0.1:0", "--to", &web.url("/mcp")],
+        &[],
+    )?;
+    for message in [
+        initialize(),
+        initialized(),
+        call(2, "tools/list", json!({})),
+        call(3, "tools/call", json!({ "name": "echo" })),
+        call(4, "nothing", json!({})),
+    ] {
         let mut request = Request::post(&query, &record.host(), &message);
         for header in &headers {
             let (name, value) = header.split_once(':').unwrap_or_default();
@@ -204,7 +264,7 @@ fn over_http(plan: &Plan) -> anyhow::Result<Vec<Output>> {
     }
     record.signal("INT")?;
     record.ends_within(Duration::from_secs(10))?;
-    outputs.push(Output { name: "recording".to_owned(), bytes: fs::read(file)? });
+    outputs.push(Output::new("recording", &fs::read(file)?));
     Ok(outputs)
 }
 
@@ -231,7 +291,20 @@ fn clients(plan: &Plan, name: &str, target: &[String]) -> anyhow::Result<Vec<Out
     let folder = plan.folder.join(format!("secrets-{name}"));
     fs::create_dir_all(&folder)?;
     let at = |file: &str| folder.join(file).display().to_string();
-    let mut check: Vec<String> = ["check", "--revision", "2025-11-25", "--max-time", "15", "--safety", "-v", "--format", "human", "--save-trace"].map(str::to_owned).to_vec();
+    let mut check: Vec<String> = [
+        "check",
+        "--revision",
+        "2025-11-25",
+        "--max-time",
+        "15",
+        "--safety",
+        "-v",
+        "--format",
+        "human",
+        "--save-trace",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     check.push(at("traces"));
     for format in &FORMATS[1..] {
         check.extend(["--also".to_owned(), format!("{format}={}", at(format))]);
@@ -247,23 +320,24 @@ fn clients(plan: &Plan, name: &str, target: &[String]) -> anyhow::Result<Vec<Out
     let mut outputs = Vec::new();
     let (mut errors, mut results) = (Vec::new(), Vec::new());
     for (number, args) in runs.into_iter().enumerate() {
-        let ended = Run { args: [args, target.to_vec()].concat(), env: inherited(), ..Run::new(plan, &[], 60) }.go(plan)?;
+        let ended =
+            Run { args: [args, target.to_vec()].concat(), env: inherited(), ..Run::new(plan, &[], 60) }.go(plan)?;
         ensure!(!ended.late, "a run took too long");
         errors.extend(ended.err);
         if number == 0 {
-            outputs.push(Output { name: "human".to_owned(), bytes: ended.out });
+            outputs.push(Output::new("human", &ended.out));
         } else if number == 4 {
             results.extend(ended.out);
         }
     }
     for format in &FORMATS[1..] {
-        outputs.push(Output { name: (*format).to_owned(), bytes: fs::read(at(format)).with_context(|| format!("no {format}"))? });
+        outputs.push(Output::new(format, &fs::read(at(format)).with_context(|| format!("no {format}"))?));
     }
-    outputs.push(Output { name: "traces".to_owned(), bytes: all(&folder.join("traces"))? });
-    outputs.push(Output { name: "snapshot".to_owned(), bytes: fs::read(at("snapshot")).context("no snapshot")? });
-    outputs.push(Output { name: "generated file".to_owned(), bytes: fs::read(at("generated.mcp.yaml")).context("no generated file")? });
+    outputs.push(Output::new("traces", &all(&folder.join("traces"))?));
+    outputs.push(Output::new("snapshot", &fs::read(at("snapshot")).context("no snapshot")?));
+    outputs.push(Output::new("generated file", &fs::read(at("generated.mcp.yaml")).context("no generated file")?));
     errors.extend(results);
-    outputs.push(Output { name: "stderr and errors".to_owned(), bytes: errors });
+    outputs.push(Output::new("stderr and errors", &errors));
     Ok(outputs)
 }
 
@@ -282,7 +356,8 @@ fn all(folder: &Path) -> anyhow::Result<Vec<u8>> {
 fn private(trial: &mut Trial<'_>) {
     for name in ["stdio", "http"] {
         let folder = trial.plan.folder.join(format!("secrets-{name}"));
-        let files: Vec<PathBuf> = FORMATS[1..].iter().map(|format| folder.join(format)).chain(first(&folder.join("traces"))).collect();
+        let files: Vec<PathBuf> =
+            FORMATS[1..].iter().map(|format| folder.join(format)).chain(first(&folder.join("traces"))).collect();
         let recording = trial.plan.folder.join(format!("secrets-{name}.jsonl"));
         for file in files.into_iter().chain([recording]) {
             let shown = file.strip_prefix(&trial.plan.folder).unwrap_or(&file).display().to_string();
@@ -306,11 +381,31 @@ fn errors() -> Vec<(&'static str, Vec<&'static str>)> {
         ("a URL with a query that nobody serves", vec!["client", "ping", "http://127.0.0.1:9/mcp?api_key=SECRET"]),
         ("a check of such a URL", vec!["check", "--max-time", "5", "http://user:SECRET@127.0.0.1:9/mcp?token=SECRET"]),
         ("a snapshot of such a URL", vec!["snapshot", "http://user:SECRET@127.0.0.1:9/mcp"]),
-        ("a recorder to such a URL", vec!["record", "-o", "/nonexistent/x", "--http", "127.0.0.1:0", "--to", "http://user:SECRET@127.0.0.1:9/mcp"]),
-        ("a command that does not exist", vec!["client", "ping", "--env", "API_KEY=SECRET", "--", "/nonexistent", "--token=SECRET"]),
+        (
+            "a recorder to such a URL",
+            vec![
+                "record",
+                "-o",
+                "/nonexistent/x",
+                "--http",
+                "127.0.0.1:0",
+                "--to",
+                "http://user:SECRET@127.0.0.1:9/mcp",
+            ],
+        ),
+        (
+            "a command that does not exist",
+            vec!["client", "ping", "--env", "API_KEY=SECRET", "--", "/nonexistent", "--token=SECRET"],
+        ),
         ("a command that exits", vec!["client", "ping", "--", "sh", "-c", "API_KEY=SECRET; echo $API_KEY >&2; exit 3"]),
-        ("a check of such a command", vec!["check", "--max-time", "5", "--", "sh", "-c", "API_KEY=SECRET; echo $API_KEY >&2; exit 3"]),
+        (
+            "a check of such a command",
+            vec!["check", "--max-time", "5", "--", "sh", "-c", "API_KEY=SECRET; echo $API_KEY >&2; exit 3"],
+        ),
         ("an invalid header", vec!["client", "ping", "--header", "Authorization SECRET", "http://127.0.0.1:9/mcp"]),
-        ("a header with a line end", vec!["client", "ping", "--header", "X-Api-Key: SECRET\nx: y", "http://127.0.0.1:9/mcp"]),
+        (
+            "a header with a line end",
+            vec!["client", "ping", "--header", "X-Api-Key: SECRET\nx: y", "http://127.0.0.1:9/mcp"],
+        ),
     ]
 }

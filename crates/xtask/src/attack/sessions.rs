@@ -46,10 +46,14 @@ const PAIRS: &[Pair] = &[
             claims["jti"] = "two".into();
         },
     },
-    Pair { what: "an empty subject", owner: |claims| claims["sub"] = "".into(), thief: |claims| {
-        claims["sub"] = "".into();
-        claims["jti"] = "two".into();
-    } },
+    Pair {
+        what: "an empty subject",
+        owner: |claims| claims["sub"] = "".into(),
+        thief: |claims| {
+            claims["sub"] = "".into();
+            claims["jti"] = "two".into();
+        },
+    },
 ];
 
 fn remove(claims: &mut Value, name: &str) {
@@ -90,31 +94,55 @@ fn stolen(trial: &mut Trial<'_>, serve: &Target, who: &str, owner: &str, thief: 
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
     let requests = [
         ("POST a request", Request::post("/mcp", &host, &ping)),
-        ("POST tools/call", Request::post("/mcp", &host, &call(7, "tools/call", json!({ "name": "echo", "arguments": { "message": "x" } })))),
-        ("POST logging/setLevel", Request::post("/mcp", &host, &call(8, "logging/setLevel", json!({ "level": "debug" })))),
+        (
+            "POST tools/call",
+            Request::post(
+                "/mcp",
+                &host,
+                &call(7, "tools/call", json!({ "name": "echo", "arguments": { "message": "x" } })),
+            ),
+        ),
+        (
+            "POST logging/setLevel",
+            Request::post("/mcp", &host, &call(8, "logging/setLevel", json!({ "level": "debug" }))),
+        ),
         ("POST a notification", Request::post("/mcp", &host, &initialized())),
         ("POST a cancellation", Request::post("/mcp", &host, &cancel)),
         ("POST an answer", Request::post("/mcp", &host, &answer_to)),
         ("GET its stream", Request::new("GET", "/mcp", &host).with("Accept", "text/event-stream")),
-        ("resume its stream", Request::new("GET", "/mcp", &host).with("Accept", "text/event-stream").with("Last-Event-ID", "0-0")),
+        (
+            "resume its stream",
+            Request::new("GET", "/mcp", &host).with("Accept", "text/event-stream").with("Last-Event-ID", "0-0"),
+        ),
         ("DELETE it", Request::new("DELETE", "/mcp", &host)),
     ];
     let mut attempts = Vec::new();
     for (what, request) in &requests {
         for (name, token) in [("", Some(thief)), (", without a token", None)] {
             let request = with(request.clone(), token);
-            attempts.push(Attempt::new(format!("{what}{name}"), format!("session of Streamable HTTP, {who}"), NOT_THEIRS, move || {
-                not_theirs(serve, &request)
-            }));
+            attempts.push(Attempt::new(
+                format!("{what}{name}"),
+                format!("session of Streamable HTTP, {who}"),
+                NOT_THEIRS,
+                move || not_theirs(serve, &request),
+            ));
         }
     }
     let old = OldSession::greeted(serve, Some(owner))?;
-    for (what, message) in [("POST a request", &ping), ("POST a notification", &initialized()), ("POST an answer", &answer_to), ("POST a cancellation", &cancel)] {
+    for (what, message) in [
+        ("POST a request", &ping),
+        ("POST a notification", &initialized()),
+        ("POST an answer", &answer_to),
+        ("POST a cancellation", &cancel),
+    ] {
         for (name, token) in [("", Some(thief)), (", without a token", None)] {
             let request = Request::post(&old.endpoint, &host, message).bearing(token);
-            attempts.push(Attempt::new(format!("{what}{name}"), format!("session of HTTP+SSE, {who}"), NOT_THEIRS, move || {
-                not_theirs(serve, &request)
-            }));
+            attempts.push(Attempt::new(
+                format!("{what}{name}"),
+                format!("session of HTTP+SSE, {who}"),
+                NOT_THEIRS,
+                move || not_theirs(serve, &request),
+            ));
         }
     }
     trial.play(&attempts, 8);
@@ -164,7 +192,10 @@ fn request_state(trial: &mut Trial<'_>, serve: &Target, keys: &Keys) -> anyhow::
         let answers = Value::Object(answers);
         let text = state.as_str().unwrap_or_default();
         let mut turned = text.to_owned();
-        turned.replace_range(turned.len() / 2..=turned.len() / 2, if text.as_bytes()[text.len() / 2] == b'A' { "B" } else { "A" });
+        turned.replace_range(
+            turned.len() / 2..=turned.len() / 2,
+            if text.as_bytes()[text.len() / 2] == b'A' { "B" } else { "A" },
+        );
         for (what, state, who) in [
             ("another subject", text.to_owned(), &eve),
             ("one letter changed", turned, &ada),
@@ -223,7 +254,8 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
         flipped[at] = if flipped[at] == b'0' { b'1' } else { b'0' };
         String::from_utf8_lossy(&flipped).into_owned()
     };
-    let mut guesses: Vec<(String, String)> = (0..id.len()).map(|at| (format!("letter {at} changed"), flip(at))).collect();
+    let mut guesses: Vec<(String, String)> =
+        (0..id.len()).map(|at| (format!("letter {at} changed"), flip(at))).collect();
     for (what, guess) in [
         ("nothing", String::new()),
         ("the first half", id[..id.len() / 2].to_owned()),
@@ -252,7 +284,10 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
             ("POST /mcp", in_header(Request::post("/mcp", &host, &ping))),
             ("GET /mcp", in_header(Request::new("GET", "/mcp", &host).with("Accept", "text/event-stream"))),
             ("DELETE /mcp", in_header(Request::new("DELETE", "/mcp", &host))),
-            ("POST /messages", Request::post(&format!("/messages?session={}", super::request::percent(old_guess)), &host, &ping)),
+            (
+                "POST /messages",
+                Request::post(&format!("/messages?session={}", super::request::percent(old_guess)), &host, &ping),
+            ),
         ] {
             attempts.push(Attempt::new(format!("a session id: {what}"), place, UNKNOWN, move || {
                 let Some(reply) = head(serve.address, &request.bytes())? else { return Ok(()) };
@@ -282,7 +317,11 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
 fn resumed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     let (owner, other) = (serve.open_session()?, serve.open_session()?);
     let host = serve.host();
-    let slow = call("secret-answer", "tools/call", json!({ "name": "slow", "arguments": { "steps": 3, "delay_ms": 20 }, "_meta": { "progressToken": "secret-progress" } }));
+    let slow = call(
+        "secret-answer",
+        "tools/call",
+        json!({ "name": "slow", "arguments": { "steps": 3, "delay_ms": 20 }, "_meta": { "progressToken": "secret-progress" } }),
+    );
     let mut connection = Connection::open(serve.address)?;
     connection.send(&Request::post("/mcp", &host, &slow).with("Mcp-Session-Id", &owner).bytes());
     let came = connection.until("\"result\"", PATIENCE)?;
@@ -298,7 +337,22 @@ fn resumed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     });
     let stream = id.split('-').next().unwrap_or("1").to_owned();
     let mut ids = vec![id.clone()];
-    for number in ["0", "1", "4294967295", "4294967296", "9223372036854775807", "18446744073709551614", "18446744073709551615", "18446744073709551616", "-1", "1e9", "0x1", "", " ", "99999999999999999999999999"] {
+    for number in [
+        "0",
+        "1",
+        "4294967295",
+        "4294967296",
+        "9223372036854775807",
+        "18446744073709551614",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-1",
+        "1e9",
+        "0x1",
+        "",
+        " ",
+        "99999999999999999999999999",
+    ] {
         ids.push(format!("{stream}-{number}"));
         ids.push(format!("{number}-0"));
         ids.push(format!("{number}-{number}"));
@@ -322,7 +376,10 @@ fn resumed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     trial.play(&attempts, 8);
     drop(attempts);
     trial.one("the issuer's name in a session id", ISSUER, "no place for it", || {
-        let reply = answer(serve.address, &Request::post("/mcp", &host, &call(1, "ping", json!({}))).with("Mcp-Session-Id", ISSUER).bytes())?;
+        let reply = answer(
+            serve.address,
+            &Request::post("/mcp", &host, &call(1, "ping", json!({}))).with("Mcp-Session-Id", ISSUER).bytes(),
+        )?;
         ensure!(matches!(reply.status, 400 | 404), "answered with {}", reply.status);
         Ok(())
     });

@@ -87,7 +87,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let mut attempts = Vec::new();
     for (what, bytes) in tricks("/mcp", &record.host()) {
         let (record, seen) = (&record, &seen);
-        attempts.push(Attempt::new(what, "record, and the server behind", ONE, move || passed_once(record, seen, &bytes)));
+        attempts
+            .push(Attempt::new(what, "record, and the server behind", ONE, move || passed_once(record, seen, &bytes)));
     }
     // One after the other: what the server behind sees belongs to the last.
     trial.play(&attempts, 1);
@@ -100,12 +101,15 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 
 fn tricks(path: &str, host: &str) -> Vec<(String, Vec<u8>)> {
     let hidden = Request::post("/mcp", host, &call(MARK, "ping", serde_json::json!({}))).bytes();
-    let head = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n");
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+    );
     let end = [b"0\r\n\r\n", hidden.as_slice()].concat();
     let framed = FRAMINGS.iter().map(|(name, lines)| {
         let lines = lines.replace("LEN", &end.len().to_string());
         let text = if lines == "HTTP/1.0" {
-            head.replace("HTTP/1.1", "HTTP/1.0") + "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: 5"
+            head.replace("HTTP/1.1", "HTTP/1.0")
+                + "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: 5"
         } else {
             head.clone() + &lines
         };

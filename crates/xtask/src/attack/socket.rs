@@ -211,7 +211,8 @@ fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
         let end = at + find(&bytes[at..], b"\r\n")?;
-        let size = usize::from_str_radix(std::str::from_utf8(&bytes[at..end]).ok()?.split(';').next()?.trim(), 16).ok()?;
+        let size =
+            usize::from_str_radix(std::str::from_utf8(&bytes[at..end]).ok()?.split(';').next()?.trim(), 16).ok()?;
         body.extend_from_slice(bytes.get(end + 2..end + 2 + size)?);
         at = end + 2 + size;
         bytes.get(at..at + 2)?;

@@ -138,7 +138,9 @@ fn listening(log: &Path) -> anyhow::Result<(SocketAddr, String)> {
     let begun = Instant::now();
     while begun.elapsed() < START {
         let said = fs::read_to_string(log).unwrap_or_default();
-        let line = said.lines().find(|line| ["serving ", "recording ", "replaying "].iter().any(|word| line.starts_with(word)));
+        let line = said
+            .lines()
+            .find(|line| ["serving ", "recording ", "replaying "].iter().any(|word| line.starts_with(word)));
         if let Some(url) = line.and_then(|line| line.split_whitespace().find_map(|word| word.strip_prefix("http://"))) {
             let (address, path) = url.split_once('/').context("an address without a path")?;
             return Ok((address.replace("localhost", "127.0.0.1").parse()?, format!("/{path}")));

@@ -38,8 +38,14 @@ const BROKEN: &[(&str, &[u8])] = &[
     ("a plus", br#"{"jsonrpc":"2.0","id":"ID","method":"ping","params":{"a":+1}}"#),
     ("invalid UTF-8", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xff\"}}"),
     ("an overlong quote", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xc0\xa2\"}}"),
-    ("a surrogate in UTF-8", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xed\xa0\x80\"}}"),
-    ("past the last character", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xf4\x90\x80\x80\"}}"),
+    (
+        "a surrogate in UTF-8",
+        b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xed\xa0\x80\"}}",
+    ),
+    (
+        "past the last character",
+        b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xf4\x90\x80\x80\"}}",
+    ),
     ("half a character", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\xe2\x82\"}}"),
     ("a raw NUL", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\0\"}}"),
     ("a raw tab in a string", b"{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"method\":\"ping\",\"params\":{\"a\":\"\t\"}}"),
@@ -63,7 +69,9 @@ const BROKEN: &[(&str, &[u8])] = &[
 
 /// Odd, but JSON.
 fn odd() -> Vec<(&'static str, Vec<u8>)> {
-    let with = |params: String| format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","params":{{"a":{params}}}}}"#).into_bytes();
+    let with = |params: String| {
+        format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","params":{{"a":{params}}}}}"#).into_bytes()
+    };
     let nested = |depth: usize| with("[".repeat(depth) + &"]".repeat(depth));
     let objects = |depth: usize| with(r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth));
     vec![
@@ -80,14 +88,29 @@ fn odd() -> Vec<(&'static str, Vec<u8>)> {
         ("surrogates turned", with(r#""\udc00\ud800""#.to_owned())),
         ("a string of 3 MB", with(format!("\"{}\"", "a".repeat(3 << 20)))),
         ("a million empty objects", with(format!("[{}{{}}]", "{},".repeat(1_000_000)))),
-        ("100,000 names", with(format!("{{{}\"z\":1}}", (0..100_000).map(|n| format!("\"n{n}\":1,")).collect::<String>()))),
+        (
+            "100,000 names",
+            with(format!("{{{}\"z\":1}}", (0..100_000).map(|n| format!("\"n{n}\":1,")).collect::<String>())),
+        ),
         ("100,000 equal names", with(format!("{{{}\"z\":1}}", "\"n\":1,".repeat(100_000)))),
-        ("the method twice", format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","method":"tools/list"}}"#).into_bytes()),
+        (
+            "the method twice",
+            format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","method":"tools/list"}}"#).into_bytes(),
+        ),
         ("the id twice", format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","id":"{MARK}2","method":"ping"}}"#).into_bytes()),
-        ("a name twice by escapes", format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","\u006dethod":"tools/list"}}"#).into_bytes()),
+        (
+            "a name twice by escapes",
+            format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"ping","\u006dethod":"tools/list"}}"#).into_bytes(),
+        ),
         ("__proto__", with(r#"{"__proto__":{"x":1},"constructor":{"prototype":{}}}"#.to_owned())),
-        ("an id of 1 MB", format!(r#"{{"jsonrpc":"2.0","id":"{MARK}{}","method":"ping"}}"#, "x".repeat(1 << 20)).into_bytes()),
-        ("a method of 1 MB", format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"{}"}}"#, "x".repeat(1 << 20)).into_bytes()),
+        (
+            "an id of 1 MB",
+            format!(r#"{{"jsonrpc":"2.0","id":"{MARK}{}","method":"ping"}}"#, "x".repeat(1 << 20)).into_bytes(),
+        ),
+        (
+            "a method of 1 MB",
+            format!(r#"{{"jsonrpc":"2.0","id":"{MARK}","method":"{}"}}"#, "x".repeat(1 << 20)).into_bytes(),
+        ),
         ("a byte order mark", [b"\xef\xbb\xbf".as_slice(), &with("1".to_owned())].concat()),
     ]
 }

@@ -114,11 +114,19 @@ fn headers(keys: &Keys) -> Vec<(String, String)> {
     for alg in ["none", "None", "NONE", "nOnE", "", "null"] {
         let text = unsigned(&json!({ "alg": alg, "typ": "at+jwt", "kid": KID }).to_string(), &claims.to_string());
         out.push((format!("alg {alg:?} without a signature"), format!("{text}.")));
-        out.push((format!("alg {alg:?} with the signature of ES256"), format!("{text}.{}", encoded(&keys.issuer.signature(&text)))));
+        out.push((
+            format!("alg {alg:?} with the signature of ES256"),
+            format!("{text}.{}", encoded(&keys.issuer.signature(&text))),
+        ));
     }
     let jwk = keys.issuer.public(KID);
     let x = jwk["x"].as_str().unwrap_or_default().as_bytes().to_vec();
-    let secrets = [("the JWK", jwk.to_string().into_bytes()), ("the point", keys.issuer.point()), ("x", x), ("nothing", b"".to_vec())];
+    let secrets = [
+        ("the JWK", jwk.to_string().into_bytes()),
+        ("the point", keys.issuer.point()),
+        ("x", x),
+        ("nothing", b"".to_vec()),
+    ];
     for (what, key) in secrets {
         for alg in ["HS256", "ES256", "RS256"] {
             let header = json!({ "alg": alg, "typ": "at+jwt", "kid": KID });
@@ -215,19 +223,57 @@ fn signatures(keys: &Keys) -> Vec<(String, String)> {
 fn said(keys: &Keys) -> Vec<(String, String)> {
     let now = now();
     let wrong: Vec<(&str, Vec<Value>)> = vec![
-        ("exp", vec![json!(now - 3600), json!(now - 6), json!(0), json!(-1), json!("9999999999"), json!(true), json!([now + 60]), Value::Null]),
+        (
+            "exp",
+            vec![
+                json!(now - 3600),
+                json!(now - 6),
+                json!(0),
+                json!(-1),
+                json!("9999999999"),
+                json!(true),
+                json!([now + 60]),
+                Value::Null,
+            ],
+        ),
         ("nbf", vec![json!(now + 3600), json!(now + 30), json!("0"), json!(true), json!([0])]),
         (
             "iss",
-            vec![json!("https://evil.example"), json!("https://issuer.example/"), json!("https://ISSUER.example"), json!("https://issuer.exampl"),
-                json!("https://issuer.example.evil"), json!("http://issuer.example"), json!([ISSUER]), json!(""), Value::Null],
+            vec![
+                json!("https://evil.example"),
+                json!("https://issuer.example/"),
+                json!("https://ISSUER.example"),
+                json!("https://issuer.exampl"),
+                json!("https://issuer.example.evil"),
+                json!("http://issuer.example"),
+                json!([ISSUER]),
+                json!(""),
+                Value::Null,
+            ],
         ),
         (
             "aud",
-            vec![json!("https://evil.example/mcp"), json!("https://mcp.example"), json!("https://mcp.example/"), json!("https://mcp.example/mcp/"),
-                json!("https://mcp.example/mcp/x"), json!("https://MCP.example/mcp"), json!("https://mcp.example/mcp?x"), json!("https://mcp.example/mcp#x"),
-                json!("http://mcp.example/mcp"), json!("https://mcp.example:443/mcp"), json!("https://me@mcp.example/mcp"), json!("*"), json!(""), json!([]),
-                json!(["https://evil.example"]), json!([[AUDIENCE]]), json!({ "aud": AUDIENCE }), json!(1), Value::Null],
+            vec![
+                json!("https://evil.example/mcp"),
+                json!("https://mcp.example"),
+                json!("https://mcp.example/"),
+                json!("https://mcp.example/mcp/"),
+                json!("https://mcp.example/mcp/x"),
+                json!("https://MCP.example/mcp"),
+                json!("https://mcp.example/mcp?x"),
+                json!("https://mcp.example/mcp#x"),
+                json!("http://mcp.example/mcp"),
+                json!("https://mcp.example:443/mcp"),
+                json!("https://me@mcp.example/mcp"),
+                json!("*"),
+                json!(""),
+                json!([]),
+                json!(["https://evil.example"]),
+                json!([[AUDIENCE]]),
+                json!({ "aud": AUDIENCE }),
+                json!(1),
+                Value::Null,
+            ],
         ),
         ("cnf", vec![json!({ "jkt": "abc" }), json!({ "x5t#S256": "abc" }), json!({})]),
     ];
@@ -247,7 +293,10 @@ fn said(keys: &Keys) -> Vec<(String, String)> {
         }
         out.push((format!("no {name}"), keys.good(&claims)));
     }
-    for (what, text) in [("exp twice, the second past", "\"exp\":1"), ("aud twice, the second foreign", "\"aud\":\"https://evil.example\"")] {
+    for (what, text) in [
+        ("exp twice, the second past", "\"exp\":1"),
+        ("aud twice, the second foreign", "\"aud\":\"https://evil.example\""),
+    ] {
         let text = claims().to_string().trim_end_matches('}').to_owned() + "," + text + "}";
         out.push((what.to_owned(), keys.issuer.token_of(&header().to_string(), &text)));
     }
@@ -274,8 +323,14 @@ fn carried(serve: &Target, good: &str) -> Vec<(String, Request)> {
         ("after a colon", post().with("Authorization", &format!("Bearer: {good}"))),
         ("after two blanks", post().with("Authorization", &format!("Bearer  {good}"))),
         ("after a tab", post().with("Authorization", &format!("Bearer\t{good}"))),
-        ("after another header", post().with("Authorization", "Bearer x").plus("Authorization", &format!("Bearer {good}"))),
-        ("before another header", post().with("Authorization", &format!("Bearer {good}")).plus("Authorization", "Bearer x")),
+        (
+            "after another header",
+            post().with("Authorization", "Bearer x").plus("Authorization", &format!("Bearer {good}")),
+        ),
+        (
+            "before another header",
+            post().with("Authorization", &format!("Bearer {good}")).plus("Authorization", "Bearer x"),
+        ),
         ("in a list", post().with("Authorization", &format!("Bearer x, Bearer {good}"))),
     ];
     list.into_iter().map(|(what, request)| (format!("a good token {what}"), request)).collect()

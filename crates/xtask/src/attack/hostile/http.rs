@@ -30,7 +30,11 @@ impl Seen {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.head.lines().filter_map(|line| line.split_once(':')).find(|(found, _)| found.eq_ignore_ascii_case(name));
+        let found = self
+            .head
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.trim())
     }
 
@@ -125,7 +129,12 @@ impl Web {
     }
 }
 
-fn serve(mut stream: TcpStream, address: SocketAddr, kept: &Mutex<Vec<Seen>>, respond: &dyn Fn(&Seen, SocketAddr) -> Sent) {
+fn serve(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    kept: &Mutex<Vec<Seen>>,
+    respond: &dyn Fn(&Seen, SocketAddr) -> Sent,
+) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
     let _ = stream.set_write_timeout(Some(Duration::from_secs(60)));
     let mut came = Vec::new();

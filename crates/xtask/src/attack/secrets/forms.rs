@@ -3,8 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-use crate::attack::socket::find;
-
 pub(super) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
@@ -19,8 +17,8 @@ pub(super) fn hex(text: &str) -> String {
 }
 
 /// The form in which `secret` stands in a text, if it does.
-pub(super) fn found(text: &[u8], secret: &str) -> Option<&'static str> {
-    let stands = |form: &str| find(text, form.as_bytes()).is_some();
+pub(in crate::attack) fn found(text: &str, secret: &str) -> Option<&'static str> {
+    let stands = |form: &str| text.contains(form);
     if stands(secret) {
         return Some("plain");
     }
@@ -30,15 +28,15 @@ pub(super) fn found(text: &[u8], secret: &str) -> Option<&'static str> {
     if stands(&percent(secret)) || stands(&percent(secret).to_lowercase()) {
         return Some("percent-encoded");
     }
-    // Within a longer text, Base64 has three ways to begin.
-    for shift in 0..3 {
-        let padded = [vec![0; shift], secret.as_bytes().to_vec()].concat();
-        let (begin, end) = ((shift * 8).div_ceil(6), padded.len() * 8 / 6);
-        let standard = STANDARD.encode(&padded);
-        let url_safe = URL_SAFE.encode(&padded);
-        if stands(&standard[begin..end]) || stands(&url_safe[begin..end]) {
-            return Some("in Base64");
-        }
-    }
-    None
+    in_base64(text, secret.as_bytes()).then_some("in Base64")
+}
+
+/// Whether bytes stand in a text in Base64. Within longer bytes, that has three ways to begin.
+pub(in crate::attack) fn in_base64(text: &str, bytes: &[u8]) -> bool {
+    (0..3).any(|shift| {
+        let padded = [vec![0; shift], bytes.to_vec()].concat();
+        let (begin, end) = ((shift * 8_usize).div_ceil(6), padded.len() * 8 / 6);
+        let (standard, url_safe) = (STANDARD.encode(&padded), URL_SAFE.encode(&padded));
+        text.contains(&standard[begin..end]) || text.contains(&url_safe[begin..end])
+    })
 }
