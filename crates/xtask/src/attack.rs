@@ -44,8 +44,8 @@ const USAGE: &str = "usage: cargo xtask attack [OPTIONS]
   --list           name the categories";
 
 /// How long all categories may take together.
-const QUICK: Duration = Duration::from_secs(5 * 60);
-const WHOLE: Duration = Duration::from_secs(30 * 60);
+const QUICK: Duration = Duration::from_mins(5);
+const WHOLE: Duration = Duration::from_mins(30);
 
 /// What is attacked, and how thoroughly.
 #[derive(Debug)]

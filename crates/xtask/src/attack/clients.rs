@@ -2,6 +2,7 @@
 //! catalogues. They end in time and in words, and nothing raw reaches the terminal.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::Context as _;
 use serde_json::json;
@@ -52,7 +53,6 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     for (number, (what, bytes)) in files().into_iter().enumerate() {
         let path = folder.join(format!("f{number}.mcp.yaml"));
         fs::write(&path, bytes).context("a hostile file")?;
-        use std::os::unix::fs::PermissionsExt as _;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         for (place, args) in READERS {
             let path = path.display().to_string();
@@ -120,7 +120,7 @@ fn aliases() -> String {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
         let before = format!("*a{}, ", n - 1).repeat(10);
-        text.push_str(&format!("a{n}: &a{n} [{}]\n", before.trim_end_matches(", ")));
+        text.extend([format!("a{n}: &a{n} ["), before.trim_end_matches(", ").to_owned(), "]\n".to_owned()]);
     }
     text
 }

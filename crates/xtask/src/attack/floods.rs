@@ -12,6 +12,7 @@ use super::request::{LEGACY, Request, call, initialize, initialized};
 use super::socket::{Connection, PATIENCE, SILENCE};
 use super::streams::OldSession;
 use super::target::{Target, memory};
+use super::tokens::{AUDIENCE, Keys, claims};
 use super::trial::Trial;
 use super::websocket::Socket;
 
@@ -118,17 +119,23 @@ fn huge_requests(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 
 /// One client that opens sessions must not lock the others out.
 fn sessions(trial: &mut Trial<'_>) -> anyhow::Result<()> {
-    let serve = Target::serve(trial.plan)?;
+    let keys = Keys::new()?;
+    let serve = keys.server(trial, &["--auth-audience", AUDIENCE])?;
+    let token = |subject: &str| {
+        let mut claims = claims();
+        claims["sub"] = subject.into();
+        keys.good(&claims)
+    };
+    let (greedy, other) = (token("greedy"), token("other"));
     let count = 17_000;
-    trial.one(&format!("{count} sessions of one client"), "serve /mcp", "others can still open one", || {
+    trial.one(&format!("{count} sessions of one subject"), "serve /mcp", "others can still open one", || {
         let mut connection = Connection::open(serve.address)?;
-        let request = Request::post("/mcp", &serve.host(), &initialize()).bytes();
+        let request = Request::post("/mcp", &serve.host(), &initialize()).bearing(Some(&greedy)).bytes();
         for _ in 0..count {
             connection.send(&request);
             connection.answer()?;
         }
-        serve.honest()?;
-        OldSession::greeted(&serve, None).map(drop)
+        serve.open_session_as(Some(&other)).map(drop)
     });
     trial.memory("memory", "serve, 17,000 sessions", serve.peak(), 320);
     let serve = Target::serve(trial.plan)?;
@@ -160,6 +167,9 @@ fn session_at(target: &Target, revision: &str) -> anyhow::Result<String> {
     Ok(id)
 }
 
+/// Parts of a batch: what they are, each by its number, and how many.
+type BatchKind<'b> = (&'static str, &'b dyn Fn(usize) -> String, usize);
+
 fn batches(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let ping = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
     let list = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#);
@@ -168,7 +178,7 @@ fn batches(trial: &mut Trial<'_>) -> anyhow::Result<()> {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"slow","arguments":{{"steps":100,"delay_ms":100}}}}}}"#
         )
     };
-    let kinds: [(&str, &dyn Fn(usize) -> String, usize); 4] = [
+    let kinds: [BatchKind<'_>; 4] = [
         ("pings", &ping, 80_000),
         ("lists", &list, 60_000),
         ("slow calls", &slow, 25_000),

@@ -87,7 +87,11 @@ impl Script {
 /// Changes the script, given the issuer's own address and that of the canary.
 type Change = Box<dyn Fn(&mut Script, &str, &str) + Send + Sync>;
 
+/// A change, and what it is called.
+type Named = (String, Change);
+
 pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
+    ensure!(own_address().is_none_or(|own| !own.is_loopback()), "no address but loopback");
     let plan = trial.plan;
     trial.one("an honest issuer", "client --oauth", "the token arrives", || {
         let web = Web::start(|seen: &Seen, address| Script::honest(address).answer(seen, address))?;
@@ -133,8 +137,9 @@ fn stopped(plan: &Plan, args: &[&str], change: &Arc<Change>) -> anyhow::Result<(
     Ok(())
 }
 
-fn changes() -> Vec<(String, Change)> {
-    let mut out: Vec<(String, Change)> = Vec::new();
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
+fn changes() -> Vec<Named> {
+    let mut out: Vec<Named> = Vec::new();
     let mut add = |what: &str, change: Change| out.push((what.to_owned(), change));
     // Places that are neither loopback nor have https, and words that are no places.
     let mut places: Vec<String> = [
@@ -171,7 +176,7 @@ fn changes() -> Vec<(String, Change)> {
         add(
             &format!("an issuer at {place}"),
             Box::new(move |script, _, port| {
-                script.resource["authorization_servers"] = json!([at.replace("PORT", port)])
+                script.resource["authorization_servers"] = json!([at.replace("PORT", port)]);
             }),
         );
         for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
@@ -205,10 +210,13 @@ fn moved(to: &str) -> Sent {
     Sent::response("307 Temporary Redirect", &format!("Location: {to}/x\r\n"), b"")
 }
 
+/// A name that is not the right one, made from the right one.
+type OtherName = (&'static str, fn(&str) -> Value);
+
 /// Documents that are of another issuer, or about another server.
-fn issuers() -> Vec<(String, Change)> {
-    let mut out: Vec<(String, Change)> = Vec::new();
-    let names: [(&str, fn(&str) -> Value); 9] = [
+fn issuers() -> Vec<Named> {
+    let mut out: Vec<Named> = Vec::new();
+    let names: [OtherName; 9] = [
         ("with a slash", |base| format!("{base}/").into()),
         ("with a path", |base| format!("{base}/x").into()),
         ("of another port", |_| "http://127.0.0.1:1".into()),
@@ -268,8 +276,9 @@ fn issuers() -> Vec<(String, Change)> {
 }
 
 /// Answers that do not fit the request, and documents that are too much.
-fn answers() -> Vec<(String, Change)> {
-    let mut out: Vec<(String, Change)> = Vec::new();
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
+fn answers() -> Vec<Named> {
+    let mut out: Vec<Named> = Vec::new();
     for (what, back) in [
         ("another state", "code=abc&state=x&iss=ISSUER"),
         ("no state", "code=abc&iss=ISSUER"),
@@ -338,7 +347,7 @@ fn answers() -> Vec<(String, Change)> {
 }
 
 /// A client's password goes to the issuer that it belongs to, and not to whichever one a server names.
-fn passwords<'p>(plan: &'p Plan) -> Vec<Attempt<'p>> {
+fn passwords(plan: &Plan) -> Vec<Attempt<'_>> {
     let ways: [(&str, &[&str]); 3] = [
         ("client credentials", &["--oauth=client"]),
         ("a code, without a browser", &["--oauth"]),

@@ -150,13 +150,13 @@ fn limited(trial: &mut Trial<'_>) {
                 let output = file(plan, &format!("full-{blocks}"));
                 let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
                 let proof = plan.proof.display().to_string();
-                let messages: String = [initialize(), initialized()]
+                let messages: Vec<String> = [initialize(), initialized()]
                     .into_iter()
                     .chain((2..50).map(|id| call(id, "tools/list", json!({}))))
                     .map(|message| format!("{message}\n"))
                     .collect();
                 let input = plan.folder.join(format!("recorder-input-{blocks}"));
-                fs::write(&input, messages)?;
+                fs::write(&input, messages.concat())?;
                 let ran = Command::new("timeout")
                     .args(["20", "sh", "-c", &script, "sh", &proof, "record", "-o"])
                     .arg(&output)
@@ -244,9 +244,11 @@ fn odd_files(trial: &mut Trial<'_>) {
 }
 
 /// Bodies in which a secret is hard to see.
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let plan = trial.plan;
     let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": format!("the key is {SECRET} ") }] } }).to_string();
+    let plain = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } }).to_string();
     let split = |at: usize, between: &[u8]| {
         let place = result.find(SECRET).unwrap_or_default() + at;
         [&result.as_bytes()[..place], between, &result.as_bytes()[place..]].concat()
@@ -273,16 +275,20 @@ fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
             if kind == "text/event-stream" && !coding.is_empty() {
                 continue;
             }
+            let plain = plain.clone();
             let web = Web::start(move |seen: &Seen, _| {
                 let accepted = seen.header("accept-encoding").is_some_and(|value| value.contains("gzip"));
                 let coding = if coding == "gzip-asked" { if accepted { "gzip" } else { "" } } else { coding };
-                let plain = if coding.is_empty() && coding_is_asked(what) { ungzip() } else { None };
                 let headers = if coding.is_empty() {
                     format!("Content-Type: {kind}\r\n")
                 } else {
                     format!("Content-Type: {kind}\r\nContent-Encoding: {coding}\r\n")
                 };
-                Sent::response("200 OK", &headers, plain.as_deref().unwrap_or(&wrapped))
+                Sent::response(
+                    "200 OK",
+                    &headers,
+                    if coding.is_empty() && what == "gzip where it is accepted" { plain.as_bytes() } else { &wrapped },
+                )
             })?;
             let output = file(plan, &format!("body-{number}-{}", kind.replace('/', "-")));
             let name = output.display().to_string();
@@ -311,15 +317,6 @@ fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-fn coding_is_asked(what: &str) -> bool {
-    what == "gzip where it is accepted"
-}
-
-/// The body without compression, for a recorder that asks for none.
-fn ungzip() -> Option<Vec<u8>> {
-    Some(json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } }).to_string().into_bytes())
 }
 
 /// A gzip file of one block with fixed codes (RFC 1951, 3.2.6): no byte stands in it as it was.

@@ -79,12 +79,12 @@ impl Request {
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         let framed =
             |name: &str| name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding");
         if !self.headers.iter().any(|(name, _)| framed(name)) && (!self.body.is_empty() || self.method == "POST") {
-            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+            head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         [head.as_bytes(), &self.body].concat()
@@ -114,7 +114,7 @@ pub(super) fn percent(text: &str) -> String {
         if byte.is_ascii_alphanumeric() {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            out.extend(["%", &format!("{byte:02X}")]);
         }
     }
     out

@@ -283,7 +283,8 @@ fn headers() -> Vec<String> {
 
 fn answers_or_none(message: &Value, given: &[String]) -> Option<String> {
     let answers = echo::answers(message, given);
-    (!answers.is_empty()).then(|| answers.iter().map(|answer| format!("data: {answer}\n\n")).collect())
+    let events: Vec<String> = answers.iter().map(|answer| format!("data: {answer}\n\n")).collect();
+    (!events.is_empty()).then(|| events.concat())
 }
 
 /// Runs every verb that is a client and keeps what it writes.

@@ -46,10 +46,10 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
             if *trick == "error-without-end" || quick_check {
                 continue;
             }
-            let (args, url) = ([strings(args), vec![web.url("/mcp")]].concat(), Arc::clone(&web));
+            let (args, web) = (strings(args), Arc::clone(&web));
             attempts.push(Attempt::new(*trick, format!("{verb} over http"), SOUND, move || {
-                let _held = &url;
-                sound(&Run { args: args.clone(), ..Run::new(plan, &[], SECONDS) }.go(plan)?, trick)
+                let args = [args.clone(), vec![web.url("/mcp")]].concat();
+                sound(&Run { args, ..Run::new(plan, &[], SECONDS) }.go(plan)?, trick)
             }));
         }
     }

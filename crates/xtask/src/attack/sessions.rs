@@ -81,6 +81,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 }
 
 /// What a thief does with the ids of a session of each kind.
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 fn stolen(trial: &mut Trial<'_>, serve: &Target, who: &str, owner: &str, thief: &str) -> anyhow::Result<()> {
     // A server may as well refuse who names no subject.
     let Ok(id) = serve.open_session_as(Some(owner)) else {
@@ -242,6 +243,7 @@ fn modern(serve: &Target, tool: &str, answers: &Value, state: &Value) -> Request
 }
 
 /// Ids near a real one, on the other transport, and of a session that has ended.
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     let id = serve.open_session()?;
     let old = OldSession::greeted(serve, None)?;
@@ -314,6 +316,7 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
 }
 
 /// `Last-Event-ID` of another session's stream, and numbers that arithmetic breaks on.
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 fn resumed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     let (owner, other) = (serve.open_session()?, serve.open_session()?);
     let host = serve.host();

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -57,11 +57,6 @@ impl Connection {
     /// Sends bytes; whether all were taken. A server may close a connection while a refused request is still being sent.
     pub(super) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
-    }
-
-    /// Closes the sending side.
-    pub(super) fn finish(&self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
     }
 
     /// The next whole response; `None` where the server closes first.
@@ -140,7 +135,7 @@ impl Connection {
     }
 
     fn read(&mut self) {
-        let mut chunk = [0; 64 << 10];
+        let mut chunk = [0; 16 << 10];
         // A time-out of zero is an error, and this one is not.
         let _ = self.stream.set_read_timeout(Some(SHORT));
         match self.stream.read(&mut chunk) {

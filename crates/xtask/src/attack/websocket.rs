@@ -48,13 +48,13 @@ pub(super) fn frame(first: u8, payload: &[u8], mask: Option<[u8; 4]>) -> Vec<u8>
     let bit = if mask.is_some() { 0x80 } else { 0 };
     let mut out = vec![first];
     match payload.len() {
-        short @ 0..126 => out.push(bit | short as u8),
+        short @ 0..126 => out.push(bit + short as u8),
         long @ 126..0x1_0000 => {
-            out.push(bit | 126);
+            out.push(bit + 126);
             out.extend((long as u16).to_be_bytes());
         }
         huge => {
-            out.push(bit | 127);
+            out.push(bit + 127);
             out.extend((huge as u64).to_be_bytes());
         }
     }

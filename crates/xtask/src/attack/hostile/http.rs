@@ -135,8 +135,8 @@ fn serve(
     kept: &Mutex<Vec<Seen>>,
     respond: &dyn Fn(&Seen, SocketAddr) -> Sent,
 ) {
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
-    let _ = stream.set_write_timeout(Some(Duration::from_secs(60)));
+    let _ = stream.set_read_timeout(Some(Duration::from_mins(1)));
+    let _ = stream.set_write_timeout(Some(Duration::from_mins(1)));
     let mut came = Vec::new();
     let mut first = true;
     loop {
@@ -164,7 +164,7 @@ fn serve(
 }
 
 fn read(stream: &mut TcpStream, came: &mut Vec<u8>) -> Option<Seen> {
-    let mut chunk = [0; 64 << 10];
+    let mut chunk = [0; 16 << 10];
     loop {
         if let Some(end) = find(came, b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&came[..end]).into_owned();

@@ -73,6 +73,7 @@ impl Reaction {
 }
 
 /// How a server that plays `trick` reacts to a message.
+#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 pub(crate) fn react(trick: &str, message: &Value) -> Reaction {
     let (id, method) = (message["id"].clone(), message["method"].as_str().unwrap_or_default());
     if id.is_null() || method.is_empty() {

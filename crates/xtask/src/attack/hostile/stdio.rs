@@ -29,8 +29,10 @@ pub(crate) fn play(words: &[String]) -> Verdict {
         }
     }
     // Nothing but a signal that cannot be refused ends this one.
-    while trick == "stays" {
-        std::thread::sleep(Duration::from_secs(1));
+    if trick == "stays" {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+        }
     }
     Ok(true)
 }

@@ -9,11 +9,11 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 
 /// Every byte percent-encoded.
 pub(super) fn percent(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 pub(super) fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    text.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// The form in which `secret` stands in a text, if it does.
