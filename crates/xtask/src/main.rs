@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool talks on its terminal")]
 
+mod attack;
 mod bench;
 mod cargo;
 mod conformance;
@@ -33,6 +34,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
+    Task {
+        name: "attack",
+        help: "hostile peers against the real binary: tried and held by category; --quick for CI",
+        run: attack::run,
+    },
     Task {
         name: "bench",
         help: "bench check, client, test: how long each takes; bench serve: what a request costs",

@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cargo::cargo;
 use crate::words::{Words, help};
-use crate::{Verdict, fuzz, peers, root, soak};
+use crate::{Verdict, attack, fuzz, peers, root, soak};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
 
@@ -66,6 +66,7 @@ const PARTS: &[Part] = &[
     Part { name: "revisions", title: "every installed peer at every revision: only known findings", run: peers_whole },
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
+    Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
 
@@ -227,6 +228,11 @@ fn checks(options: &Options) -> anyhow::Result<Outcome> {
 fn sessions(options: &Options) -> anyhow::Result<Outcome> {
     let sessions = options.share(SESSIONS, FEWEST_SESSIONS) as u64;
     let (well, figure) = soak::soak(soak::Plan::of(sessions, sessions * REQUESTS_EACH, options.seed))?;
+    Ok(Outcome { well, figure })
+}
+
+fn attacked(_: &Options) -> anyhow::Result<Outcome> {
+    let (well, figure) = attack::nightly()?;
     Ok(Outcome { well, figure })
 }
 
