@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 fn is_hostile(c: char) -> bool {
     // Control characters, then what is not seen or turns the direction: by blocks, ascending.
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        )
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}')
         || matches!(c, '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}')
         || matches!(c, '\u{e0000}'..='\u{e0fff}')
@@ -76,7 +79,9 @@ pub fn json(document: &str) -> Cow<'_, str> {
 mod tests {
     #[test]
     fn what_a_terminal_obeys_or_hides_is_escaped() {
-        for c in "\0\u{7}\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200f}\u{202e}\u{2066}\u{3164}\u{feff}".chars() {
+        for c in "\0\u{7}\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200f}\u{202e}\u{2066}\u{3164}\u{feff}"
+            .chars()
+        {
             let text = format!("a{c}b\n\tc");
             assert!(!super::line(&text).contains([c, '\n']), "{c:?}");
             assert_eq!(super::lines(&text), format!("a\\u{{{:x}}}b\n\tc", c as u32));

@@ -18,6 +18,6 @@ pub use client::{
     Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
     detect,
 };
-pub use process::Children;
+pub use process::{Children, Environment};
 pub use redaction::new_redactor;
 pub use tap::Tap;

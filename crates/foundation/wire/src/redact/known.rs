@@ -34,8 +34,7 @@ struct Form {
 
 impl Known {
     pub(super) fn new(key: Option<&[u8; 32]>, secrets: &Secrets) -> Self {
-        let mut known =
-            Self { forms: Vec::new(), pseudonyms: HashSet::new(), headers: secrets.header_names().clone() };
+        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new(), headers: secrets.header_names().clone() };
         let mut seen = HashSet::new();
         for secret in secrets.iter() {
             let with = pseudonym::or_mask(key, secret);

@@ -84,11 +84,7 @@ const SECRET: &[(Part, &[Position], &[&str])] = &[
     (LastWord, EVERYWHERE, &["auth", "otp", "pass", "pwd"]),
     (End, LOOSELY, &["auth", "key", "pass", "pwd", "signature"]),
     (End, VARIABLES, &["dsn", "login", "pin"]),
-    (
-        Whole,
-        QUERY,
-        &["assertion", "auth", "code", "key", "pass", "sig", "signature", "state", "xamzsignature"],
-    ),
+    (Whole, QUERY, &["assertion", "auth", "code", "key", "pass", "sig", "signature", "state", "xamzsignature"]),
 ];
 
 /// Names with one of the above that are not secret.
@@ -219,7 +215,8 @@ mod tests {
 
     #[test]
     fn a_short_word_counts_where_it_ends_a_name() {
-        for name in ["pwd", "auth", "db_pass", "dbPass", "DB-PASS", "basic.auth", "otp", "userPwd", "subscription-key"] {
+        for name in ["pwd", "auth", "db_pass", "dbPass", "DB-PASS", "basic.auth", "otp", "userPwd", "subscription-key"]
+        {
             assert!(is_secret(name, Position::Member) && is_secret(name, Position::Text), "{name}");
         }
         for name in ["bypass", "compass", "oauth", "author", "sortKey", "primary_key", "keys", "passed"] {
