@@ -61,18 +61,18 @@ pub(crate) fn conceal(redactor: Redactor) {
     *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }
 
-/// Prints a line to stderr, with known secrets redacted. Ignores a closed stderr.
+/// Prints a line to stderr, with known secrets redacted and what a terminal obeys escaped. Ignores a closed stderr.
 pub(crate) fn tell(line: impl fmt::Display) {
     let line = line.to_string();
     let redactor = current_redactor();
     let line = redactor.as_ref().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", wire::escape::lines(&line));
 }
 
 /// Prints a question to stderr, without a line break.
 pub(crate) fn prompt(question: &str) {
     let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{}", wire::escape::lines(question)).and_then(|()| stderr.flush());
 }
 
 /// Prints a message that may quote a peer: redacts everything that looks like a secret. Advice (`try:`)

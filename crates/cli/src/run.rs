@@ -1,6 +1,6 @@
 //! What one run of this program owns. Made once in `main` and handed to every verb that needs it.
 
-use net::Children;
+use net::{Children, Environment};
 use wire::redact::{Redactor, Secrets};
 
 /// The child processes of this run, and the key by which it replaces secrets.
@@ -18,6 +18,11 @@ impl Run {
     /// Replaces what looks like a secret, with the same placeholders as every other redactor of this run.
     pub(crate) fn redactor(&self) -> Redactor {
         self.redactor.clone()
+    }
+
+    /// The same run, whose children get this part of our environment.
+    pub(crate) fn with_environment(&self, environment: Environment) -> Self {
+        Self { children: self.children.with_environment(environment), ..self.clone() }
     }
 
     /// The same for `secrets`, too.

@@ -90,6 +90,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 fn check(sources: &[Source]) -> Vec<Violation> {
     let mut violations: Vec<Violation> = sources.iter().flat_map(text::check).collect();
     violations.extend(sources.iter().flat_map(words::check));
+    violations.extend(sources.iter().flat_map(words::check_screens));
     violations.extend(sources.iter().flat_map(options::check));
     violations.extend(sources.iter().flat_map(verifiers::check));
     violations.extend(text::check_long_list(sources));

@@ -18,6 +18,7 @@ use super::select::{SelectArgs, revisions};
 use crate::advice::judging;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
+use crate::verb::output::shown as shown_path;
 
 /// How many cases run in parallel: more than there are cores, because they mostly wait. A child process counts as three.
 const JOBS: usize = 72;
@@ -128,6 +129,7 @@ impl CheckArgs {
             ("--header", named(&self.server.reach.header, ':')),
             ("--bearer-env", self.server.reach.bearer_env.iter().cloned().collect()),
             ("--env", named(&self.server.reach.env, '=')),
+            ("--inherit-env", self.server.reach.inherit_env.clone()),
             ("--cwd", path(&self.server.reach.cwd)),
             ("--ca-file", path(&self.server.reach.ca_file)),
             ("--hints", path(&self.hints)),
@@ -222,7 +224,10 @@ impl CheckArgs {
         };
         let text = read(path)?;
         Hints::parse(&text).map_err(|why| {
-            usage(&format!("{} is not a valid hints file: {why}", path.display()), "see docs/check.md for its members")
+            usage(
+                &format!("{} is not a valid hints file: {}", shown_path(path), wire::escape::line(&why.to_string())),
+                "see docs/check.md for its members",
+            )
         })
     }
 }
@@ -230,5 +235,5 @@ impl CheckArgs {
 /// Reads a file named on the command line.
 pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
     std::fs::read_to_string(path)
-        .map_err(|e| usage(&format!("cannot read {}: {e}", path.display()), "check the path and its permissions"))
+        .map_err(|e| usage(&format!("cannot read {}: {e}", shown_path(path)), "check the path and its permissions"))
 }

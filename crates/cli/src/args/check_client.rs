@@ -16,7 +16,7 @@ use wire::redact::Secrets;
 use super::address::socket;
 use super::line::{reproduce, shown};
 use super::output::OutputArgs;
-use super::reach::{seconds, variables};
+use super::reach::{inherited, seconds, variables};
 use super::select::{SelectArgs, revisions};
 use super::suggestion;
 use crate::exit::{Exit, usage};
@@ -93,6 +93,10 @@ pub(crate) struct CheckClientArgs {
     /// Set an environment variable of the command (repeatable)
     #[arg(long, value_name = "K=V", help_heading = "Client process")]
     pub(crate) env: Vec<String>,
+    /// Pass this variable on to the command, or `all` (repeatable)
+    /// [default with --stdio-wrap: all]
+    #[arg(long, value_name = "K[,K]|all", value_delimiter = ',', help_heading = "Client process")]
+    pub(crate) inherit_env: Vec<String>,
     /// Working directory of the command
     #[arg(long, value_name = "DIR", help_heading = "Client process")]
     pub(crate) cwd: Option<PathBuf>,
@@ -129,10 +133,19 @@ impl CheckClientArgs {
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
-            secrets.variable(name, value);
+            secrets.handed_variable(name, value);
+        }
+        if !self.command.is_empty() {
+            inherited(&mut secrets, &self.inherited());
         }
         secrets.arguments(self.command.iter().map(String::as_str));
         secrets
+    }
+
+    /// The names of `--inherit-env`. A client starts its server with the environment that it chose for it.
+    pub(crate) fn inherited(&self) -> Vec<String> {
+        let all = self.stdio_wrap && self.inherit_env.is_empty();
+        if all { vec!["all".to_owned()] } else { self.inherit_env.clone() }
     }
 
     /// The options of the check, or the exit code after reporting an error. `bridge` is the command that a client starts as its

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use net::Environment;
 use net::client::{Address, Command, HttpAddress};
 use wire::Transport;
 use wire::redact::Secrets;
@@ -62,6 +63,9 @@ pub(crate) struct Reach {
     /// Set an environment variable of the command (repeatable)
     #[arg(long, global = true, value_name = "K=V", help_heading = "Connection")]
     pub(crate) env: Vec<String>,
+    /// Pass this variable on to the command, or `all` (repeatable)
+    #[arg(long, global = true, value_name = "K[,K]|all", value_delimiter = ',', help_heading = "Connection")]
+    pub(crate) inherit_env: Vec<String>,
     /// Working directory of the command
     #[arg(long, global = true, value_name = "DIR", help_heading = "Connection")]
     pub(crate) cwd: Option<PathBuf>,
@@ -160,7 +164,7 @@ impl Reach {
     pub(crate) fn secrets(&self, target: Target<'_>) -> Secrets {
         let mut secrets = Secrets::default();
         for (name, value) in self.header.iter().filter_map(|header| header.split_once(':')) {
-            secrets.header(name.trim(), value);
+            secrets.header(name, value);
         }
         if let Some(token) = self.bearer_env.as_ref().and_then(|variable| std::env::var(variable).ok()) {
             secrets.add(&token);
@@ -169,11 +173,35 @@ impl Reach {
             secrets.add(&password);
         }
         for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
-            secrets.variable(name, value);
+            secrets.handed_variable(name, value);
+        }
+        if !target.command.is_empty() {
+            inherited(&mut secrets, &self.inherit_env);
         }
         secrets.arguments(target.command.iter().map(String::as_str));
         secrets.address(target.url.unwrap_or_default());
         secrets
+    }
+}
+
+/// The part of our environment that `--inherit-env` leaves to children.
+pub(crate) fn environment(names: &[String]) -> Environment {
+    match names {
+        [] => Environment::Minimal,
+        names if names.iter().any(|name| name == "all") => Environment::All,
+        names => Environment::With(names.to_vec()),
+    }
+}
+
+/// Takes in what is secret in the variables that children inherit.
+pub(crate) fn inherited(secrets: &mut Secrets, names: &[String]) {
+    for (name, value) in environment(names).variables() {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        if names.iter().any(|named| *named == name) {
+            secrets.handed_variable(&name, &value);
+        } else {
+            secrets.variable(&name, &value);
+        }
     }
 }
 

@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use net::Environment;
 use url::Url;
 use wire::redact::Secrets;
 
 use super::access::AccessArgs;
 use super::address::{socket, url};
+use super::reach::environment;
 
 /// Record the traffic between a client and a server
 #[derive(Args)]
@@ -37,12 +39,20 @@ pub(crate) struct RecordArgs {
     pub(crate) to: Option<Url>,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
+    /// Pass only these variables on to the command [default: all]
+    #[arg(long, value_name = "K[,K]|all", value_delimiter = ',', conflicts_with = "http")]
+    pub(crate) inherit_env: Vec<String>,
     /// Server command and its arguments, after `--`
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "http")]
     pub(crate) command: Vec<String>,
 }
 
 impl RecordArgs {
+    /// The part of our environment that the server gets: all by default, because the client chose it for its server.
+    pub(crate) fn environment(&self) -> Environment {
+        if self.inherit_env.is_empty() { Environment::All } else { environment(&self.inherit_env) }
+    }
+
     /// The secrets on the command line and in the environment, to be redacted.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();

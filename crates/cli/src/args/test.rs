@@ -49,6 +49,9 @@ pub(crate) struct TestArgs {
     /// Stop at the first failure
     #[arg(long, help_heading = "Execution")]
     pub(crate) fail_fast: bool,
+    /// Pass this variable on to servers, or `all` (repeatable)
+    #[arg(long, value_name = "K[,K]|all", value_delimiter = ',', help_heading = "Execution")]
+    pub(crate) inherit_env: Vec<String>,
     /// Timeout of an answer in seconds, unless the file sets one
     #[arg(long, value_name = "S", default_value = "30", value_parser = super::reach::seconds, help_heading = "Execution")]
     pub(crate) timeout: Duration,

@@ -120,7 +120,7 @@ pub(crate) fn json(made: &Generated, path: &Path) -> String {
         "cases": cases,
         "notes": made.notes,
     });
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    format!("{}\n", wire::escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default()))
 }
 
 fn one(case: &Case) -> Value {

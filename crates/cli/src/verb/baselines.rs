@@ -71,7 +71,7 @@ fn replaced(path: &Path) -> Result<Option<Baseline>, Exit> {
 }
 
 fn invalid(path: &Path, why: &str, remedy: &str) -> Exit {
-    usage(&format!("{} is not a baseline: {why}", output::shown(path)), remedy)
+    usage(&format!("{} is not a baseline: {}", output::shown(path), wire::escape::line(why)), remedy)
 }
 
 /// Warns about entries without a reason.

@@ -12,16 +12,19 @@ use crate::advice::judging;
 use crate::args::check::CheckArgs;
 use crate::args::line::{quoted, reproduce};
 use crate::args::output::Format;
+use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
+use crate::verb::output;
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
 
 /// Checks a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);
@@ -43,7 +46,10 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
         let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
         return checked.map_err(|error| {
             let remedy = error.advice().as_ref().map_or_else(|| "see docs/trace.md for the format".to_owned(), judging);
-            usage(&format!("cannot judge {}: {}", path.display(), error.what()), &remedy)
+            usage(
+                &format!("cannot judge {}: {}", output::shown(path), wire::escape::line(&error.what().to_string())),
+                &remedy,
+            )
         });
     }
     let address = args.server.address()?;

@@ -11,6 +11,7 @@ use net::server::stdio::bridge;
 
 use crate::advice::judging;
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
+use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell};
 use crate::progress::Ticker;
 use crate::run::Run;
@@ -28,6 +29,7 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     if args.list {
         return list();
     }
+    let run = &run.with_environment(environment(&args.inherited()));
     exit::conceal(run.redactor_of(&args.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);

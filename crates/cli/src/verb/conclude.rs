@@ -41,7 +41,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
     let baseline = baselines.settle(report, &rules)?;
     let view = ReportView::new(report, &rules, baseline.as_ref(), args.fail_on.into());
     for (format, path) in &args.also {
-        output::write(path, &rendered(*format, &view, args, false))?;
+        output::write_private(path, &rendered(*format, &view, args, false))?;
     }
     print(args, &view, page)?;
     for entry in view.stale() {
@@ -57,7 +57,7 @@ fn print(args: &OutputArgs, view: &ReportView<'_>, page: Page) -> Result<(), Exi
         && std::env::var_os("NO_COLOR").is_none();
     let text = rendered(args.format, view, args, colour);
     match (&args.output, page) {
-        (Some(path), _) => output::write(path, &text),
+        (Some(path), _) => output::write_private(path, &text),
         (None, Page::Stdout) => output::print(&text),
         (None, Page::Stderr) => {
             tell(text.trim_end());

@@ -8,9 +8,11 @@ use std::path::Path;
 use net::client::Address;
 use suite::generate::{Generated, Options, generate};
 use suite::test::{self, MatrixRun, NotRun, Verdict};
+use wire::redact::Redactor;
 
 use crate::advice;
 use crate::args::generate::{GenerateArgs, GenerateFormat};
+use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
 use crate::run::Run;
@@ -25,6 +27,7 @@ const ROUNDS: usize = 3;
 
 /// Writes a test file.
 pub(crate) fn run(run: &Run, args: &GenerateArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.server.secrets()));
     match write_file(run, args) {
         Ok(exit) | Err(exit) => exit,
@@ -95,11 +98,11 @@ fn header(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Str
         ),
         "`negative` cases violate one constraint and must be refused; `xfail: accepted` marks those that the server accepts.".to_owned(),
     ];
-    head.extend(
-        left_out
-            .iter()
-            .map(|name| format!("Needs {name} in its environment, which is left out because it may be a secret.")),
-    );
+    let inherited = &args.server.reach.inherit_env;
+    if !inherited.is_empty() {
+        head.push(format!("Run it as it was made: proof test --inherit-env {}.", inherited.join(",")));
+    }
+    head.extend(left_out.iter().map(|name| format!("Needs {name}, which is left out because it may be a secret.")));
     head
 }
 
@@ -112,6 +115,7 @@ fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) 
         known: args.known()?,
         depth: args.depth().0,
         seed: args.seed,
+        redactor: Redactor::masking().knowing(&args.server.secrets()),
         words: advice::generating,
         slowest: args.slowest,
     };

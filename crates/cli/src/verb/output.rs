@@ -1,14 +1,24 @@
 //! Writes to stdout and to files named on the command line. Must not know what it writes.
 
+use std::borrow::Cow;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use crate::exit::{Exit, usage};
 
+/// How [`Paint`](report::render::text::Paint) begins and ends a colour.
+const ESCAPE: &str = "\u{1b}";
+const COLOURS: [&str; 6] = ["[1m", "[1;31m", "[1;33m", "[32m", "[2m", "[0m"];
+
+/// The mode of files that only their owner may read.
+const PRIVATE: u32 = 0o600;
+
 /// Prints to stdout. A closed pipe (`| head`) is no error; a full disk is.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
     let mut stdout = std::io::stdout();
+    let text = if stdout.is_terminal() { safe_in_colour(text) } else { safe(text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(usage(&format!("cannot write to stdout: {error}"), "free disk space, or write to a file with --output"))
@@ -17,9 +27,50 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
     }
 }
 
-/// Writes a file.
+/// Writes a report: only its owner may read it, also where it replaces a file that others could read.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Exit> {
+    let written = private(path).and_then(|mut file| file.write_all(safe(text).as_bytes()));
+    written.map_err(|error| unwritable(path, &error.to_string()))
+}
+
+/// Opens a file to write that only its owner may read. Devices and pipes keep their permissions.
+pub(crate) fn private(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).mode(PRIVATE).truncate(true).open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() && found.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(PRIVATE))?;
+    }
+    Ok(file)
+}
+
+/// The same with our own colours.
+fn safe_in_colour(text: &str) -> Cow<'_, str> {
+    if !text.contains(ESCAPE) {
+        return safe(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in text.split(ESCAPE).enumerate() {
+        let colour = COLOURS.iter().find(|colour| index > 0 && part.starts_with(**colour));
+        match colour {
+            Some(colour) => out.extend([ESCAPE, colour]),
+            None if index > 0 => out.push_str("\\u{1b}"),
+            None => {}
+        }
+        out.push_str(&safe(&part[colour.map_or(0, |colour| colour.len())..]));
+    }
+    Cow::Owned(out)
+}
+
+/// Text without what a terminal obeys. Renderers have escaped what is foreign; this holds where
+/// one forgot.
+fn safe(text: &str) -> Cow<'_, str> {
+    wire::escape::lines(text)
+}
+
+/// Writes a file that is meant for others.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Exit> {
-    fs::write(path, text).map_err(|error| unwritable(path, &error.to_string()))
+    fs::write(path, safe(text).as_bytes()).map_err(|error| unwritable(path, &error.to_string()))
 }
 
 /// Creates a directory unless it exists.
@@ -49,4 +100,39 @@ pub(crate) fn unwritable(path: &Path, why: &str) -> Exit {
 /// A path, escaped for output.
 pub(crate) fn shown(path: &Path) -> String {
     wire::escape::line(&path.to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use report::render::text::Paint;
+
+    use super::{private, safe, safe_in_colour};
+
+    #[test]
+    fn only_our_own_colours_reach_a_terminal() {
+        let paint = Paint { colour: true };
+        let ours = [paint.bold("a"), paint.red("b"), paint.yellow("c"), paint.green("d"), paint.dim("e")].concat();
+        assert_eq!(safe_in_colour(&ours), ours);
+        let foreign = "x\u{1b}]0;title\u{7}\u{1b}[8mhidden\u{9b}2J\u{202e}\u{61c}\n";
+        let shown = safe_in_colour(&(ours.clone() + foreign)).into_owned();
+        let rest = "x\\u{1b}]0;title\\u{7}\\u{1b}[8mhidden\\u{9b}2J\\u{202e}\\u{61c}\n";
+        assert_eq!(shown, ours + rest);
+        assert_eq!(safe(foreign), rest);
+    }
+
+    #[test]
+    fn a_private_file_is_private_also_where_it_replaces_another() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |path: &std::path::Path| path.metadata().expect("a file").permissions().mode() & 0o777;
+        let (new, old) = (folder.path().join("new"), folder.path().join("old"));
+        std::fs::write(&old, "before").expect("a file");
+        std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o644)).expect("permissions");
+        for path in [&new, &old] {
+            private(path).expect("it can be written");
+            assert_eq!((mode(path), std::fs::read(path).expect("a file").len()), (0o600, 0));
+        }
+        private(std::path::Path::new("/dev/null")).expect("a device");
+        assert_ne!(mode(std::path::Path::new("/dev/null")), 0o600);
+    }
 }

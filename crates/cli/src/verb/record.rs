@@ -24,6 +24,7 @@ use file::Recording;
 
 /// Records until the server ends; returns its exit code.
 pub(crate) fn run(run: &Run, args: &RecordArgs) -> Exit {
+    let run = &run.with_environment(args.environment());
     exit::conceal(run.redactor_of(&args.secrets()));
     match recorded(run, args) {
         Ok(exit) | Err(exit) => exit,

@@ -9,6 +9,7 @@ use net::server::stdio;
 use replay::{BadRecording, LiveServer, Options, Replay};
 
 use crate::advice::asking;
+use crate::args::reach::environment;
 use crate::args::replay::{MeaningArgs, ReplayArgs};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
@@ -18,6 +19,7 @@ use crate::verb::{client_options, output, sign_in};
 
 /// Serves until a signal, or over stdio until stdin ends.
 pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.meaning.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.meaning.secrets()));
     run.children.adopt_orphans();
     let exit = serving::run(async {

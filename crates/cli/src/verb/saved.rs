@@ -44,7 +44,7 @@ fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
 
 fn report(path: &Path) -> Result<Report, Exit> {
     let no_report = |why: &str| {
-        let what = format!("{} is not a JSON report: {why}", output::shown(path));
+        let what = format!("{} is not a JSON report: {}", output::shown(path), wire::escape::line(why));
         usage(&what, "write one with `proof check --format json --output FILE`")
     };
     let mut text = String::new();

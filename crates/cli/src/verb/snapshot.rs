@@ -8,8 +8,10 @@ use net::client::Address;
 use serde_json::Value;
 use suite::snapshot::{SCHEMA, drift, surface};
 use wire::Revision;
+use wire::redact::Redactor;
 
 use crate::advice::asking;
+use crate::args::reach::environment;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
@@ -20,6 +22,7 @@ use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
 pub(crate) fn run(run: &Run, args: &SnapshotArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.server.secrets()));
     match taken(run, args) {
         Ok(exit) | Err(exit) => exit,
@@ -36,16 +39,17 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
     let now = current(run, args, address, args.revision.or(kept))?;
-    let redactor = run.redactor_of(&args.server.secrets());
-    let written = |text: String| {
-        let text = redactor.redact_known(&text);
-        match &args.output {
-            Some(path) => output::write(path, &text),
-            None => output::print(&text),
-        }
+    // One mask for all secrets: a placeholder of this run would differ in every snapshot.
+    let redactor = Redactor::masking().knowing(&args.server.secrets());
+    let now = masked(&now, &redactor);
+    let before = before.map(|before| masked(&before, &redactor));
+    let written = |text: String| match &args.output {
+        Some(path) => output::write(path, &text),
+        None => output::print(&text),
     };
     let Some(before) = before else {
-        written(serde_json::to_string_pretty(&now).unwrap_or_default() + "\n")?;
+        let text = serde_json::to_string_pretty(&now).unwrap_or_default();
+        written(format!("{}\n", wire::escape::json(&text)))?;
         return Ok(Exit::Clean);
     };
     let changes = drift(&before, &now);
@@ -59,6 +63,12 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     Ok(if fails { Exit::Finding } else { Exit::Clean })
 }
 
+/// A surface without its secrets, by name, by shape, and those on the command line.
+fn masked(surface: &Value, redactor: &Redactor) -> Value {
+    let text = surface.to_string();
+    serde_json::from_str(&redactor.redact_message(&text)).unwrap_or_default()
+}
+
 /// Reads a snapshot.
 fn read(path: &Path) -> Result<Value, Exit> {
     let shown = output::shown(path);
@@ -66,7 +76,10 @@ fn read(path: &Path) -> Result<Value, Exit> {
         usage(&format!("cannot read the snapshot {shown}: {error}"), "write one with --output FILE")
     })?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-        usage(&format!("the snapshot {shown} is damaged: {error}"), "write a new one with `proof snapshot --output`")
+        usage(
+            &format!("the snapshot {shown} is damaged: {}", wire::escape::line(&error.to_string())),
+            "write a new one with `proof snapshot --output`",
+        )
     })?;
     if value["schema"].as_str() != Some(SCHEMA) {
         let what = format!("{shown} is not a snapshot: its `schema` is not {SCHEMA}");

@@ -13,6 +13,7 @@ use ::suite::test::{self, FileResult, NotRun, Options, Suite, Tally};
 use wire::redact::Secrets;
 
 use crate::advice;
+use crate::args::reach::{environment, inherited};
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
@@ -36,7 +37,7 @@ pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
     if args.schema {
         return output::print(test::SCHEMA).err().unwrap_or(Exit::Clean);
     }
-    match run_files(run, args) {
+    match run_files(&run.with_environment(environment(&args.inherit_env)), args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
@@ -90,7 +91,7 @@ async fn watch_or_run_once(run: &Run, args: &TestArgs, replacement: &Replacement
 }
 
 async fn run_suites(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
-    exit::conceal(run.redactor_of(&secrets(suites)));
+    exit::conceal(run.redactor_of(&secrets(args, suites)));
     let begun = Instant::now();
     let played = play(run, args, suites, replacement).await;
     conclude(run, args, suites, &played, begun.elapsed())
@@ -143,9 +144,9 @@ fn conclude(
         TestFormat::Markdown => suite::markdown(played),
         TestFormat::Html => suite::html(played, elapsed),
     };
-    let text = run.redactor_of(&secrets(suites)).redact_known(&text).into_owned();
+    let text = run.redactor_of(&secrets(args, suites)).redact_known(&text).into_owned();
     match &args.output {
-        Some(path) => output::write(path, &text)?,
+        Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }
     let tally = Tally::of(played);
@@ -161,8 +162,9 @@ fn conclude(
     Ok(Exit::Clean)
 }
 
-fn secrets(suites: &[Suite]) -> Secrets {
+fn secrets(args: &TestArgs, suites: &[Suite]) -> Secrets {
     let mut all = Secrets::default();
+    inherited(&mut all, &args.inherit_env);
     for suite in suites {
         suite.add_secrets(&mut all);
     }

@@ -78,7 +78,7 @@ impl Traces {
 
 /// Redacts and writes frame by frame, without a second copy of the trace.
 fn write(path: &Path, kept: &EndedCase<'_>) -> std::io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let mut file = BufWriter::new(output::private(path)?);
     writeln!(file, "{}", write_header(&kept.redactor.redact_header(&kept.trace.header)))?;
     for frame in &kept.trace.frames {
         writeln!(file, "{}", write_frame(&kept.redactor.redact_frame(frame)))?;

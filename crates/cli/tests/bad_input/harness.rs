@@ -37,7 +37,14 @@ pub(crate) fn check_script(script: &str) -> Run {
 /// The binary with these arguments.
 pub(crate) fn proof(arguments: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let starts = ["check", "check-client", "client", "generate", "snapshot", "test"];
+    let split = usize::from(arguments.first().is_some_and(|verb| starts.contains(verb)));
+    command.args(&arguments[..split]);
+    if split == 1 {
+        // Processes are found by their mark.
+        command.args(["--inherit-env", MARK]);
+    }
+    command.args(&arguments[split..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env("CI", "1").env_remove("RUST_LOG");
     Run { command, mark: fresh_mark(), patience: PATIENCE }
 }

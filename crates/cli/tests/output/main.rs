@@ -5,6 +5,7 @@
 
 mod action;
 mod baseline;
+mod environment;
 mod formats;
 mod harness;
 mod html;

@@ -58,6 +58,7 @@ fn text_places(shaped: &str, secret: &str) -> Vec<String> {
         format!("sent Bearer {secret}"),
         format!("cookie: sid={secret}; theme=dark"),
         format!("API_KEY={secret}"),
+        format!("VENDOR_KEY={secret} db_pass={secret}"),
         format!("export MY_SECRET='{secret}' x"),
         format!("--client-secret \"a\" --password={secret}"),
         format!("password: {secret}"),
@@ -81,6 +82,7 @@ fn values(shaped: &str, secret: &str, odd: &str) -> Vec<Value> {
         json!({ "client_secret": odd, "id_token": [odd, secret], "apiKey": secret }),
         json!({ "a": [{ "b": { "password": odd, "token": secret } }], "code_verifier": secret }),
         json!({ "text": nested, "sessionId": secret }),
+        json!({ "pwd": odd, "db_pass": secret, "auth": odd, "basicAuth": secret }),
         json!({ "text": json!({ "text": nested }).to_string() }),
         json!({ shaped: [shaped] }),
         json!({ "code": format!("{secret}a1") }),
@@ -99,6 +101,8 @@ fn headers(shaped: &str, secret: &str) -> Headers {
         ("Cookie", format!("a={secret}; b={secret}")),
         ("Set-Cookie", format!("sid={secret}; Path=/; HttpOnly")),
         ("X-Api-Key", secret.to_owned()),
+        ("X-Auth-Key", secret.to_owned()),
+        ("Ocp-Apim-Subscription-Key", secret.to_owned()),
         ("X-Auth-Token", secret.to_owned()),
         ("Mcp-Session-Id", secret.to_owned()),
         ("Mcp-Param-Password", secret.to_owned()),
@@ -486,4 +490,91 @@ fn sessions_in_addresses_are_secret() {
         panic!("another kind")
     };
     assert_eq!(target, plain);
+}
+
+fn knowing_given(give: impl FnOnce(&mut Secrets)) -> Redactor {
+    let mut secrets = Secrets::default();
+    give(&mut secrets);
+    REDACTOR.knowing(&secrets)
+}
+
+#[test]
+fn a_given_header_is_secret_however_it_is_written_and_whatever_it_looks_like() {
+    for (name, value, secret) in [
+        ("X-Vendor", " a1b2c3d4e5f6", "a1b2c3d4e5f6"),
+        ("X-Tenant", " acme-rocket", "acme-rocket"),
+        ("Authorization", " ApiKey open-sesame", "open-sesame"),
+        ("Ocp-Apim-Subscription-Key ", " three words here", "three words here"),
+    ] {
+        let redactor = knowing_given(|secrets| secrets.header(name, value));
+        assert_ne!(redactor.redact_text(&format!("it said {secret}!")), format!("it said {secret}!"), "{name}");
+    }
+    let redactor = knowing_given(|secrets| secrets.header("X-Pin", " 1234"));
+    let headers = |name: &str| vec![(name.to_owned(), "1234".to_owned())];
+    assert_ne!(redactor.redact_headers(&headers("x-pin")), headers("x-pin"));
+    assert_eq!(redactor.redact_headers(&headers("x-other")), headers("x-other"));
+    let redactor = knowing_given(|secrets| secrets.header("Accept", "application/json"));
+    assert_eq!(redactor.redact_text("application/json"), "application/json");
+}
+
+#[test]
+fn arguments_are_secret_in_scripts_headers_and_variables() {
+    for words in [
+        ["sh", "-c", "API_KEY=hunter2hunter2 cmd"],
+        ["sh", "-c", "cd x && VENDOR_PASS='hunter2hunter2' cmd --x"],
+        ["sh", "-c", "cmd --api-key hunter2hunter2;true"],
+        ["mcp-remote", "--header", "X-Any: hunter2hunter2"],
+        ["curl", "-H", "Authorization: Bearer hunter2hunter2"],
+        ["docker", "-e", "DB_PASS=hunter2hunter2"],
+        ["cmd", "--header=X-Any:hunter2hunter2", "x"],
+        ["cmd", "x", "postgres://hunter2hunter2:y@db"],
+        ["cmd", "x", "https://host/mcp#access_token=hunter2hunter2"],
+    ] {
+        let redactor = knowing_given(|secrets| secrets.arguments(words));
+        assert!(!redactor.redact_text("it said hunter2hunter2!").contains("hunter2hunter2"), "{words:?}");
+    }
+    let harmless = ["npx", "-y", "--port", "31337", "https://h/mcp", "weather"];
+    let redactor = knowing_given(|secrets| secrets.arguments(harmless));
+    for word in ["npx", "weather", "https://h/mcp", "31337"] {
+        assert_eq!(redactor.redact_text(word), word);
+    }
+}
+
+#[test]
+fn variables_are_secret_by_name_by_shape_and_within() {
+    for (name, value) in [
+        ("OLD_LOGIN", "correct-horse"),
+        ("ANY", "postgres://me:correct-horse@db/x"),
+        ("JAVA_OPTS", "-Xmx1g -Ddb.password=correct-horse"),
+    ] {
+        let redactor = knowing_given(|secrets| secrets.variable(name, value));
+        assert!(!redactor.redact_text("it said correct-horse!").contains("correct-horse"), "{name}");
+    }
+    let redactor = knowing_given(|secrets| {
+        secrets.variable("PWD", "/home/somebody");
+        secrets.variable("TERM", "xterm-256color");
+        secrets.handed_variable("ANY", "Xk39dkK29dkwl2");
+    });
+    assert_eq!(redactor.redact_text("/home/somebody xterm-256color"), "/home/somebody xterm-256color");
+    assert_ne!(redactor.redact_text("Xk39dkK29dkwl2"), "Xk39dkK29dkwl2");
+}
+
+#[test]
+fn what_was_handed_in_is_found_in_hex_and_xml_and_in_json_within_json() {
+    let secret = "p\"a&ss<w0rd>";
+    let redactor = knowing(secret);
+    let hex = secret.bytes().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat();
+    let json = Value::from(Value::from(secret).to_string()).to_string();
+    for text in [hex.clone(), hex.to_ascii_uppercase(), "p&quot;a&amp;ss&lt;w0rd&gt;".to_owned(), json] {
+        assert_ne!(redactor.redact_known(&text), text);
+    }
+}
+
+#[test]
+fn a_mask_is_the_same_for_every_secret_and_stays() {
+    let redactor = Redactor::masking();
+    let message = r#"{"apiKey":"hunter2hunter2","text":"ghp_0123456789abcdef0123","pwd":12345678,"n":1}"#;
+    let masked = redactor.redact_message(message).into_owned();
+    assert_eq!(masked, r#"{"apiKey":"redacted","text":"redacted","pwd":0,"n":1}"#);
+    assert_eq!(redactor.redact_message(&masked), masked);
 }

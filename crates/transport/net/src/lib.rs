@@ -19,7 +19,7 @@ pub use client::{
     Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
     detect,
 };
-pub use process::Children;
+pub use process::{Children, Environment};
 pub use redaction::new_redactor;
 pub use regular_file::open_regular;
 pub use tap::Tap;

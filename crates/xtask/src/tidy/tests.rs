@@ -124,6 +124,16 @@ fn every_banned_word_is_caught_where_it_is_banned() {
 }
 
 #[test]
+fn only_two_files_write_to_the_screen() {
+    for body in ["fn f() { let mut out = std::io::stderr(); }", "fn f() { println!(\"x\"); }"] {
+        catches("crates/cli/src/verb/a.rs", &rust(body), 2, "only exit.rs and verb/output.rs");
+        passes("crates/cli/src/exit.rs", &rust(body));
+        passes("crates/cli/tests/a.rs", &rust(body));
+    }
+    passes("crates/cli/src/verb/a.rs", &rust("fn f() -> bool { std::io::stdout().is_terminal() }"));
+}
+
+#[test]
 fn a_second_verifier_is_found_outside_faults() {
     let lax = rust("impl Verifier for Lax {}");
     let chosen = rust("fn f() { Authorizer::with_verifier(a, b, c, d); }");

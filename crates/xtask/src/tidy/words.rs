@@ -95,6 +95,26 @@ const BANS: &[Ban] = &[
     },
 ];
 
+/// The only files that write to a person's screen: they escape what a terminal obeys, whoever sent it.
+const SCREENS: [&str; 2] = ["src/exit.rs", "src/verb/output.rs"];
+
+/// What writes past them.
+const PAST_SCREENS: [&str; 6] = ["stdout()", "stderr()", "print!(", "println!(", "eprint!(", "eprintln!("];
+
+/// Every place in `cli` that could print what a peer sent without escaping it.
+pub(super) fn check_screens(source: &Source) -> Vec<Violation> {
+    let elsewhere = source.inside().is_some_and(|inside| !SCREENS.contains(&inside));
+    if source.krate() != Some("cli") || !is_product(source) || !elsewhere {
+        return Vec::new();
+    }
+    let code = without_tests(&code_only(&source.text));
+    let lines = code.lines().enumerate().filter(|(_, line)| !line.contains(".is_terminal()"));
+    let past = lines.filter_map(|(at, line)| Some((at, PAST_SCREENS.iter().find(|word| line.contains(**word))?)));
+    let what = "only exit.rs and verb/output.rs write to the screen: they escape foreign text";
+    let remedy = "call `tell`, `prompt` or `output::print`";
+    past.map(|(at, word)| Violation::new(source, at + 1, format!("{word}: {what}"), remedy)).collect()
+}
+
 /// Every word in a crate's sources that it must not use.
 pub(super) fn check(source: &Source) -> Vec<Violation> {
     let Some(krate) = source.krate().filter(|_| is_product(source)) else { return Vec::new() };

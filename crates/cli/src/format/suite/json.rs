@@ -28,7 +28,7 @@ pub(crate) fn render(played: &[FileResult], elapsed: Duration) -> String {
     if played.iter().any(|file| file.coverage.is_some()) {
         document["coverage"] = coverage::value(played);
     }
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    format!("{}\n", wire::escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default()))
 }
 
 fn place(place: &MatrixRun) -> Value {

@@ -19,6 +19,7 @@ use net::client::Address;
 
 use crate::advice::asking;
 use crate::args::client::ClientArgs;
+use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::signals::interrupted;
@@ -70,6 +71,7 @@ pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
     if let Some(word) = args.words.first() {
         return suggestions::unknown_verb(word);
     }
+    let run = &run.with_environment(environment(&args.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.reach.secrets(args.named())));
     match start(run, args) {
         Ok(exit) | Err(exit) => exit,

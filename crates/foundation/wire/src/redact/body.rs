@@ -151,8 +151,16 @@ fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
         return None;
     }
     let digits = redactor.pseudonym(raw);
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return changed_number(raw);
+    }
     let digits = digits.trim_start_matches('0');
     Some(format!("{}{digits}", "1".repeat(raw.len() - digits.len())))
+}
+
+/// A mask is no number: zero stands for it.
+fn changed_number(raw: &str) -> Option<String> {
+    (raw != "0").then(|| "0".to_owned())
 }
 
 /// One block of an event stream. Data lines are one text, even with other lines between them; every other line is its own.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::names::{self, Position};
-use super::text;
+use super::{shapes, text};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
@@ -16,9 +17,9 @@ pub(super) const LEAST: usize = 6;
 /// How long each line of a secret must be to be one by itself.
 const LEAST_LINE: usize = 12;
 
-/// Words of the protocol and of every configuration. They are no secrets: if they were replaced, no message would be
+/// Words of the protocol, of our reports and of every configuration. They are no secrets: if they were replaced, no message would be
 /// readable.
-const WORDS: [&str; 30] = [
+const WORDS: [&str; 42] = [
     "accept",
     "application",
     "arguments",
@@ -31,6 +32,8 @@ const WORDS: [&str; 30] = [
     "cookie",
     "default",
     "description",
+    "evidence",
+    "findings",
     "header",
     "initialize",
     "jsonrpc",
@@ -39,28 +42,39 @@ const WORDS: [&str; 30] = [
     "method",
     "number",
     "object",
+    "outcome",
     "params",
     "password",
     "prompts",
     "resources",
     "result",
+    "results",
+    "revision",
+    "schema",
     "secret",
     "server",
     "session",
+    "status",
     "string",
+    "subject",
+    "summary",
+    "target",
+    "transport",
+    "verdict",
     "version",
 ];
 
-/// At the end of the name of a header or a variable, these make it secret too.
-const ENDINGS: [&str; 8] = ["key", "auth", "pass", "pwd", "pin", "signature", "login", "dsn"];
-
 /// Secrets as given on the command line. `Debug` shows none of them.
 #[derive(Clone, Default)]
-pub struct Secrets(BTreeSet<String>);
+pub struct Secrets {
+    texts: BTreeSet<String>,
+    /// The names, in small letters, of headers whose values are secret however short they are.
+    headers: BTreeSet<String>,
+}
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secrets", self.0.len())
+        write!(f, "{} secrets", self.texts.len())
     }
 }
 
@@ -74,66 +88,134 @@ impl Secrets {
         {
             return;
         }
-        self.0.insert(secret.to_owned());
+        self.texts.insert(secret.to_owned());
         if secret.contains('\n') {
             let lines =
                 secret.lines().map(str::trim).filter(|line| line.len() >= LEAST_LINE && !line.starts_with("-----"));
-            self.0.extend(lines.map(str::to_owned));
+            self.texts.extend(lines.map(str::to_owned));
         }
     }
 
-    /// Takes in a header's value if its name says that it is secret, or if it looks random.
+    /// Takes in the value of a header, whatever it looks like, unless the header only describes a message or its sender.
     pub fn header(&mut self, name: &str, value: &str) {
-        let lower = name.to_ascii_lowercase();
+        let lower = name.trim().to_ascii_lowercase();
         if matches!(lower.as_str(), "cookie" | "set-cookie") {
             self.add(value);
             for pair in value.split(';') {
                 self.add(pair.split_once('=').map_or(pair, |(_, value)| value));
             }
-        } else if is_secret(name, Position::Header) || (looks_random(value) && !is_usual(&lower)) {
+        } else if names::is_secret(&lower, Position::Given) || !is_usual(&lower) {
             self.value(value);
-        }
-    }
-
-    /// Takes in a variable's value if its name says that it is secret.
-    pub fn variable(&mut self, name: &str, value: &str) {
-        if is_secret(name, Position::Text) {
-            self.value(value);
-        } else {
-            self.address(value);
-        }
-    }
-
-    /// Takes in what is secret among a command's arguments: `--api-key K`, `--token=T`, `NAME=value`, addresses.
-    pub fn arguments<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
-        let mut name = None;
-        for word in words {
-            match (name.take(), word.split_once('=')) {
-                (Some(name), _) if !word.starts_with('-') => self.variable(name, word),
-                (_, Some((name, value))) => self.variable(name.trim_start_matches('-'), value),
-                (_, None) if word.starts_with('-') => name = Some(word.trim_start_matches('-')),
-                _ => self.address(word),
+            // A scheme that is none of ours: what follows it may stand alone.
+            let rest = value.trim().split_once(' ').map_or("", |(_, rest)| rest);
+            if lower.ends_with("authorization") || looks_random(rest.trim()) {
+                self.add(rest);
             }
+            self.headers.insert(lower);
         }
     }
 
-    /// Takes in the password and the secret parameters of a URL.
+    /// Takes in what is secret in a variable that happens to be there: all of it if its name says so.
+    pub fn variable(&mut self, name: &str, value: &str) {
+        if names::is_secret(name, Position::Given) || shapes::is_token(value.trim()) {
+            return self.value(value);
+        }
+        self.address(value);
+        if value.contains('=') {
+            self.script(value);
+        }
+    }
+
+    /// Takes in what is secret in a variable that the user hands in for the peer, also what only looks random.
+    pub fn handed_variable(&mut self, name: &str, value: &str) {
+        let is_path = value.contains('/');
+        if looks_random(value.trim()) && !is_path && !names::is_directory(name) {
+            self.value(value);
+        }
+        self.variable(name, value);
+    }
+
+    /// Takes in what is secret among a command's arguments: `--api-key K`, `--token=T`, `NAME=value`, `-H 'Name: value'`,
+    /// addresses, and all of these within a script.
+    pub fn arguments<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        let mut option = None;
+        for word in words {
+            let Some(name) = word.strip_prefix('-').map(|rest| rest.trim_start_matches('-')) else {
+                if let Some(name) = option.take() {
+                    self.option(name, word);
+                }
+                self.word(word);
+                continue;
+            };
+            option = match name.split_once('=') {
+                Some((name, value)) => {
+                    self.option(name, value);
+                    None
+                }
+                None => Some(name),
+            };
+        }
+    }
+
+    /// Takes in the user, the password and the secret parameters of a URL, and what in its path looks drawn by lot.
     pub fn address(&mut self, url: &str) {
         let Some((_, rest)) = url.split_once("://") else { return };
-        let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if let Some((user, _)) = authority.rsplit_once('@') {
-            self.encoded(user.split_once(':').map_or(user, |(_, password)| password));
+            self.encoded(user);
+            user.splitn(2, ':').for_each(|part| self.encoded(part));
         }
-        let Some((_, query)) = rest.split_once('?') else { return };
-        for (name, value) in query.split(['&', '#']).filter_map(|pair| pair.split_once('=')) {
-            if is_secret(name, Position::Query) {
+        let path = &path[..path.find(['?', '#']).unwrap_or(path.len())];
+        path.split('/').filter(|segment| is_random_segment(segment)).for_each(|segment| self.encoded(segment));
+        let Some(at) = rest.find(['?', '#']) else { return };
+        for (name, value) in rest[at + 1..].split(['?', '&', '#']).filter_map(|pair| pair.split_once('=')) {
+            if names::is_secret(name, Position::Given) || names::is_secret(name, Position::Query) {
                 self.encoded(value);
             }
         }
     }
 
+    /// The value of an option of a command.
+    fn option(&mut self, name: &str, value: &str) {
+        let is_header = ["h", "header", "headers"].iter().any(|header| name.eq_ignore_ascii_case(header));
+        match value.split_once(':') {
+            Some((name, value)) if is_header && is_name(name) && !value.starts_with("//") => self.header(name, value),
+            _ => self.variable(name, value),
+        }
+    }
+
+    /// A word that may hold the name of its secret.
+    fn word(&mut self, word: &str) {
+        self.address(word);
+        for (name, value) in [word.split_once('='), word.split_once(':')].into_iter().flatten() {
+            if is_name(name) {
+                self.variable(name, value);
+            }
+        }
+        if word.contains(char::is_whitespace) {
+            self.script(word);
+        }
+    }
+
+    /// The words of a script for a shell.
+    fn script(&mut self, script: &str) {
+        let words = shell_words(script);
+        // Otherwise nothing is left to divide.
+        if words.iter().all(|word| word.len() < script.len()) {
+            for word in &words {
+                self.arguments(std::iter::once(word.as_str()));
+            }
+            let pairs = words.windows(2).filter(|pair| pair[0].starts_with('-') && !pair[1].starts_with('-'));
+            pairs.for_each(|pair| self.option(pair[0].trim_start_matches('-'), &pair[1]));
+        }
+    }
+
+    pub(super) const fn header_names(&self) -> &BTreeSet<String> {
+        &self.headers
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        self.texts.iter().map(String::as_str)
     }
 
     fn encoded(&mut self, text: &str) {
@@ -160,9 +242,31 @@ impl Secrets {
     }
 }
 
-fn is_secret(name: &str, place: Position) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    names::is_secret(name, place) || ENDINGS.iter().any(|ending| plain.ends_with(ending))
+/// The words of a script, without their quotes; what divides commands divides words.
+fn shell_words(script: &str) -> Vec<String> {
+    let (mut words, mut quote) = (vec![String::new()], None);
+    for c in script.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            None if c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')') => words.push(String::new()),
+            _ => words.iter_mut().last().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+/// A segment of a path that no person chose: long, of digits and of both kinds of letters, or of hexadecimal digits.
+fn is_random_segment(segment: &str) -> bool {
+    let any = |is: fn(&u8) -> bool| segment.as_bytes().iter().any(is);
+    let mixed = any(u8::is_ascii_digit) && any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase);
+    let hex = segment.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') && any(u8::is_ascii_digit);
+    !segment.contains('.') && ((segment.len() >= 16 && mixed) || (segment.len() >= 32 && hex))
 }
 
 /// One word, of letters and digits mixed.

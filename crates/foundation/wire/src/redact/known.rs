@@ -2,7 +2,7 @@
 //! or in the usual encodings, under whatever name.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -22,6 +22,8 @@ pub(super) struct Known {
     forms: Vec<Form>,
     /// The replacements of the plain secrets: not secret.
     pseudonyms: HashSet<String>,
+    /// The names of headers, in small letters, whose values are secret whatever they are.
+    headers: BTreeSet<String>,
 }
 
 struct Form {
@@ -31,11 +33,11 @@ struct Form {
 }
 
 impl Known {
-    pub(super) fn new(key: &[u8; 32], secrets: &Secrets) -> Self {
-        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new() };
+    pub(super) fn new(key: Option<&[u8; 32]>, secrets: &Secrets) -> Self {
+        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new(), headers: secrets.header_names().clone() };
         let mut seen = HashSet::new();
         for secret in secrets.iter() {
-            let with = pseudonym::of(key, secret);
+            let with = pseudonym::or_mask(key, secret);
             for (text, with) in forms(secret).into_iter().zip(forms(&with)) {
                 if text != with && seen.insert(text.clone()) {
                     known.forms.push(Form { finder: Finder::new(&text).into_owned(), text, with });
@@ -50,6 +52,11 @@ impl Known {
     /// Whether `text` is a replacement already.
     pub(super) fn stands_for_one(&self, text: &str) -> bool {
         self.pseudonyms.contains(text)
+    }
+
+    /// Whether the values of the header with this name, in small letters, were handed in.
+    pub(super) fn is_header(&self, lower: &str) -> bool {
+        self.headers.contains(lower)
     }
 
     /// `text` without the secrets.
@@ -109,6 +116,12 @@ fn forms(secret: &str) -> Vec<String> {
         crate::escape::line(&secret.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).into_owned(),
     ];
     forms.push(json_in_ascii(&forms[2]));
+    // JSON within JSON, and XML.
+    let twice = Value::from(forms[2].as_str()).to_string();
+    forms.push(twice[1..twice.len() - 1].to_owned());
+    forms.push(xml(&forms[3]));
+    let hex = secret.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    forms.extend([hex.to_ascii_uppercase(), hex]);
     // As a component, as a path, and as a browser's scripts write it.
     for plain in ["-_.~", "-_.~/", "-_.~!*'()"] {
         let upper = percent(secret, plain);
@@ -122,6 +135,12 @@ fn forms(secret: &str) -> Vec<String> {
         );
     }
     forms
+}
+
+/// Text or an attribute's value in XML and HTML.
+fn xml(text: &str) -> String {
+    let named = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    named.iter().fold(text.to_owned(), |text, (plain, entity)| text.replace(*plain, entity))
 }
 
 /// JSON in pure ASCII.
@@ -179,7 +198,7 @@ mod tests {
             let text = STANDARD_NO_PAD.encode(format!("{}hunter2hunter2{}", "x".repeat(before), "yz"));
             let mut secrets = Secrets::default();
             secrets.add("hunter2hunter2");
-            let redacted = Known::new(&[1; 32], &secrets).replace(&text).into_owned();
+            let redacted = Known::new(Some(&[1; 32]), &secrets).replace(&text).into_owned();
             let bytes = STANDARD_NO_PAD.decode(&redacted).unwrap();
             let plain = String::from_utf8_lossy(&bytes).into_owned();
             assert!(!plain.contains("unter2hunter"), "{plain}");

@@ -29,7 +29,8 @@ use names::Position;
 /// Replaces secrets, with one key for one run.
 #[derive(Clone)]
 pub struct Redactor {
-    key: [u8; 32],
+    /// `None` for one mask in place of all pseudonyms.
+    key: Option<[u8; 32]>,
     known: Option<Arc<Known>>,
 }
 
@@ -42,12 +43,18 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor whose pseudonyms nobody can recompute without `key`. A key must be random and serve one run.
     pub const fn new(key: [u8; 32]) -> Self {
-        Self { key, known: None }
+        Self { key: Some(key), known: None }
+    }
+
+    /// A redactor that replaces every secret with the same word. For files that are compared with those of other runs: they
+    /// neither differ by the run's key nor tell which secrets are equal.
+    pub const fn masking() -> Self {
+        Self { key: None, known: None }
     }
 
     /// The same, replacing these secrets too, wherever and in whatever usual encoding they stand.
     pub fn knowing(self, secrets: &Secrets) -> Self {
-        Self { known: Some(Arc::new(Known::new(&self.key, secrets))), ..self }
+        Self { known: Some(Arc::new(Known::new(self.key.as_ref(), secrets))), ..self }
     }
 
     /// A whole trace without its secrets.
@@ -110,7 +117,7 @@ impl Redactor {
         let secret = self.redact_known(secret);
         match &self.known {
             Some(known) if known.stands_for_one(&secret) => secret.into_owned(),
-            _ => pseudonym::of(&self.key, &secret),
+            _ => pseudonym::or_mask(self.key.as_ref(), &secret),
         }
     }
 
@@ -171,8 +178,11 @@ impl Redactor {
                 let pair = self.cookie(pair);
                 Cow::Owned(attributes.map_or(pair.clone(), |attributes| format!("{pair};{attributes}")))
             }
+            _ if self.known.as_ref().is_some_and(|known| known.is_header(&lower)) => {
+                Cow::Owned(self.without_scheme(value))
+            }
             _ if lower.starts_with("access-control-") => Cow::Borrowed(value),
-            _ if names::is_secret(name.get(parameter_start(&lower)..).unwrap_or(name), Position::Header) => {
+            _ if is_secret_header(name, &lower) => {
                 let decoded = decode_value(value).unwrap_or(Cow::Borrowed(value));
                 let secret = self.value(&decoded);
                 if decoded == value { Cow::Owned(secret) } else { Cow::Owned(encode_value(&secret).into_owned()) }
@@ -190,9 +200,10 @@ impl Redactor {
 
     /// The value of something secret: a scheme word before it stays, as does what can be no secret.
     fn value(&self, value: &str) -> String {
-        if names::is_harmless(value) {
-            return value.to_owned();
-        }
+        if names::is_harmless(value) { value.to_owned() } else { self.without_scheme(value) }
+    }
+
+    fn without_scheme(&self, value: &str) -> String {
         match value.split_once(' ') {
             Some((scheme, secret)) if names::is_scheme(scheme) => {
                 let space = secret.len() - secret.trim_start().len();
@@ -203,6 +214,12 @@ impl Redactor {
     }
 }
 
-fn parameter_start(lower: &str) -> usize {
-    if lower.starts_with(&PARAM_PREFIX.to_ascii_lowercase()) { PARAM_PREFIX.len() } else { 0 }
+/// A mirrored parameter has the name of a JSON member.
+fn is_secret_header(name: &str, lower: &str) -> bool {
+    match name.get(PARAM_PREFIX.len()..) {
+        Some(parameter) if lower.starts_with(&PARAM_PREFIX.to_ascii_lowercase()) => {
+            names::is_secret(parameter, Position::Member)
+        }
+        _ => names::is_secret(name, Position::Header),
+    }
 }

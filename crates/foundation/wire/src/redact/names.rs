@@ -10,78 +10,149 @@ pub(super) enum Position {
     Member,
     /// A parameter of a query or a form.
     Query,
-    /// Running text: `NAME=value`, `name: value`.
+    /// Running text: `name=value`, `name: value`.
     Text,
+    /// Running text in capitals: `NAME=value`.
+    Variable,
+    /// What the user hands in.
+    Given,
 }
 
-/// Anywhere within a name, these make it secret.
-const WITHIN: [&str; 26] = [
-    "accesskey",
-    "accesstoken",
-    "accountkey",
-    "apikey",
-    "apitoken",
-    "authtoken",
-    "bearertoken",
-    "clientassertion",
-    "codeverifier",
-    "credential",
-    "csrf",
-    "encryptionkey",
-    "idtoken",
-    "masterkey",
-    "passcode",
-    "passphrase",
-    "passwd",
-    "password",
-    "privatekey",
-    "refreshtoken",
-    "secret",
-    "sessionid",
-    "sessionkey",
-    "sessiontoken",
-    "signingkey",
-    "xsrf",
+/// Which part of a name a word must be.
+#[derive(Clone, Copy)]
+enum Part {
+    /// Any, separators aside.
+    Any,
+    /// The end, separators aside.
+    End,
+    /// The last of the words that separators or capitals divide: `dbPass`, `db_pass`, not `bypass`.
+    LastWord,
+    /// All of it.
+    Whole,
+}
+
+use Part::{Any, End, LastWord, Whole};
+
+const EVERYWHERE: &[Position] =
+    &[Position::Header, Position::Member, Position::Query, Position::Text, Position::Variable, Position::Given];
+/// Where a name promises more than in JSON, whose `sortKey` and `primaryKey` are none.
+const LOOSELY: &[Position] = &[Position::Header, Position::Variable, Position::Given];
+const VARIABLES: &[Position] = &[Position::Variable, Position::Given];
+const QUERY: &[Position] = &[Position::Query];
+
+/// The one table of secret names.
+const SECRET: &[(Part, &[Position], &[&str])] = &[
+    (
+        Any,
+        EVERYWHERE,
+        &[
+            "accesskey",
+            "accesstoken",
+            "accountkey",
+            "apikey",
+            "apitoken",
+            "authkey",
+            "authtoken",
+            "bearertoken",
+            "clientassertion",
+            "codeverifier",
+            "credential",
+            "csrf",
+            "encryptionkey",
+            "functionkey",
+            "idtoken",
+            "licensekey",
+            "masterkey",
+            "passcode",
+            "passphrase",
+            "passwd",
+            "password",
+            "privatekey",
+            "refreshtoken",
+            "secret",
+            "servicekey",
+            "sessionid",
+            "sessionkey",
+            "sessiontoken",
+            "sharedkey",
+            "signingkey",
+            "subscriptionkey",
+            "xsrf",
+        ],
+    ),
+    (End, EVERYWHERE, &["authorization", "cookie", "jwt", "token"]),
+    (LastWord, EVERYWHERE, &["auth", "otp", "pass", "pwd"]),
+    (End, LOOSELY, &["auth", "key", "pass", "pwd", "signature"]),
+    (End, VARIABLES, &["dsn", "login", "pin"]),
+    (Whole, QUERY, &["assertion", "auth", "code", "key", "pass", "sig", "signature", "state", "xamzsignature"]),
 ];
 
-/// At the end of a name, these make it secret.
-const ENDINGS: [&str; 4] = ["authorization", "cookie", "jwt", "token"];
-
 /// Names with one of the above that are not secret.
-const HARMLESS: [&str; 11] = [
+const HARMLESS: [&str; 17] = [
+    "cachekey",
     "clientassertiontype",
     "continuationtoken",
+    "foreignkey",
+    "idempotencykey",
     "maxtoken",
     "mintoken",
     "nextpagetoken",
     "nexttoken",
     "numtoken",
     "pagetoken",
+    "primarykey",
     "progresstoken",
+    "secwebsocketkey",
+    "sortkey",
     "stoptoken",
     "synctoken",
 ];
 
-/// In a query or a form, these too.
-const QUERY: [&str; 9] = ["assertion", "auth", "code", "key", "pass", "sig", "signature", "state", "xamzsignature"];
+/// Every shell's variables for directories: not `pwd` as JSON has it.
+const DIRECTORIES: [&str; 2] = ["OLDPWD", "PWD"];
+
+const SEPARATORS: [char; 4] = ['-', '_', '.', ' '];
 
 /// Whether the value under `name` is secret.
 pub(super) fn is_secret(name: &str, place: Position) -> bool {
-    let plain: String =
-        name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ')).map(|c| c.to_ascii_lowercase()).collect();
-    if HARMLESS.contains(&plain.as_str()) {
+    let plain: String = name.chars().filter(|c| !SEPARATORS.contains(c)).map(|c| c.to_ascii_lowercase()).collect();
+    if HARMLESS.contains(&plain.as_str()) || is_directory(name) {
         return false;
     }
-    WITHIN.iter().any(|word| plain.contains(word))
-        || ENDINGS.iter().any(|word| plain.ends_with(word))
-        || matches!(plain.as_str(), "pass" | "otp")
-        || (place == Position::Query && QUERY.contains(&plain.as_str()))
+    let last = last_word(name);
+    let fits = |part: Part, word: &str| match part {
+        Any => plain.contains(word),
+        End => plain.ends_with(word),
+        LastWord => last.eq_ignore_ascii_case(word),
+        Whole => plain == word,
+    };
+    SECRET.iter().any(|(part, places, words)| places.contains(&place) && words.iter().any(|word| fits(*part, word)))
+}
+
+/// Whether `name` is a shell's variable for a directory.
+pub(super) fn is_directory(name: &str) -> bool {
+    DIRECTORIES.contains(&name)
+}
+
+/// The last word of `user_name`, `userName` and `USER_NAME`.
+fn last_word(name: &str) -> &str {
+    let last = name.rsplit(SEPARATORS).next().unwrap_or(name);
+    let all = last.as_bytes();
+    let begins = |at: &usize| all[*at].is_ascii_uppercase() && all[at - 1].is_ascii_lowercase();
+    (1..all.len()).rev().find(begins).map_or(last, |at| &last[at..])
+}
+
+/// Whether a name in running text is one of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && name.bytes().any(|b| b.is_ascii_uppercase())
 }
 
 /// Whether even a number under `name` is secret.
 pub(super) fn is_secret_number(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["password", "passwd", "passcode"].iter().any(|word| lower.contains(word))
+        || ["otp", "pass", "pwd"].iter().any(|word| last_word(name).eq_ignore_ascii_case(word))
 }
 
 /// Whether `value`, a string under the member `code`, is an authorization code rather than the name of an error.
@@ -140,5 +211,26 @@ mod tests {
         for name in ["code", "state", "key", "sig"] {
             assert!(is_secret(name, Position::Query), "{name}");
         }
+    }
+
+    #[test]
+    fn a_short_word_counts_where_it_ends_a_name() {
+        for name in ["pwd", "auth", "db_pass", "dbPass", "DB-PASS", "basic.auth", "otp", "userPwd", "subscription-key"]
+        {
+            assert!(is_secret(name, Position::Member) && is_secret(name, Position::Text), "{name}");
+        }
+        for name in ["bypass", "compass", "oauth", "author", "sortKey", "primary_key", "keys", "passed"] {
+            assert!(!is_secret(name, Position::Member), "{name}");
+        }
+        for name in ["X-Auth-Key", "Ocp-Apim-Subscription-Key", "X-Vendor-Key", "X-Hub-Signature"] {
+            assert!(is_secret(name, Position::Header), "{name}");
+        }
+        for name in ["Sec-WebSocket-Key", "Idempotency-Key", "Content-Type", "WWW-Authenticate"] {
+            assert!(!is_secret(name, Position::Header), "{name}");
+        }
+        for name in ["PWD", "OLDPWD", "HOME", "KEYBOARD"] {
+            assert!(!is_secret(name, Position::Variable) && !is_secret(name, Position::Given), "{name}");
+        }
+        assert!(is_variable("VENDOR_KEY") && is_secret("VENDOR_KEY", Position::Variable) && !is_variable("Vendor_Key"));
     }
 }

@@ -9,8 +9,16 @@ use super::shapes;
 const STRUCTURE: &str = "-_.=/+~:";
 const PUNCTUATION: &[u8] = b"!#$%&()*;<>?@[]^{|}";
 
+/// What stands for every secret where no key draws pseudonyms.
+pub(super) const MASK: &str = "redacted";
+
+/// The pseudonym of `secret`, or the mask.
+pub(super) fn or_mask(key: Option<&[u8; 32]>, secret: &str) -> String {
+    key.map_or_else(|| MASK.to_owned(), |key| of(key, secret))
+}
+
 /// The pseudonym of `secret`; it differs from it wherever one of its classes has two members.
-pub(super) fn of(key: &[u8; 32], secret: &str) -> String {
+fn of(key: &[u8; 32], secret: &str) -> String {
     let kept = shapes::prefix(secret);
     let rest = &secret[kept.len()..];
     let class = Class::of(rest);

@@ -88,6 +88,8 @@ fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
     let place = match text[..at].chars().next_back() {
         Some('?' | '&' | '#') => Position::Query,
         _ if is_form(out, end) => Position::Query,
+        _ if text[end..].starts_with(':') && name.contains('-') => Position::Header,
+        _ if names::is_variable(name) => Position::Variable,
         _ => Position::Text,
     };
     if names::is_secret(name, place)

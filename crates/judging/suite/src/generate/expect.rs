@@ -80,14 +80,17 @@ fn common(one: Ended, other: Ended) -> Option<Ended> {
 }
 
 /// The verdict on each case.
-pub(super) fn expectations(planned: Vec<Planned>, first: Vec<Observation>, second: &[Observation]) -> Vec<Case> {
-    // It only says what looks like a secret: no placeholder is written, so the key does not matter.
-    let redactor = Redactor::new([0; 32]);
+pub(super) fn expectations(
+    planned: Vec<Planned>,
+    first: Vec<Observation>,
+    second: &[Observation],
+    redactor: &Redactor,
+) -> Vec<Case> {
     let mut cases: Vec<Case> = planned
         .into_iter()
         .zip(first.iter().zip(second))
         .map(|(planned, (first, second))| {
-            let verdict = verdict(&planned, first, second, &redactor);
+            let verdict = verdict(&planned, first, second, redactor);
             Case { planned, verdict, conclusive: false }
         })
         .collect();
@@ -143,7 +146,7 @@ fn verdict(planned: &Planned, first: &Observation, second: &Observation, redacto
 mod tests {
     use serde_json::{Map, json};
 
-    use super::{Aim, Case, Ended, Observation, Planned, Reply, Request, Verdict, expectations};
+    use super::{Aim, Case, Ended, Observation, Planned, Redactor, Reply, Request, Verdict, expectations};
 
     fn call(text: &str) -> Request {
         Request::Call { tool: text.to_owned(), arguments: Map::new() }
@@ -177,7 +180,9 @@ mod tests {
     }
 
     fn one(aim: Aim, request: Request, first: Observation, second: Observation) -> Verdict {
-        expectations(vec![planned("a", aim, request, None)], vec![first], &[second]).remove(0).verdict
+        expectations(vec![planned("a", aim, request, None)], vec![first], &[second], &Redactor::masking())
+            .remove(0)
+            .verdict
     }
 
     fn outcome(first: Observation, second: Observation) -> Option<Ended> {
@@ -221,7 +226,8 @@ mod tests {
         let conclusive = |like: fn() -> Observation| {
             let fits = planned("fits", Aim::Valid, call("fits"), None);
             let breaks = planned("breaks", Aim::Invalid, call("breaks"), Some(call("fits")));
-            let cases: Vec<Case> = expectations(vec![fits, breaks], vec![like(), error(1)], &[like(), error(1)]);
+            let ends = || vec![like(), error(1)];
+            let cases: Vec<Case> = expectations(vec![fits, breaks], ends(), &ends(), &Redactor::masking());
             cases[1].conclusive
         };
         assert!(conclusive(result));

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use client::{ClientError, Options as ClientOptions};
 use serde_json::{Map, Value};
+use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
 use crate::advice::Words;
@@ -48,6 +49,8 @@ pub struct Options {
     pub depth: Depth,
     /// The seed of random arguments; 0 disables randomness.
     pub seed: u64,
+    /// Says what is a secret: no expectation quotes it.
+    pub redactor: Redactor,
     /// Advice in the words of the program.
     pub words: Words,
     /// The timeout of an answer; a slower case is written as skipped.
@@ -110,7 +113,7 @@ async fn generated(options: &Options) -> Result<Generated, ClientError> {
         revision: survey.revision,
         transport: survey.transport,
         server: survey.server,
-        cases: expect::expectations(plan.cases, first, &second),
+        cases: expect::expectations(plan.cases, first, &second, &options.redactor),
         notes: plan.notes,
     })
 }

@@ -43,7 +43,7 @@ async fn the_handshake_is_proved_and_the_subprotocol_echoed() {
 
 #[tokio::test]
 async fn a_bad_handshake_is_refused_before_the_upgrade() {
-    let mut options = net::server::http::Options::default();
+    let mut options = Options::default();
     options.other_transports.websocket = true;
     options.origins = vec!["https://app.example:8443".to_owned()];
     let client = Client::with(options).await;

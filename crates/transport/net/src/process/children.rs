@@ -9,11 +9,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 
 use super::group::Group;
-use super::{Command, orphans};
+use super::{Command, Environment, orphans};
 
 /// The child processes of one run. Every process is started through such a handle; clones share the same processes.
 #[derive(Clone, Debug, Default)]
-pub struct Children(Arc<Mutex<State>>);
+pub struct Children {
+    state: Arc<Mutex<State>>,
+    environment: Arc<Environment>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -29,6 +32,12 @@ impl Children {
     /// No processes yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same processes; those that are started through the new handle get this part of our environment.
+    #[must_use]
+    pub fn with_environment(&self, environment: Environment) -> Self {
+        Self { state: self.state.clone(), environment: Arc::new(environment) }
     }
 
     /// From now on, processes that leave their group and lose their parent become children of this process, and
@@ -58,7 +67,8 @@ impl Children {
     /// Starts `command` with three pipes, in a process group of its own.
     pub(crate) fn spawn(&self, command: &Command) -> io::Result<(Child, Arc<Group>)> {
         let mut builder = tokio::process::Command::new(&command.program);
-        builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
+        builder.args(&command.args).env_clear().envs(self.environment.variables());
+        builder.envs(command.env.iter().map(|(name, value)| (name, value)));
         if let Some(cwd) = &command.cwd {
             builder.current_dir(cwd);
         }
@@ -85,6 +95,6 @@ impl Children {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

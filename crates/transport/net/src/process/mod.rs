@@ -3,6 +3,7 @@
 
 mod background;
 mod children;
+mod environment;
 mod group;
 mod orphans;
 
@@ -13,23 +14,24 @@ pub use wire::trace::Signal;
 
 pub use self::background::{Background, Output};
 pub use self::children::Children;
+pub use self::environment::Environment;
 pub(crate) use self::group::Group;
 
-/// A program to start: found on the path unless it has a slash; `env` is added to our own environment.
+/// A program to start: found on the path unless it has a slash; `env` is added to what [`Environment`] leaves of our own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// The program.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables added to our own environment.
+    /// Variables added to those that it inherits.
     pub env: Vec<(String, String)>,
     /// Where it runs; here, if not told.
     pub cwd: Option<PathBuf>,
 }
 
 impl Command {
-    /// `program` with `args`, in our own environment.
+    /// `program` with `args`, without variables of its own.
     pub fn new<A: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = A>) -> Self {
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), ..Self::default() }
     }

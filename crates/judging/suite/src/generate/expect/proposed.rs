@@ -24,7 +24,7 @@ pub(super) fn propose(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(S
     let (Value::Object(a), Value::Object(b)) = (one, other) else { return Vec::new() };
     for (name, value) in a.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())) {
         if let Some(again) = b.get(name) {
-            proposal.at(&format!("${}", child_segment(name)), value, again);
+            proposal.member("$", name, value, again);
         }
     }
     proposal.places
@@ -37,7 +37,21 @@ struct Proposal<'r> {
 
 impl Proposal<'_> {
     fn is_secret(&self, text: &str) -> bool {
-        self.redactor.redact_text(text) != text
+        self.redactor.redact_message(text) != text
+    }
+
+    /// Whether a text is secret by the name of the member that it is the value of.
+    fn is_secret_member(&self, name: &str, value: &Value) -> bool {
+        value.is_string() && self.is_secret(&json!({ name: value }).to_string())
+    }
+
+    /// One member of an object.
+    fn member(&mut self, path: &str, name: &str, one: &Value, other: &Value) {
+        let path = format!("{path}{}", child_segment(name));
+        if other.is_string() && (self.is_secret_member(name, one) || self.is_secret_member(name, other)) {
+            return self.note(&path, json!({ "type": "string" }));
+        }
+        self.at(&path, one, other);
     }
 
     fn note(&mut self, path: &str, matcher: Value) {
@@ -65,7 +79,7 @@ impl Proposal<'_> {
                 }
                 for (name, value) in a.iter().filter(|(name, _)| *name != "_meta") {
                     if let Some(again) = b.get(name) {
-                        self.at(&format!("{path}{}", child_segment(name)), value, again);
+                        self.member(path, name, value, again);
                     }
                 }
             }
@@ -82,7 +96,7 @@ impl Proposal<'_> {
 
     fn text(&mut self, path: &str, one: &str, other: &str) {
         let matcher = match compare(one, other) {
-            _ if self.is_secret(one) => json!({ "type": "string" }),
+            _ if self.is_secret(one) || self.is_secret(other) => json!({ "type": "string" }),
             Text::Same if one.chars().count() <= SHORT => literal(&json!(one)),
             Text::Same => {
                 let beginning: String = one.chars().take(BEGINNING).collect();
@@ -188,5 +202,10 @@ mod tests {
         let places = propose(&result, &result);
         assert_eq!(places.last(), Some(&("$.content[0].text".to_owned(), json!({ "type": "string" }))));
         assert!(!format!("{places:?}").contains("tr0ub4dor"));
+        let long = "x".repeat(super::SHORT);
+        let result = json!({ "structuredContent": { "db_pass": "correct-horse", "long": long, "apiKey": "battery" } });
+        let places = format!("{:?}", propose(&result, &result));
+        assert!(!places.contains("correct-horse") && !places.contains("battery"), "{places}");
+        assert!(places.contains("$.structuredContent.db_pass"), "{places}");
     }
 }
