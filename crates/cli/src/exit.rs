@@ -61,18 +61,23 @@ pub(crate) fn conceal(redactor: Redactor) {
     *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }
 
+/// `text` without the known secrets.
+pub(crate) fn concealed(text: &str) -> Cow<'_, str> {
+    match current_redactor() {
+        Some(redactor) => Cow::Owned(redactor.redact_known(text).into_owned()),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// Prints a line to stderr, with known secrets redacted and what a terminal obeys escaped. Ignores a closed stderr.
 pub(crate) fn tell(line: impl fmt::Display) {
-    let line = line.to_string();
-    let redactor = current_redactor();
-    let line = redactor.as_ref().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
-    let _ = writeln!(std::io::stderr(), "{}", wire::escape::lines(&line));
+    let _ = writeln!(std::io::stderr(), "{}", wire::escape::lines(&concealed(&line.to_string())));
 }
 
 /// Prints a question to stderr, without a line break.
 pub(crate) fn prompt(question: &str) {
     let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "{}", wire::escape::lines(question)).and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{}", wire::escape::lines(&concealed(question))).and_then(|()| stderr.flush());
 }
 
 /// Prints a message that may quote a peer: redacts everything that looks like a secret. Advice (`try:`)

@@ -597,9 +597,9 @@ fn a_compressed_body_is_not_recorded() {
 
 #[test]
 fn a_long_body_passes_and_its_beginning_is_recorded() {
+    const LONG: usize = (16 << 20) + 1000;
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
-    const LONG: usize = (16 << 20) + 1000;
     let (to, _asked) = canned("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", vec![b' '; LONG]);
     let proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
     assert!(fetched(&proxy).len() > LONG);

@@ -18,6 +18,7 @@ use super::select::{SelectArgs, revisions};
 use crate::advice::judging;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
+use crate::verb::given_file;
 use crate::verb::output::shown as shown_path;
 
 /// How many cases run in parallel: more than there are cores, because they mostly wait. A child process counts as three.
@@ -225,15 +226,18 @@ impl CheckArgs {
         let text = read(path)?;
         Hints::parse(&text).map_err(|why| {
             usage(
-                &format!("{} is not a valid hints file: {}", shown_path(path), wire::escape::line(&why.to_string())),
+                &format!("{} is not a valid hints file: {}", shown_path(path), wire::escape::line(&why)),
                 "see docs/check.md for its members",
             )
         })
     }
 }
 
+/// The most bytes of a file of hints or of a baseline.
+const LONGEST_FILE: u64 = 64 << 20;
+
 /// Reads a file named on the command line.
 pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
-    std::fs::read_to_string(path)
+    given_file::text(path, LONGEST_FILE)
         .map_err(|e| usage(&format!("cannot read {}: {e}", shown_path(path)), "check the path and its permissions"))
 }

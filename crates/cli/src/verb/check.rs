@@ -46,10 +46,7 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
         let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
         return checked.map_err(|error| {
             let remedy = error.advice().as_ref().map_or_else(|| "see docs/trace.md for the format".to_owned(), judging);
-            usage(
-                &format!("cannot judge {}: {}", output::shown(path), wire::escape::line(&error.what().to_string())),
-                &remedy,
-            )
+            usage(&format!("cannot judge {}: {}", output::shown(path), wire::escape::line(error.what())), &remedy)
         });
     }
     let address = args.server.address()?;

@@ -10,6 +10,7 @@ mod conclude;
 pub(crate) mod explain;
 pub(crate) mod generate;
 mod generated_file;
+pub(crate) mod given_file;
 pub(crate) mod output;
 pub(crate) mod record;
 pub(crate) mod replay;

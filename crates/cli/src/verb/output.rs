@@ -6,7 +6,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, concealed, usage};
 
 /// How [`Paint`](report::render::text::Paint) begins and ends a colour.
 const ESCAPE: &str = "\u{1b}";
@@ -15,10 +15,12 @@ const COLOURS: [&str; 6] = ["[1m", "[1;31m", "[1;33m", "[32m", "[2m", "[0m"];
 /// The mode of files that only their owner may read.
 const PRIVATE: u32 = 0o600;
 
-/// Prints to stdout. A closed pipe (`| head`) is no error; a full disk is.
+/// Prints to stdout, with known secrets redacted and what a terminal obeys escaped. A closed pipe (`| head`) is no error; a
+/// full disk is.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
     let mut stdout = std::io::stdout();
-    let text = if stdout.is_terminal() { safe_in_colour(text) } else { safe(text) };
+    let text = concealed(text);
+    let text = if stdout.is_terminal() { safe_in_colour(&text) } else { safe(&text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(usage(&format!("cannot write to stdout: {error}"), "free disk space, or write to a file with --output"))
@@ -29,7 +31,7 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
 
 /// Writes a report: only its owner may read it, also where it replaces a file that others could read.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Exit> {
-    let written = private(path).and_then(|mut file| file.write_all(safe(text).as_bytes()));
+    let written = private(path).and_then(|mut file| file.write_all(safe(&concealed(text)).as_bytes()));
     written.map_err(|error| unwritable(path, &error.to_string()))
 }
 
@@ -70,7 +72,7 @@ fn safe(text: &str) -> Cow<'_, str> {
 
 /// Writes a file that is meant for others.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Exit> {
-    fs::write(path, safe(text).as_bytes()).map_err(|error| unwritable(path, &error.to_string()))
+    fs::write(path, safe(&concealed(text)).as_bytes()).map_err(|error| unwritable(path, &error.to_string()))
 }
 
 /// Creates a directory unless it exists.

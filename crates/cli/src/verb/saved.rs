@@ -1,7 +1,6 @@
 //! Verbs that read saved JSON reports: `proof badge` and `proof diff`.
 
-use std::fs::File;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use report::compare::compare;
@@ -9,7 +8,7 @@ use report::saved::Report;
 
 use crate::args::reports::{BadgeArgs, DiffArgs, DiffFormat};
 use crate::exit::{Exit, usage};
-use crate::verb::output;
+use crate::verb::{given_file, output};
 use report::render::text::Paint;
 use report::render::{badge, diff};
 
@@ -47,14 +46,9 @@ fn report(path: &Path) -> Result<Report, Exit> {
         let what = format!("{} is not a JSON report: {}", output::shown(path), wire::escape::line(why));
         usage(&what, "write one with `proof check --format json --output FILE`")
     };
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_string(&mut text));
-    let length = read.map_err(|error| {
+    let text = given_file::text(path, LIMIT).map_err(|error| {
         let what = format!("cannot read {}: {error}", output::shown(path));
         usage(&what, "check the path and its permissions")
     })?;
-    if length as u64 > LIMIT {
-        return Err(no_report(&format!("larger than {} MiB", LIMIT >> 20)));
-    }
     Report::parse(&text).map_err(|why| no_report(&why))
 }

@@ -17,7 +17,7 @@ use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::{client_options, output, sign_in};
+use crate::verb::{client_options, given_file, output, sign_in};
 use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
@@ -69,10 +69,13 @@ fn masked(surface: &Value, redactor: &Redactor) -> Value {
     serde_json::from_str(&redactor.redact_message(&text)).unwrap_or_default()
 }
 
+/// The most bytes of a snapshot.
+const LONGEST: u64 = 256 << 20;
+
 /// Reads a snapshot.
 fn read(path: &Path) -> Result<Value, Exit> {
     let shown = output::shown(path);
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = given_file::bytes(path, LONGEST).map_err(|error| {
         usage(&format!("cannot read the snapshot {shown}: {error}"), "write one with --output FILE")
     })?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {

@@ -1,7 +1,6 @@
 //! `--save-trace` writes one file per case as it ends; `--trace` reads one. Must not know the content of traces.
 
-use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,27 +9,21 @@ use wire::trace::Trace;
 use wire::trace::file::{read_repaired, write_frame, write_header};
 
 use crate::exit::{Exit, tell, usage};
-use crate::verb::output;
+use crate::verb::{given_file, output};
 
 /// The maximum size of a trace in bytes: several times that of a case. The whole trace is held in memory.
 const LIMIT: u64 = 512 << 20;
 
+const READABLE: &str = "check the path and its permissions";
+
 /// Reads a trace to judge. A truncated last line is ignored, with a note.
 pub(crate) fn trace(path: &Path) -> Result<Trace, Exit> {
     let shown = output::shown(path);
-    let unreadable =
-        |error: std::io::Error| usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions");
-    let file = File::open(path).map_err(unreadable)?;
-    // The length of anything but a regular file is unknown before its end.
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
-    let mut bytes = Vec::new();
-    if length <= LIMIT {
-        file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    }
-    if length.max(bytes.len() as u64) > LIMIT {
-        let what = format!("{shown} is too large to judge: more than {} MiB", LIMIT >> 20);
-        return Err(usage(&what, "keep the header and the lines of fewer connections (`conn`)"));
-    }
+    let bytes = given_file::bytes(path, LIMIT).map_err(|error| {
+        let larger = error.kind() == ErrorKind::FileTooLarge;
+        let advice = if larger { "keep the header and the lines of fewer connections (`conn`)" } else { READABLE };
+        usage(&format!("cannot read {shown}: {error}"), advice)
+    })?;
     let (trace, truncated) = read_repaired(&bytes).map_err(|bad| {
         let what = format!("cannot judge {shown}: {}", wire::escape::line(&bad.to_string()));
         usage(&what, "see docs/trace.md for the format")

@@ -482,7 +482,7 @@ fn sessions_in_addresses_are_secret() {
         let named = String::from_utf8(named).expect("text");
         assert!(!named.contains(session) && !target.contains(session), "{named} {target}");
         assert_eq!(named, format!("event: endpoint\ndata: {target}\n\n"), "both are the same address");
-        assert!(target.starts_with("/") || target.starts_with("http://mcp1server2.example:3000/messages/?id="));
+        assert!(target.starts_with('/') || target.starts_with("http://mcp1server2.example:3000/messages/?id="));
     }
     let plain = "/.well-known/oauth-protected-resource/v2/mcp?name=weather";
     let request = Content::Request { method: "GET".to_owned(), target: plain.to_owned(), headers: Headers::default() };

@@ -135,7 +135,7 @@ mod tests {
         cache.store("https://one.example", &Stored::default()).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         for other in ["/dev/zero", directory.path().to_str().expect("text")] {
-            let error = Cache::new(other.into()).load("https://one.example").err().expect("no file");
+            let error = Cache::new(other.into()).load("https://one.example").expect_err("no file");
             assert!(error.to_string().contains("not a regular file"), "{error}");
         }
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");

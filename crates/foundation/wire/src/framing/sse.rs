@@ -149,9 +149,12 @@ pub struct Block {
     pub retry: Option<String>,
     /// `data` lines joined by line feeds; `None` where there was no such field.
     pub data: Option<String>,
-    /// Comment lines without their colon.
+    /// Comment lines without their colon; the first [`MOST_COMMENTS`].
     pub comments: Vec<String>,
 }
+
+/// How many comments of a block are kept: as texts, millions of empty ones would need many times the block's bytes.
+pub const MOST_COMMENTS: usize = 1_000;
 
 impl Block {
     /// Reads the fields of one block. Invalid UTF-8 becomes U+FFFD, as the standard decodes it.
@@ -161,7 +164,10 @@ impl Block {
         let mut fields = Self { bom: rest.is_some(), ..Self::default() };
         for line in lines(rest.unwrap_or(&text)) {
             match line.split_once(':') {
-                Some(("", comment)) => fields.comments.push(comment.to_owned()),
+                Some(("", comment)) if fields.comments.len() < MOST_COMMENTS => {
+                    fields.comments.push(comment.to_owned());
+                }
+                Some(("", _)) => {}
                 Some((name, value)) => fields.field(name, value.strip_prefix(' ').unwrap_or(value)),
                 None => fields.field(line, ""),
             }

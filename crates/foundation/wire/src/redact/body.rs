@@ -2,6 +2,7 @@
 //! no text.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -18,6 +19,9 @@ pub(super) fn chunks(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec
     }
 }
 
+/// How many words are tried: a text that holds all of them holds them on purpose, and each is searched for.
+const MARKERS: u32 = 64;
+
 /// Redacts with a word in place of each invalid sequence; what is left of the words afterwards becomes the sequences again.
 fn with_invalid(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec<u8> {
     // Without the invalid bytes a secret may be whole again: then they are left out, but for one that says what this was.
@@ -26,12 +30,15 @@ fn with_invalid(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec<u8> 
         (text, invalid.or_else(|| chunk.invalid().first()))
     });
     let joined = redact(&squeezed);
-    let marker = (0_u32..).map(|n| format!("zq{n}x")).find(|marker| !squeezed.contains(marker)).unwrap_or_default();
+    let Some(marker) = (0..MARKERS).map(|n| format!("zq{n}x")).find(|marker| !squeezed.contains(marker)) else {
+        return joined.into_owned().into_bytes();
+    };
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            text.push_str(&format!("{marker}{byte:02x}"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{marker}{byte:02x}");
         }
     }
     let redacted = redact(&text);
@@ -52,7 +59,7 @@ fn restore(text: &str, marker: &str) -> Vec<u8> {
         match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 out.push(byte);
-                out.extend_from_slice(part[2..].as_bytes());
+                out.extend_from_slice(&part.as_bytes()[2..]);
             }
             // A pseudonym holds the marker by chance.
             None => out.extend_from_slice(format!("{marker}{part}").as_bytes()),

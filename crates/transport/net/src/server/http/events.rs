@@ -34,6 +34,7 @@ impl EventId {
     }
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "four facts that change independently of each other")]
 struct State {
     texts: VecDeque<String>,
     /// The number of the first event still kept.

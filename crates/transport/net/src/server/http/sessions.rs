@@ -216,7 +216,9 @@ impl Sessions {
             let keys = unused.into_iter().take(MAKE_ROOM).map(|(_, key)| key);
             keys.filter_map(|key| table.remove(&key)).collect::<Vec<_>>()
         };
-        ended.iter().for_each(|session| session.end());
+        for session in &ended {
+            session.end();
+        }
         !ended.is_empty()
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -21,8 +23,8 @@ use crate::service::RpcError;
 /// The subprotocol by which clients ask for MCP.
 const SUBPROTOCOL: &str = "mcp";
 const VERSION: &str = "13";
-/// A key is 16 bytes in base64.
-const KEY: usize = 24;
+/// How many bytes a key has, which is written in base64.
+const KEY: usize = 16;
 
 /// Answers a handshake. Its connection then belongs to the session.
 pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
@@ -74,7 +76,8 @@ fn accept_key(headers: &HeaderMap) -> Result<HeaderValue, Box<Response>> {
         return Err(response);
     }
     let mut keys = headers.get_all(SEC_WEBSOCKET_KEY).iter().map(HeaderValue::as_bytes);
-    let key = keys.next().filter(|key| key.len() == KEY && key.ends_with(b"==") && keys.next().is_none());
+    let is_key = |key: &&[u8]| BASE64.decode(key).is_ok_and(|bytes| bytes.len() == KEY);
+    let key = keys.next().filter(is_key).filter(|_| keys.next().is_none());
     let accept = key.and_then(|key| HeaderValue::from_str(&derive_accept_key(key)).ok());
     accept.ok_or_else(|| bad(StatusCode::BAD_REQUEST, "Invalid request: `Sec-WebSocket-Key` is missing or no key"))
 }
