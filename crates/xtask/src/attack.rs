@@ -26,7 +26,9 @@ mod tokens;
 mod trial;
 mod websocket;
 
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -148,26 +150,61 @@ pub(crate) fn nightly() -> anyhow::Result<(bool, String)> {
     Ok((well, figure.trim().to_owned()))
 }
 
+/// What came of one category.
+struct Outcome {
+    row: String,
+    tried: usize,
+    held: usize,
+    failures: Vec<String>,
+}
+
 fn attack(plan: &Plan) -> (bool, String) {
-    let (mut rows, mut failures, mut tried, mut held) = (Vec::new(), Vec::new(), 0, 0);
     let chosen = |category: &&Category| plan.only.is_empty() || plan.only.iter().any(|name| name == category.name);
-    for category in CATEGORIES.iter().filter(chosen) {
-        println!("== {}: {}", category.name, category.title);
-        let begun = Instant::now();
-        let mut trial = Trial::new(plan, category.name);
-        if let Err(error) = (category.run)(&mut trial) {
-            trial.failed("the category runs to its end", category.name, format!("{error:#}"));
-        }
-        let (count, kept) = (trial.tried(), trial.held());
-        let seconds = begun.elapsed().as_secs_f32();
-        rows.push(format!("{:<10} {count:>6} {kept:>6} {seconds:>6.0} s  {}", category.name, trial.peak()));
-        (tried, held) = (tried + count, held + kept);
-        failures.extend(trial.failures());
-    }
+    // The floods measure time and memory: nothing else runs then.
+    let (last, others): (Vec<_>, Vec<_>) =
+        CATEGORIES.iter().filter(chosen).partition(|category| category.name == "floods");
+    let mut outcomes = side_by_side(plan, &others);
+    outcomes.extend(last.into_iter().map(|category| attempted(plan, category)));
+    let (tried, held) = outcomes.iter().fold((0, 0), |(tried, held), one| (tried + one.tried, held + one.held));
+    let rows: Vec<&str> = outcomes.iter().map(|one| one.row.as_str()).collect();
     println!("\n{:<10} {:>6} {:>6} {:>8}  most memory held (at most)", "category", "tried", "held", "took");
     println!("{}\n{:<10} {tried:>6} {held:>6}", rows.join("\n"), "total");
+    let failures: Vec<String> = outcomes.into_iter().flat_map(|one| one.failures).collect();
     if !failures.is_empty() {
         println!("\ndid not hold:\n{}", failures.join("\n"));
     }
     (failures.is_empty() && tried > 0, format!("\n{tried} attempts, {held} held"))
+}
+
+/// How many categories run at once: most of their time is waiting.
+const LANES: usize = 3;
+
+fn side_by_side(plan: &Plan, categories: &[&Category]) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let lane = || {
+        std::iter::from_fn(|| {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            categories.get(at).map(|category| (at, attempted(plan, category)))
+        })
+        .collect::<Vec<_>>()
+    };
+    let mut outcomes: Vec<(usize, Outcome)> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(lane)).collect();
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    outcomes.sort_by_key(|(at, _)| *at);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+fn attempted(plan: &Plan, category: &Category) -> Outcome {
+    println!("== {}: {}", category.name, category.title);
+    let begun = Instant::now();
+    let mut trial = Trial::new(plan, category.name);
+    if let Err(error) = (category.run)(&mut trial) {
+        trial.failed("the category runs to its end", category.name, format!("{error:#}"));
+    }
+    let (tried, held) = (trial.tried(), trial.held());
+    let seconds = begun.elapsed().as_secs_f32();
+    let row = format!("{:<10} {tried:>6} {held:>6} {seconds:>6.0} s  {}", category.name, trial.peak());
+    Outcome { row, tried, held, failures: trial.failures() }
 }
