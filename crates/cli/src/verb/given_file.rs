@@ -12,7 +12,7 @@ pub(crate) fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if kind.is_char_device() || kind.is_block_device() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device, not a file"));
     }
-    let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("larger than {} MiB", most >> 20));
+    let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("too large: more than {} MiB", most >> 20));
     // The length of anything but a regular file is unknown before its end.
     if file.metadata()?.len() > most {
         return Err(too_large());
@@ -40,7 +40,7 @@ mod tests {
         std::fs::write(&path, "sixteen bytes ..").expect("a file");
         assert_eq!(text(&path, 16).expect("a text"), "sixteen bytes ..");
         let error = |path: &Path, most| bytes(path, most).expect_err("an error").to_string();
-        assert_eq!(error(&path, 15), "larger than 0 MiB");
+        assert_eq!(error(&path, 15), "too large: more than 0 MiB");
         assert_eq!(error(Path::new("/dev/zero"), 1 << 20), "it is a device, not a file");
     }
 }

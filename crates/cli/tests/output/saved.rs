@@ -179,7 +179,7 @@ fn invalid_reports_are_refused() {
     fs::File::create(&endless).and_then(|file| file.set_len(100 << 20)).expect("a large file");
     let ran = proof(&["badge", &endless.to_string_lossy()]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("is not a JSON report: larger than 64 MiB\n  try: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("too large: more than 64 MiB\n  try: "), "{}", ran.stderr);
     let ran = proof(&["badge", "/no/such/report.json"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("cannot read") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);

@@ -484,12 +484,17 @@ fn sessions_in_addresses_are_secret() {
         assert_eq!(named, format!("event: endpoint\ndata: {target}\n\n"), "both are the same address");
         assert!(target.starts_with('/') || target.starts_with("http://mcp1server2.example:3000/messages/?id="));
     }
-    let plain = "/.well-known/oauth-protected-resource/v2/mcp?name=weather";
-    let request = Content::Request { method: "GET".to_owned(), target: plain.to_owned(), headers: Headers::default() };
-    let Content::Request { target, .. } = REDACTOR.redact_frame(&Frame::new(Party::Client, request)).content else {
-        panic!("another kind")
-    };
-    assert_eq!(target, plain);
+    for plain in [
+        "/.well-known/oauth-protected-resource/v2/mcp?name=weather",
+        "/authorize?response_type=code&client_id=client-1a2b3c4d5e&scope=mcp%3Acall",
+    ] {
+        let request =
+            Content::Request { method: "GET".to_owned(), target: plain.to_owned(), headers: Headers::default() };
+        let Content::Request { target, .. } = REDACTOR.redact_frame(&Frame::new(Party::Client, request)).content else {
+            panic!("another kind")
+        };
+        assert_eq!(target, plain);
+    }
 }
 
 fn knowing_given(give: impl FnOnce(&mut Secrets)) -> Redactor {

@@ -24,6 +24,12 @@ const MARKERS: u32 = 64;
 
 /// Redacts with a word in place of each invalid sequence; what is left of the words afterwards becomes the sequences again.
 fn with_invalid(bytes: &[u8], redact: impl Fn(&str) -> Cow<'_, str>) -> Vec<u8> {
+    // Each part by itself first: joined, a secret may run into the name of the next.
+    let bytes = &bytes.utf8_chunks().fold(Vec::with_capacity(bytes.len()), |mut out, chunk| {
+        out.extend_from_slice(redact(chunk.valid()).as_bytes());
+        out.extend_from_slice(chunk.invalid());
+        out
+    })[..];
     // Without the invalid bytes a secret may be whole again: then they are left out, but for one that says what this was.
     let (squeezed, invalid) = bytes.utf8_chunks().fold((String::new(), None), |(mut text, invalid), chunk| {
         text.push_str(chunk.valid());

@@ -129,6 +129,10 @@ impl Redactor {
     /// The target of a request, or the endpoint of HTTP+SSE: what looks random in it names a session or its owner.
     fn target(&self, target: &str) -> String {
         let redacted = self.redact_text(target);
+        // An authorization request names no session of MCP, and what is secret in it has a name.
+        if target.contains("response_type=") || target.contains("client_id=") {
+            return redacted.into_owned();
+        }
         let origin = redacted
             .find("://")
             .map_or(0, |at| redacted[at + 3..].find('/').map_or(redacted.len(), |end| at + 3 + end));

@@ -86,11 +86,13 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
         return Some(Err(Breach::at(event, "", format!("the server ended after what is in event {stimulus}"))));
     }
     // Other work may rightly take long.
-    let silent = later
-        .iter()
-        .filter(|call| is_quick(call) || call.request.is("ping"))
-        .filter_map(|call| view.timeout_of(call.request))
-        .min_by_key(|timeout| timeout.event);
+    let quick: Vec<_> = later.iter().filter(|call| is_quick(call) || call.request.is("ping")).collect();
+    // An answer under a wrong id is an answer all the same; that it has none is the business of other rules.
+    let first = quick.iter().map(|call| call.request.event).min()?;
+    if view.by_subject().any(|s| here(s.connection) && s.event > first && s.message.kind().is_response()) {
+        return None;
+    }
+    let silent = quick.iter().filter_map(|call| view.timeout_of(call.request)).min_by_key(|timeout| timeout.event);
     let why = format!("no answer any more after what is in event {stimulus}");
     silent.map(|timeout| Err(Breach::at(timeout.event, "", why)))
 }
