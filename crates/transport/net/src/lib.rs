@@ -21,5 +21,5 @@ pub use client::{
 };
 pub use process::{Children, Environment};
 pub use redaction::new_redactor;
-pub use regular_file::open_regular;
+pub use regular_file::{open_at_once, open_regular};
 pub use tap::Tap;

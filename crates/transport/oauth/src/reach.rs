@@ -23,9 +23,9 @@ impl Reach {
         }
     }
 
-    /// Whether requests may go to `ip`.
+    /// Whether requests may go to `ip`. The unspecified address is where servers listen, and no place to go to.
     pub fn permits(self, ip: IpAddr) -> bool {
-        Self::of(ip) <= self
+        !ip.to_canonical().is_unspecified() && Self::of(ip) <= self
     }
 
     const fn of_v4(ip: Ipv4Addr) -> Self {

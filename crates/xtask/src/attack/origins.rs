@@ -76,7 +76,7 @@ const ORIGINS: &[&str] = &[
 
 /// Other pages on this machine: they may not drive a WebSocket, for which a browser asks no permission first.
 const NEIGHBOURS: &[&str] =
-    &["http://127.0.0.1:1", "http://localhost:1", "https://127.0.0.1:PORT", "http://[::1]:1", "http://127.0.0.2:PORT"];
+    &["http://127.0.0.1:1", "http://localhost:1", "https://127.0.0.1:1", "http://[::1]:1", "http://127.0.0.2:PORT"];
 
 /// A place where requests are taken.
 struct Place {

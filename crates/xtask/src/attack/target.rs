@@ -129,6 +129,9 @@ pub(super) fn signal(process: u32, name: &str) -> anyhow::Result<()> {
 /// A figure of `/proc/PROCESS/status`, in MiB.
 pub(super) fn memory(process: u32, figure: &str) -> anyhow::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).context("its memory (Linux only)")?;
+    // Before it runs the program, a new process is a copy of this one, with this one's memory.
+    let own = fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    ensure!(status.lines().next().and_then(|name| name.strip_prefix("Name:\t")) != Some(own.trim()), "not yet run");
     let line = status.lines().find_map(|line| line.strip_prefix(figure)).context("it has ended")?;
     Ok(line.trim().trim_end_matches(" kB").trim().parse::<u64>()? / 1024)
 }

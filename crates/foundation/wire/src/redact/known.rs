@@ -122,6 +122,9 @@ fn forms(secret: &str) -> Vec<String> {
     forms.push(xml(&forms[3]));
     let hex = secret.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     forms.extend([hex.to_ascii_uppercase(), hex]);
+    // Every byte percent-encoded, as some write whatever is not theirs.
+    let all = secret.bytes().fold(String::new(), |all, byte| format!("{all}%{byte:02X}"));
+    forms.extend([all.to_ascii_lowercase(), all]);
     // As a component, as a path, and as a browser's scripts write it.
     for plain in ["-_.~", "-_.~/", "-_.~!*'()"] {
         let upper = percent(secret, plain);

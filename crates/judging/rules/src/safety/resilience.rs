@@ -2,7 +2,7 @@
 
 use wire::message::{Fault, Packet, parse};
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::{Closed, Content};
+use wire::trace::{Closed, Content, Frame};
 use wire::{Kind, Party, RequestId, Transport, method};
 
 use super::{anywhere, over_stdio};
@@ -87,9 +87,10 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     }
     // Other work may rightly take long.
     let quick: Vec<_> = later.iter().filter(|call| is_quick(call) || call.request.is("ping")).collect();
-    // An answer under a wrong id is an answer all the same; that it has none is the business of other rules.
+    // What is said under a wrong id, or none, is a sign of life all the same; its form is the business of other rules.
     let first = quick.iter().map(|call| call.request.event).min()?;
-    if view.by_subject().any(|s| here(s.connection) && s.event > first && s.message.kind().is_response()) {
+    let says = |f: &Frame| f.from == Party::Server && here(f.connection) && bytes(&f.content).is_some();
+    if view.frames().skip(first).any(|(event, f)| event > first && says(f)) {
         return None;
     }
     let silent = quick.iter().filter_map(|call| view.timeout_of(call.request)).min_by_key(|timeout| timeout.event);

@@ -6,7 +6,6 @@ mod server;
 mod variables;
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
@@ -32,7 +31,7 @@ pub fn load(path: &Path) -> Result<Suite, FileErrors> {
     let name = path.display().to_string();
     let refuse = |what: String, remedy: &str| FileErrors::new(&name, vec![FileError::new(None, what, remedy)]);
     let mut bytes = Vec::new();
-    File::open(path)
+    net::open_at_once(path)
         .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("cannot read the file: {error}"), "check the path and its permissions"))?;
     if bytes.len() > MAX_BYTES {

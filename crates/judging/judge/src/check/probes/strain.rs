@@ -26,6 +26,9 @@ pub(super) const LARGE: Probe = Probe::disruptive("large-messages", large).intru
 /// Requests with much text in their metadata: one that is to be answered, and larger ones, each followed by a small one.
 fn large(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        if case.setting().pace.is_silent() {
+            return Err(Abort::Lacks("answers to small requests"));
+        }
         sample_memory(case);
         case.request(harmless(case), json!({ "_meta": { "proofhouse/payload": "x".repeat(LONG_BYTES) } })).await?;
         for bytes in LARGE_BYTES {
@@ -50,6 +53,9 @@ pub(super) const DEEP: Probe = Probe::disruptive("deep-nesting", deep).intrusive
 /// reader has a limit as well: of a request so deep it could not tell which answer is its own.
 fn deep(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        if case.setting().pace.is_silent() {
+            return Err(Abort::Lacks("answers to small requests"));
+        }
         sample_memory(case);
         for depth in DEPTHS {
             let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
