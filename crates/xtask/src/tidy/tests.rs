@@ -191,7 +191,7 @@ fn words_are_free_where_they_do_no_harm() {
     passes("crates/wire/tests/a.rs", &rust("use std::fs;"));
     passes("crates/net/src/a.rs", &rust("use std::net::TcpListener;\nuse tokio::process::Command;"));
     passes("crates/net/src/a.rs", &rust("fn f() { tokio::io::stdout(); }"));
-    passes("crates/cli/src/main.rs", &rust("fn main() { println!(\"x\"); std::process::exit(1) }"));
+    passes("crates/cli/src/exit.rs", &rust("fn main() { println!(\"x\"); std::process::exit(1) }"));
     passes("crates/rules/src/a.rs", &rust("use wire::subnet::A;\nfn f() { subnet::a(); wire::net::b(); }"));
 }
 
