@@ -14,7 +14,7 @@ pub(crate) mod output;
 pub(crate) mod reach;
 pub(crate) mod record;
 pub(crate) mod replay;
-pub(crate) mod reports;
+pub(crate) mod saved_reports;
 pub(crate) mod select;
 pub(crate) mod serve;
 pub(crate) mod serve_tokens;
@@ -65,11 +65,11 @@ pub(crate) enum Verb {
     /// Explain a rule and how to fix a violation
     Explain(ExplainArgs),
     /// List the rules
-    Rules(reports::RulesArgs),
+    Rules(saved_reports::RulesArgs),
     /// Compare two JSON reports
-    Diff(reports::DiffArgs),
+    Diff(saved_reports::DiffArgs),
     /// Make an SVG badge from a JSON report
-    Badge(reports::BadgeArgs),
+    Badge(saved_reports::BadgeArgs),
     /// Run the reference server
     Serve(Box<serve::ServeArgs>),
     /// Record the traffic between a client and a server

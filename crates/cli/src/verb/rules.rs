@@ -3,7 +3,7 @@
 use judge::check::options::matches;
 use rules::{Role, Rule};
 
-use crate::args::reports::{RoleArg, RulesArgs};
+use crate::args::saved_reports::{RoleArg, RulesArgs};
 use crate::args::unknown_rule;
 use crate::exit::{Exit, usage};
 use crate::format::rule_list;

@@ -6,7 +6,7 @@ use std::path::Path;
 use report::compare::compare;
 use report::saved::Report;
 
-use crate::args::reports::{BadgeArgs, DiffArgs, DiffFormat};
+use crate::args::saved_reports::{BadgeArgs, DiffArgs, DiffFormat};
 use crate::exit::{Exit, usage};
 use crate::verb::{given_file, output};
 use report::render::text::Paint;

@@ -34,6 +34,13 @@ impl Revision {
     /// Every revision, oldest first.
     pub const ALL: [Self; 5] = [R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28];
 
+    /// Every revision, newest first.
+    pub const NEWEST_FIRST: [Self; 5] = {
+        let mut turned = Self::ALL;
+        turned.reverse();
+        turned
+    };
+
     /// The newest revision of the legacy era.
     pub const NEWEST_LEGACY: Self = R2025_11_25;
 

@@ -33,14 +33,7 @@ pub trait Service: Send + Sync + 'static {
 
     /// The revisions served, newest first.
     fn revisions(&self) -> &[Revision] {
-        const NEWEST_FIRST: [Revision; 5] = [
-            wire::revision::R2026_07_28,
-            wire::revision::R2025_11_25,
-            wire::revision::R2025_06_18,
-            wire::revision::R2025_03_26,
-            wire::revision::R2024_11_05,
-        ];
-        &NEWEST_FIRST
+        &Revision::NEWEST_FIRST
     }
 }
 

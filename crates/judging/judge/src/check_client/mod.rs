@@ -4,7 +4,6 @@
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
 mod describe;
-mod edges;
 mod evidence;
 pub mod observed;
 pub mod options;
@@ -14,7 +13,6 @@ mod run;
 mod scenario;
 mod scenarios;
 mod stage;
-mod tokens;
 
 use std::pin::Pin;
 use std::sync::Arc;

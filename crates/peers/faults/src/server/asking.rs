@@ -148,7 +148,7 @@ pub(super) const FAULTS: &[&Fault] = &[
                 && asked.param("requestState").is_null()
                 && asked.is_odd()
             {
-                *answer = super::base::error(asked, INVALID_REQUEST, "Invalid Request: there is a question open");
+                *answer = super::jsonrpc::error(asked, INVALID_REQUEST, "Invalid Request: there is a question open");
             }
         }),
     )

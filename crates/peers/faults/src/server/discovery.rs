@@ -9,8 +9,8 @@ use wire::error_code::{INVALID_REQUEST, UNSUPPORTED_VERSION};
 use wire::http::PROTOCOL_VERSION;
 use wire::meta::SERVER_INFO;
 
-use super::base::error;
 use super::http::status;
+use super::jsonrpc::error;
 use super::{Fault, HTTP, Http, Kind, ServiceRequest, drop_member, fault, lists};
 
 const DISCOVER: &str = "server/discover";

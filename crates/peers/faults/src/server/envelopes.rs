@@ -1,4 +1,4 @@
-//! Faults of what any message is, and of the requests that a server makes of its own.
+//! Malformed messages that the server sends in addition to its answers, and malformed requests to the client.
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};

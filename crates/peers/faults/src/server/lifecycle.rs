@@ -6,7 +6,7 @@ use wire::error_code::INVALID_PARAMS;
 use wire::revision::R2025_06_18;
 use wire::{Revision, Transport};
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, IncomingMessage, Kind, ServiceRequest, drop_member, fault};
 
 const INITIALIZE: &str = "initialize";

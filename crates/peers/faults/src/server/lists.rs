@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, Kind, fault};
 use wire::error_code::METHOD_NOT_FOUND;
 

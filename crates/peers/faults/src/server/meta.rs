@@ -5,7 +5,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 use wire::meta::SERVER_INFO;
 use wire::revision::R2025_06_18;
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, IncomingMessage, Kind, drop_member, errors, fault};
 
 const COMPLETE: &str = "completion/complete";

@@ -4,7 +4,7 @@
 
 mod asking;
 mod authorization;
-mod base;
+
 mod completion;
 mod crashes;
 mod discovery;
@@ -12,6 +12,7 @@ mod envelopes;
 mod errors;
 mod headers;
 mod http;
+mod jsonrpc;
 mod lifecycle;
 mod lines;
 mod lists;
@@ -20,6 +21,7 @@ mod meta;
 mod mixups;
 mod outgoing;
 mod patterns;
+mod ping;
 mod prompts;
 pub mod quirks;
 mod renamed;
@@ -276,8 +278,9 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[&Fault]; 27] = [
-    base::FAULTS,
+const FAMILIES: [&[&Fault]; 28] = [
+    jsonrpc::FAULTS,
+    ping::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
     meta::FAULTS,

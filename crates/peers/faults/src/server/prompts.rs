@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::error_code::{INTERNAL_ERROR, METHOD_NOT_FOUND};
 use wire::revision::R2025_03_26;
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, Kind, drop_member, fault, lists};
 
 const GET: &str = "prompts/get";

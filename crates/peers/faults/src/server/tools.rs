@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::revision::{R2025_06_18, R2025_11_25};
 
-use super::base::error;
+use super::jsonrpc::error;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 const LIST: &str = "tools/list";

@@ -1,21 +1,21 @@
 //! Child processes: each leads a process group of its own, which is signalled as a whole and outlives neither its owner nor
 //! us. Knows nothing of what is said on the pipes.
 
-mod background;
 mod children;
 mod environment;
 mod group;
 mod orphans;
+mod unattended;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub use wire::trace::Signal;
 
-pub use self::background::{Background, Output};
 pub use self::children::Children;
 pub use self::environment::Environment;
 pub(crate) use self::group::Group;
+pub use self::unattended::{Background, Output};
 
 /// A program to start: found on the path unless it has a slash; `env` is added to what [`Environment`] leaves of our own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

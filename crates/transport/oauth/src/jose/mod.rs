@@ -2,16 +2,16 @@
 //! thumbprints (RFC 7638). The signatures themselves are `ring`'s. Knows no claim by name.
 
 mod jwk;
+mod jws;
 mod sign;
-mod verify;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 
 pub use jwk::{Jwk, JwkSet};
+pub use jws::{Flaw, Jws};
 pub use sign::{Signer, Unsignable};
-pub use verify::{Flaw, Jws};
 
 /// Base64 as JOSE has it.
 pub fn encode(bytes: &[u8]) -> String {

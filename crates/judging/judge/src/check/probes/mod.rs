@@ -1,7 +1,7 @@
 //! The scripts, by what they provoke.
 
 mod base;
-mod echo;
+mod crosstalk;
 mod http;
 mod learnt;
 mod lifecycle;
@@ -48,7 +48,7 @@ pub const PROBES: &[&Probe] = &[
     // The disruptive ones, the gentlest first.
     &stdio::SPLIT,
     &stdio::BYTEWISE,
-    &echo::ODD_IDS,
+    &crosstalk::ODD_IDS,
     &stdio::CARRIAGE_RETURN,
     &lifecycle::TWICE,
     &malformed::BATCH,
@@ -91,8 +91,8 @@ pub const PROBES: &[&Probe] = &[
     &prompts::PROMPTS,
     &prompts::COMPLETION,
     &lists::LOGGING,
-    &echo::SCRIPTS_KEPT,
-    &echo::AT_A_TIME,
+    &crosstalk::SCRIPTS_KEPT,
+    &crosstalk::AT_A_TIME,
     &base::LAST_WORDS,
     &stdio::TERMINATE,
     &http::envelope::ORIGINS,
@@ -121,7 +121,7 @@ pub const PROBES: &[&Probe] = &[
     &UNAUTHENTICATED,
     &http::authorization::IN_QUERY,
     &strain::REPEATED,
-    &echo::ODD_TEXT,
+    &crosstalk::ODD_TEXT,
 ];
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! says. What the shapes are is `wire::shape`'s business; here it is decided only which one a message must have.
 
 use serde_json::Value;
+use wire::Era::Modern;
 use wire::error_code::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED};
 use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
@@ -56,14 +57,14 @@ fn requests(view: &View<'_>) -> Verdict {
 /// What a client sends of an older era in the modern one. Before a modern request fails, no client knows the era: the
 /// handshake itself is no breach, nor what follows it.
 fn gone<'v>(view: &View<'v>, kind: Kind) -> Option<MessageAt<'v>> {
-    if view.revision() != R2026_07_28 || view.subject() != Party::Client {
+    if view.revision().era() != Modern || view.subject() != Party::Client {
         return None;
     }
     let greeted = |sent: &MessageAt<'v>| {
         view.by(Party::Client).any(|other| other.connection == sent.connection && other.is("initialize"))
     };
     let former = |name: &str| {
-        let here = method::find(name, R2026_07_28);
+        let here = method::find(name, view.revision());
         // Tasks are an extension's matter there.
         here.is_none() && method::known_ever(name) && !name.contains("tasks/") && name != "initialize"
     };
@@ -157,8 +158,10 @@ fn result_definition(view: &View<'_>, request: MessageAt<'_>, result: &Value) ->
     let method = method::find(request.message.method()?, view.revision())?;
     let task = request.message.params().and_then(|p| p.get("task")).is_some() && result.get("task").is_some();
     match result.get("resultType").and_then(Value::as_str) {
-        Some("input_required") if view.revision() == R2026_07_28 => method.instead_at(R2026_07_28).or(method.result),
-        Some(other) if view.revision() == R2026_07_28 && other != "complete" => None,
+        Some("input_required") if view.revision().era() == Modern => {
+            method.instead_at(view.revision()).or(method.result)
+        }
+        Some(other) if view.revision().era() == Modern && other != "complete" => None,
         _ if view.revision() == R2025_11_25 && task => method.instead_at(R2025_11_25).or(method.result),
         _ => method.result,
     }

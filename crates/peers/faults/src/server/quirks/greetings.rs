@@ -10,7 +10,7 @@ use wire::revision::R2026_07_28;
 
 use super::calls::{answer, settled};
 use super::quirk;
-use crate::server::base::error;
+use crate::server::jsonrpc::error;
 use crate::server::sessions::SessionIds;
 use crate::server::{Fault, HTTP, Http, Kind, ServiceRequest, drop_member};
 

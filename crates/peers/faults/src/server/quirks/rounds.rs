@@ -10,7 +10,7 @@ use wire::error_code::HEADER_MISMATCH;
 
 use super::calls::answer;
 use super::quirk;
-use crate::server::base::error;
+use crate::server::jsonrpc::error;
 use crate::server::{Fault, Kind, ServiceRequest};
 
 /// What a careless client parses, trims, decodes or normalizes.

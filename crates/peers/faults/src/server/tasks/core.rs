@@ -11,7 +11,7 @@ use wire::meta::RELATED_TASK;
 use wire::revision::R2025_11_25;
 
 use super::{COUNTED, rename};
-use crate::server::base::error;
+use crate::server::jsonrpc::error;
 use crate::server::state::State;
 use crate::server::{Fault, Kind, ServiceRequest, drop_member, fault};
 

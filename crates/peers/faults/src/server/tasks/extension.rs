@@ -7,7 +7,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING
 use wire::meta::TASKS_EXTENSION;
 
 use super::{COUNTED, rename};
-use crate::server::base::error;
+use crate::server::jsonrpc::error;
 use crate::server::{Fault, IncomingMessage, Kind, drop_member, fault};
 
 pub(in crate::server) const FAULTS: &[&Fault] = &[

@@ -14,6 +14,7 @@ mod modern;
 mod old_sse;
 mod options;
 mod outbox;
+mod parser;
 mod proxy;
 mod request_body;
 mod response;
@@ -27,9 +28,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
@@ -189,23 +189,6 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
     Some((stream, place))
 }
 
-fn protocol(limits: &Limits) -> http1::Builder {
-    // The default of hyper. An explicit limit makes it allocate for as many headers with every request.
-    const HEADERS: usize = 100;
-    // A head and a body of 64 KiB arrive in one piece, with one system call and no timer for the rest.
-    const READ: usize = 128 << 10;
-    let mut protocol = http1::Builder::new();
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head.max(READ))
-        .max_header_size(limits.head);
-    if limits.headers != HEADERS {
-        protocol.max_headers(limits.headers);
-    }
-    protocol
-}
-
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok().map(|address| address.ip());
@@ -226,7 +209,7 @@ async fn serve_stream(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'stat
     // A peer that does not read is dropped: the queue for it is bounded in size, but not in time.
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time));
-    let connection = protocol(limits).serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
+    let connection = parser::protocol(limits).serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
     tokio::pin!(connection);
     let closing = shared.closing.clone();
     tokio::select! {

@@ -3,7 +3,7 @@
 //! post; only what belongs to one connection (and the name of the host) is its own.
 
 mod opening;
-mod socket;
+mod websocket;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,12 +27,13 @@ use tokio::sync::{Semaphore, watch};
 use url::Origin;
 
 use self::opening::Unsettled;
-use self::socket::carry_both;
+use self::websocket::carry_both;
 use super::accept::{Access, is_own_page};
 use super::buffered_body::BufferedBody;
+use super::parser::protocol;
 use super::response::Response;
 use super::response_body::Body;
-use super::{Limits, Server, accept_one, protocol};
+use super::{Limits, Server, accept_one};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;

@@ -1,5 +1,6 @@
 //! What the Streamable HTTP transport demands of the headers that clients send and read.
 
+use wire::Era::Modern;
 use wire::error_code::HEADER_MISMATCH;
 use wire::http::{self, Annotation, HeaderFault, annotations, check_headers, decode_value, is_safe_value};
 use wire::meta;
@@ -122,7 +123,7 @@ fn in_meta(sent: MessageAt<'_>) -> Option<&str> {
 /// Exchanges whose requests should have a version header, with the version that it should name, where that is known.
 fn versioned<'a, 'v>(view: &'a View<'v>) -> Vec<(&'a Exchange<'v>, Option<&'v str>)> {
     let all = view.endpoint_exchanges().into_iter();
-    if view.revision() == R2026_07_28 {
+    if view.revision().era() == Modern {
         let modern = |x: &&Exchange<'v>| {
             let legacy = x.client_messages.iter().any(|s| s.is("initialize")) || view.handshake(x.connection).is_some();
             x.is("POST") && !x.client_messages.is_empty() && !legacy
@@ -159,7 +160,7 @@ fn version_agrees(view: &View<'_>) -> Verdict {
 
 /// Requests of the modern era, alone in their exchange.
 fn modern<'a, 'v>(view: &'a View<'v>) -> Vec<(&'a Exchange<'v>, MessageAt<'v>)> {
-    let posts = versioned(view).into_iter().filter(|_| view.revision() == R2026_07_28);
+    let posts = versioned(view).into_iter().filter(|_| view.revision().era() == Modern);
     posts.filter_map(|(x, _)| Some((x, x.question()?))).collect()
 }
 

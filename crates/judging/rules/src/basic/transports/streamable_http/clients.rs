@@ -1,6 +1,7 @@
 //! What the Streamable HTTP transport demands of clients that send and receive, in the newest revision and those before.
 //! What only the earlier revisions demand is in `legacy/transports/clients`; headers have a file of their own.
 
+use wire::Era::Modern;
 use wire::error_code::MODERN_ONLY;
 use wire::http::{self, combined, lists};
 use wire::message::{Packet, parse};
@@ -129,7 +130,7 @@ fn wrong_with(body: &[u8], revision: Revision) -> Option<String> {
     match parse(body) {
         Err(malformed) => Some(format!("the body is not a message: {}", malformed.fault)),
         Ok(Packet::Message(message)) => {
-            let response = revision == R2026_07_28 && message.kind().is_response();
+            let response = revision.era() == Modern && message.kind().is_response();
             response.then(|| "the body is a response".to_owned())
         }
         Ok(Packet::Batch(_)) if revision.at_least(R2025_06_18) => Some("the body is a batch".to_owned()),

@@ -6,9 +6,9 @@ use wire::Era::{Legacy, Modern};
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
-use super::evidence::{client, server};
-use super::scenario::{Scenario, scenario};
-use super::scenarios::hostile;
+use super::super::evidence::{client, server};
+use super::super::scenario::{Scenario, scenario};
+use super::hostile::hostile;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 

@@ -10,8 +10,8 @@ use wire::Era::Modern;
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
-use super::evidence::{client as sent, issuer_with_slash, server};
-use super::scenario::{Scenario, scenario};
+use super::super::evidence::{client as sent, issuer_with_slash, server};
+use super::super::scenario::{Scenario, scenario};
 
 /// The client that is known beforehand, and its password, which opens nothing else.
 const CLIENT: (&str, &str) = ("scenario-client", "scenario-password");

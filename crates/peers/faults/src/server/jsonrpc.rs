@@ -1,9 +1,10 @@
-//! Faults of JSON-RPC: envelopes, ids, who answers what and how often.
+//! Faults of JSON-RPC in what the server answers: members, ids, codes, who is answered and how often. Odd messages that it
+//! adds are in `envelopes`, pings in `ping`.
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::Transport;
-use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::stdio::replaced;
@@ -264,21 +265,6 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .modern(),
     &fault(
-        "ping-flood",
-        "ping.sparing",
-        "each tool call brings a dozen pings at once",
-        Kind::Handles(|asked, link, reply| {
-            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
-                for number in 0..12 {
-                    let id = format!("ping-{}-{number}", asked.message["id"]);
-                    let _ = link.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string());
-                }
-            }
-            reply
-        }),
-    )
-    .legacy(),
-    &fault(
         "request-without-id",
         "jsonrpc.request-id-type",
         "each tool call brings a ping that has no id",
@@ -291,39 +277,6 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["shape.notifications"])
     .legacy(),
-    &fault(
-        "ping-pong",
-        "ping.empty-result",
-        "the result of a ping has a member",
-        Kind::Answers(|asked, answer| {
-            if asked.is("ping") {
-                answer["result"] = json!({ "pong": true });
-            }
-        }),
-    )
-    .until(R2025_11_25),
-    &fault(
-        "ping-unanswered",
-        "ping.answered",
-        "a ping whose id is a string of digits is never answered",
-        Kind::Handles(|asked, _, reply| {
-            let digits = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
-            let lost = asked.is("ping") && asked.message["id"].as_str().is_some_and(digits);
-            if lost { Reply::later(std::future::pending()) } else { reply }
-        }),
-    )
-    .until(R2025_11_25),
-    &fault(
-        "ping-unknown",
-        "ping.served",
-        "a ping is answered with an error",
-        Kind::Answers(|asked, answer| {
-            if asked.is("ping") {
-                *answer = error(asked, METHOD_NOT_FOUND, "Method not found: ping");
-            }
-        }),
-    )
-    .until(R2025_11_25),
 ];
 
 /// An error in place of whatever was to be answered.
