@@ -86,6 +86,8 @@ struct Level {
     secret: bool,
     secret_number: bool,
     code: bool,
+    /// Whether the value connects messages: it must stay the same before and after it is learned.
+    connects: bool,
 }
 
 impl Level {
@@ -94,6 +96,7 @@ impl Level {
             secret: names::is_secret(name, Position::Member),
             secret_number: names::is_secret_number(name),
             code: name == "code",
+            connects: matches!(name, "requestId" | "progressToken" | "taskId" | "cursor" | "nextCursor"),
         }
     }
 }
@@ -123,8 +126,11 @@ fn json_text<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
             Token::Name => {
                 let name = json::unquote(raw);
                 let new = changed(&name, &text::redact(redactor, &name));
+                // Of the message itself, not of what it carries.
+                let is_message = levels.len() == 2;
                 if let Some(level) = levels.last_mut() {
                     *level = Level::under(&name);
+                    level.connects |= is_message && name == "id";
                 }
                 new
             }
@@ -151,6 +157,12 @@ fn changed(old: &str, new: &str) -> Option<String> {
 
 /// The JSON of a string that has a secret replaced, if it has.
 fn string(redactor: &Redactor, level: Level, value: &str) -> Option<String> {
+    if level.connects && redactor.learned.is_some() {
+        return string(&Redactor { learned: None, ..redactor.clone() }, level, value);
+    }
+    if level.secret {
+        redactor.watch(|seen| seen.value(value));
+    }
     let known = redactor.redact_known(value);
     let secret = level.secret || (level.code && names::is_code(&known));
     let new = if secret { Cow::Owned(redactor.value(&known)) } else { message(redactor, &known) };

@@ -10,6 +10,7 @@ use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::given::Secrets;
+use super::learned::Pair;
 use super::pseudonym;
 use crate::pointer;
 
@@ -18,7 +19,6 @@ const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
 
 /// The secrets, and their replacements.
 pub(super) struct Known {
-    /// The longest first: one may be part of another.
     forms: Vec<Form>,
     /// The replacements of the plain secrets: not secret.
     pseudonyms: HashSet<String>,
@@ -45,7 +45,6 @@ impl Known {
             }
             known.pseudonyms.insert(with);
         }
-        known.forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
         known
     }
 
@@ -59,15 +58,11 @@ impl Known {
         self.headers.contains(lower)
     }
 
-    /// `text` without the secrets.
-    pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut out = Cow::Borrowed(text);
-        for form in &self.forms {
-            if form.finder.find(out.as_bytes()).is_some() {
-                out = Cow::Owned(out.replace(&form.text, &form.with));
-            }
-        }
-        self.without_beginnings(out)
+    /// `text` without the secrets, nor those that were `learned` and are in it.
+    pub(super) fn replace<'t>(&self, text: &'t str, learned: &[Pair]) -> Cow<'t, str> {
+        let found = self.forms.iter().filter(|form| form.finder.find(text.as_bytes()).is_some());
+        let found = found.map(|form| (form.text.as_str(), form.with.as_str()));
+        self.without_beginnings(replace_all(text, found, learned))
     }
 
     /// A quotation that was cut short may end within a secret.
@@ -92,6 +87,20 @@ impl Known {
     }
 }
 
+/// `text` with replacements: the longest first, for one may be part of another.
+pub(super) fn replace_all<'t, 'p>(
+    text: &'t str,
+    found: impl Iterator<Item = (&'p str, &'p str)>,
+    learned: &'p [Pair],
+) -> Cow<'t, str> {
+    let mut pairs: Vec<_> = found.chain(learned.iter().map(|(text, with)| (text.as_str(), with.as_str()))).collect();
+    if pairs.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    pairs.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    Cow::Owned(pairs.into_iter().fold(text.to_owned(), |out, (text, with)| out.replace(text, with)))
+}
+
 /// How much of the beginning of `secret` is at the end of `text`, if it is `least` or more.
 fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
     let most = secret.len().saturating_sub(1).min(text.len());
@@ -99,7 +108,7 @@ fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
 }
 
 /// How a secret may be written, always in the same order and number.
-fn forms(secret: &str) -> Vec<String> {
+pub(super) fn forms(secret: &str) -> Vec<String> {
     let json = Value::from(secret).to_string();
     let json = json[1..json.len() - 1].to_owned();
     let mut forms = vec![
@@ -201,7 +210,7 @@ mod tests {
             let text = STANDARD_NO_PAD.encode(format!("{}hunter2hunter2{}", "x".repeat(before), "yz"));
             let mut secrets = Secrets::default();
             secrets.add("hunter2hunter2");
-            let redacted = Known::new(Some(&[1; 32]), &secrets).replace(&text).into_owned();
+            let redacted = Known::new(Some(&[1; 32]), &secrets).replace(&text, &[]).into_owned();
             let bytes = STANDARD_NO_PAD.decode(&redacted).unwrap();
             let plain = String::from_utf8_lossy(&bytes).into_owned();
             assert!(!plain.contains("unter2hunter"), "{plain}");
