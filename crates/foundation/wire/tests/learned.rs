@@ -99,3 +99,30 @@ fn what_was_handed_in_keeps_its_pseudonym_within_what_is_learned() {
     // The longer one first: its rest would stay.
     assert!(!shown.contains("prefix-") && !shown.contains("-suffix"), "{shown}");
 }
+
+#[test]
+fn a_token_that_was_fetched_is_concealed_in_quotations_too() {
+    let token = "correct-horse-battery-staple";
+    let redactor = Redactor::new(KEY).remembering();
+    redactor.clone().learn(token);
+    for text in [
+        "it said correct-horse-battery-staple".to_owned(),
+        "it said \"correct-horse-bat…".to_owned(),
+        "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5LXN0YXBsZQ==".to_owned(),
+    ] {
+        let shown = redactor.redact_known(&text).into_owned();
+        assert!(!shown.contains("correct") && !shown.contains("Y29ycmVj") && shown != text, "{shown}");
+    }
+}
+
+#[test]
+fn a_mask_keeps_what_was_handed_in_and_learned() {
+    let mut secrets = Secrets::default();
+    secrets.add("correct-horse");
+    let redactor = Redactor::new(KEY).remembering().knowing(&secrets);
+    redactor.learn("battery-staple");
+    assert_eq!(redactor.clone().masked().redact_text("correct-horse battery-staple"), "redacted redacted");
+    let value = serde_json::json!({ "password": "hunter2", "n": 1, "text": "correct-horse" });
+    let expected = serde_json::json!({ "password": "redacted", "n": 1, "text": "redacted" });
+    assert_eq!(redactor.masked().redact_value(&value), expected);
+}

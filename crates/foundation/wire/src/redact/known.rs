@@ -2,7 +2,7 @@
 //! or in the usual encodings, under whatever name.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -19,11 +19,10 @@ const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
 
 /// The secrets, and their replacements.
 pub(super) struct Known {
+    secrets: Secrets,
     forms: Vec<Form>,
     /// The replacements of the plain secrets: not secret.
     pseudonyms: HashSet<String>,
-    /// The names of headers, in small letters, whose values are secret whatever they are.
-    headers: BTreeSet<String>,
 }
 
 struct Form {
@@ -34,7 +33,7 @@ struct Form {
 
 impl Known {
     pub(super) fn new(key: Option<&[u8; 32]>, secrets: &Secrets) -> Self {
-        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new(), headers: secrets.header_names().clone() };
+        let mut known = Self { secrets: secrets.clone(), forms: Vec::new(), pseudonyms: HashSet::new() };
         let mut seen = HashSet::new();
         for secret in secrets.iter() {
             let with = pseudonym::or_mask(key, secret);
@@ -48,6 +47,10 @@ impl Known {
         known
     }
 
+    pub(super) const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     /// Whether `text` is a replacement already.
     pub(super) fn stands_for_one(&self, text: &str) -> bool {
         self.pseudonyms.contains(text)
@@ -55,35 +58,16 @@ impl Known {
 
     /// Whether the values of the header with this name, in small letters, were handed in.
     pub(super) fn is_header(&self, lower: &str) -> bool {
-        self.headers.contains(lower)
+        self.secrets.header_names().contains(lower)
     }
 
     /// `text` without the secrets, nor those that were `learned` and are in it.
     pub(super) fn replace<'t>(&self, text: &'t str, learned: &[Pair]) -> Cow<'t, str> {
         let found = self.forms.iter().filter(|form| form.finder.find(text.as_bytes()).is_some());
         let found = found.map(|form| (form.text.as_str(), form.with.as_str()));
-        self.without_beginnings(replace_all(text, found, learned))
-    }
-
-    /// A quotation that was cut short may end within a secret.
-    fn without_beginnings<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let mut out = String::new();
-        let mut copied = 0;
-        for (end, c) in text.char_indices() {
-            let Some((_, least)) = CUTS.iter().find(|(cut, _)| *cut == c) else { continue };
-            let before = &text[copied..end];
-            let cuts = self.forms.iter().filter_map(|form| Some((cut(before, &form.text, *least)?, form)));
-            if let Some((length, form)) = cuts.max_by_key(|(length, _)| *length) {
-                out.push_str(&before[..before.len() - length]);
-                out.extend(form.with.chars().take(form.text[..length].chars().count()));
-                copied = end;
-            }
-        }
-        if copied == 0 {
-            return text;
-        }
-        out.push_str(&text[copied..]);
-        Cow::Owned(out)
+        without_beginnings(replace_all(text, found, learned), || {
+            self.forms.iter().map(|form| (form.text.as_str(), form.with.as_str())).collect()
+        })
     }
 }
 
@@ -99,6 +83,39 @@ pub(super) fn replace_all<'t, 'p>(
     }
     pairs.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     Cow::Owned(pairs.into_iter().fold(text.to_owned(), |out, (text, with)| out.replace(text, with)))
+}
+
+/// Whether a quotation in `text` may have been cut short.
+pub(super) fn may_be_cut(text: &str) -> bool {
+    text.contains(CUTS.map(|(cut, _)| cut))
+}
+
+/// A quotation that was cut short may end within a secret: one of `forms`, each with its replacement.
+pub(super) fn without_beginnings<'t, 'p>(
+    text: Cow<'t, str>,
+    forms: impl FnOnce() -> Vec<(&'p str, &'p str)>,
+) -> Cow<'t, str> {
+    if !may_be_cut(&text) {
+        return text;
+    }
+    let forms = forms();
+    let mut out = String::new();
+    let mut copied = 0;
+    for (end, c) in text.char_indices() {
+        let Some((_, least)) = CUTS.iter().find(|(cut, _)| *cut == c) else { continue };
+        let before = &text[copied..end];
+        let cuts = forms.iter().filter_map(|(form, with)| Some((cut(before, form, *least)?, form, with)));
+        if let Some((length, form, with)) = cuts.max_by_key(|(length, ..)| *length) {
+            out.push_str(&before[..before.len() - length]);
+            out.extend(with.chars().take(form[..length].chars().count()));
+            copied = end;
+        }
+    }
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
 }
 
 /// How much of the beginning of `secret` is at the end of `text`, if it is `least` or more.

@@ -63,6 +63,13 @@ impl Learned {
         self.read().iter().map(|store| store.first + store.entries.len()).sum()
     }
 
+    /// All forms of this program's own secrets. Those of peers are too many to be looked for in what was cut short.
+    pub(super) fn own_forms(&self, mask: bool) -> Vec<Pair> {
+        let stores = self.read();
+        let forms = stores[Source::Own as usize].entries.iter().flat_map(|entry| &entry.forms);
+        forms.map(|form| form.pair(mask)).collect()
+    }
+
     /// Whether `text` is a replacement already.
     pub(super) fn stands_for_one(&self, text: &str) -> bool {
         self.read().iter().any(|store| store.pseudonyms.contains(text))
@@ -99,6 +106,12 @@ struct Form {
     text: String,
     pseudonym: String,
     mask: String,
+}
+
+impl Form {
+    fn pair(&self, mask: bool) -> Pair {
+        (self.text.clone(), if mask { &self.mask } else { &self.pseudonym }.clone())
+    }
 }
 
 impl Entry {
@@ -184,11 +197,7 @@ impl Store {
             let numbers = self.by_beginning.get(&beginning).into_iter().flatten();
             found.extend(numbers.filter(|&&place| bytes[at..].starts_with(self.form(place).text.as_bytes())));
         }
-        let pair = |place: (usize, usize)| {
-            let Form { text, pseudonym, mask: masked } = self.form(place);
-            (text.clone(), if mask { masked } else { pseudonym }.clone())
-        };
-        found.into_iter().map(pair).collect()
+        found.into_iter().map(|place| self.form(place).pair(mask)).collect()
     }
 
     fn form(&self, (entry, form): (usize, usize)) -> &Form {

@@ -74,7 +74,8 @@ impl Redactor {
 
     /// The same, replacing every secret with the word of [`Self::masking`].
     pub fn masked(self) -> Self {
-        Self { key: None, known: None, ..self }
+        let known = self.known.as_ref().map(|known| Arc::new(Known::new(None, known.secrets())));
+        Self { key: None, known, ..self }
     }
 
     /// Learns a secret that the program got for itself. Without [`Self::remembering`], nothing is learned.
@@ -167,11 +168,15 @@ impl Redactor {
 
     /// A text without the secrets that were handed in or learned; all else stays.
     pub fn redact_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let learned = self.learned.as_ref().map(|learned| learned.found(text, self.key.is_none())).unwrap_or_default();
-        match &self.known {
+        let mask = self.key.is_none();
+        let learned = self.learned.as_ref().map(|learned| learned.found(text, mask)).unwrap_or_default();
+        let out = match &self.known {
             Some(known) => known.replace(text, &learned),
             None => known::replace_all(text, std::iter::empty(), &learned),
-        }
+        };
+        let Some(learned) = self.learned.as_ref().filter(|_| known::may_be_cut(&out)) else { return out };
+        let forms = learned.own_forms(mask);
+        known::without_beginnings(out, || forms.iter().map(|(text, with)| (text.as_str(), with.as_str())).collect())
     }
 
     /// A JSON value without its secrets.
