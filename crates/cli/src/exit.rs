@@ -61,6 +61,13 @@ pub(crate) fn conceal(redactor: Redactor) {
     *REDACTOR.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }
 
+/// Redacts a secret that this run fetched for itself in everything that follows: messages, reports, files.
+pub(crate) fn learn(secret: &str) {
+    if let Some(redactor) = current_redactor() {
+        redactor.learn(secret);
+    }
+}
+
 /// `text` without the known secrets.
 pub(crate) fn concealed(text: &str) -> Cow<'_, str> {
     match current_redactor() {

@@ -207,6 +207,57 @@ fn a_secret_goes_to_an_issuer_that_was_named_and_to_no_other() {
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""));
 }
 
+/// Runs a command at a terminal, answers its first question, and prints what the terminal showed.
+const TERMINAL: &str = r#"
+import os, pty, sys
+answer = sys.argv[1].encode() + b"\n"
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+shown = b""
+while True:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+    if answer and b"to agree:" in shown:
+        os.write(terminal, answer)
+        answer = b""
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code)
+"#;
+
+#[test]
+fn a_person_at_a_terminal_is_asked_once_whether_an_issuer_gets_the_secret() {
+    let server = development();
+    let issuer = server.url.trim_end_matches("/mcp");
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("tokens.json");
+    let asked = |answer: &str| {
+        let mut command = Command::new("python3");
+        command.args(["-c", TERMINAL, answer, env!("CARGO_BIN_EXE_proof"), "client", "call", "touch_resource"]);
+        command.args([&server.url, "--oauth=client", "--oauth-client-id", "machine"]);
+        command.args(["--oauth-client-secret-env", "PASSWORD", "--oauth-cache", cache.to_str().unwrap()]);
+        Printed::by(command.env("PASSWORD", "s3cret-of-this-test"))
+    };
+    let question = "give it the credentials of client machine? Type `yes` to agree:";
+    for refusal in ["no", "", "y"] {
+        let Printed { code, stdout: shown, .. } = asked(refusal);
+        assert!(code == Some(3) && shown.contains(question) && shown.contains(issuer), "{shown}");
+        assert!(shown.contains("the authorization server gets no credentials"), "{shown}");
+        assert!(!cache.exists(), "nothing was agreed to");
+    }
+    let Printed { code, stdout: shown, .. } = asked("yes");
+    assert!(code == Some(0) && shown.contains(question) && shown.contains("Touched proof://counter"), "{shown}");
+    let Printed { code, stdout: shown, .. } = asked("no");
+    assert!(code == Some(0) && !shown.contains(question) && shown.contains("Touched proof://counter"), "{shown}");
+    assert!(!shown.contains("s3cret"), "{shown}");
+}
+
 #[test]
 fn wrong_usage_is_reported() {
     let directory = tempfile::tempdir().unwrap();

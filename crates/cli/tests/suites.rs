@@ -218,6 +218,90 @@ fn setup_runs_first_and_secrets_are_redacted() {
     assert!(!said.contains("tr0ub4dor"), "{said}");
 }
 
+/// A server that repeats two variables of its environment and a password that nobody handed in.
+const LEAKY: &str = r#"
+import json, os, sys
+token = "ghp_0123456789" + os.environ.get("DRAWN", "abcdefghij")
+result = {"content": [{"type": "text", "text": "token " + token}, {"type": "text", "text": os.environ.get("VENDOR", "none")}],
+    "structuredContent": {"login": {"password": "correct-horse" + os.environ.get("DRAWN", "")}}}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    results = {
+        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "leaky", "version": "1"}},
+        "tools/list": {"tools": [{"name": "say", "inputSchema": {"type": "object"}}]},
+        "tools/call": result,
+    }
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results.get(request["method"], {})}), flush=True)
+"#;
+
+/// A folder with one file, `t.mcp.yaml`: cases for the server above, which has `keys`.
+fn leaky(keys: &str, cases: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = format!("server: {{ command: [python3, -c, {}]{keys} }}", Value::from(LEAKY));
+    let text = format!("{server}\nmatrix: {{ revisions: [2025-11-25] }}\ncases:\n{cases}\n");
+    std::fs::write(folder.path().join("t.mcp.yaml"), text).expect("a file");
+    folder
+}
+
+#[test]
+fn no_snapshot_and_no_failure_quotes_a_secret() {
+    let snapshot = "  - { name: s, call: say, expect: { snapshot: true } }";
+    let folder = leaky("", snapshot);
+    ends_with(0, &tested(folder.path(), &["--update"]));
+    let path = folder.path().join("t.mcp.snap.json");
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(!kept.contains("correct-horse") && !kept.contains("ghp_"), "{kept}");
+    assert!(kept.contains("\"password\": \"redacted\"") && kept.contains("token redacted"), "{kept}");
+    ends_with(0, &tested(folder.path(), &[]));
+    // Snapshots of earlier versions held what the server said.
+    std::fs::write(&path, kept.replace("\"redacted\"", "\"correct-horse\"")).unwrap();
+    ends_with(0, &tested(folder.path(), &[]));
+    std::fs::write(&path, kept.replace("none", "other")).unwrap();
+    assert!(ends_with(1, &tested(folder.path(), &[])).contains("the value in the snapshot"));
+    let folder = leaky(
+        "",
+        "  - { call: say, expect: { '$.structuredContent.login.password': { equals: x } } }\n  \
+         - { call: say, expect: { '$.structuredContent.login': { equals: { a: 1 } } } }\n  \
+         - { call: say, expect: { '$.content[0].text': { matches: '^x$' } } }\n  \
+         - { call: say, expect: { outcome: tool-error } }",
+    );
+    for format in ["human", "json", "junit", "tap", "sarif", "markdown", "html"] {
+        let said = ends_with(1, &tested(folder.path(), &["--format", format]));
+        assert!(!said.contains("correct-horse") && !said.contains("0123456789abc"), "{format}: {said}");
+    }
+    let said = ends_with(1, &tested(folder.path(), &[]));
+    assert!(said.contains("token ghp_") && said.contains("at $.structuredContent.login.password"), "{said}");
+}
+
+#[test]
+fn a_file_names_what_its_server_inherits() {
+    let case = |expected: &str| format!("  - {{ call: say, expect: {{ '$.content[1].text': {expected} }} }}");
+    let tested = |folder: &TempDir, more: &[&str]| {
+        let mut command = Command::new(PROOF);
+        command.arg("test").args(more).current_dir(folder.path()).env("VENDOR", "of-this-test").env("VENDOR_KEY", "a");
+        command.output().expect("the binary runs")
+    };
+    for (keys, more, expected) in [
+        ("", &[][..], "none"),
+        (", inheritEnv: [OTHER]", &[], "none"),
+        (", inheritEnv: [OTHER, VENDOR]", &[], "of-this-test"),
+        (", inheritEnv: [all]", &[], "of-this-test"),
+        (", inheritEnv: [OTHER]", &["--inherit-env", "VENDOR"], "of-this-test"),
+    ] {
+        ends_with(0, &tested(&leaky(keys, &case(expected)), more));
+    }
+    let said = ends_with(2, &tested(&leaky(", inheritEnv: VENDOR", &case("none")), &[]));
+    assert!(said.contains("inheritEnv"), "{said}");
+    // What it inherits by name is a secret if it looks like one.
+    let folder = leaky(", inheritEnv: [VENDOR]", &case("other"));
+    let mut command = Command::new(PROOF);
+    command.arg("test").current_dir(folder.path()).env("VENDOR", "tr0ub4dor-and-3-more");
+    let said = ends_with(1, &command.output().expect("the binary runs"));
+    assert!(!said.contains("tr0ub4dor"), "{said}");
+}
+
 #[test]
 fn coverage_lists_unused_parts() {
     let folder = suite(

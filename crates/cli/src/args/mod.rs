@@ -26,7 +26,7 @@ use std::error::Error as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, tell, usage};
 
 /// Test MCP servers and clients against every sentence of the specification
 #[derive(Parser)]
@@ -110,10 +110,15 @@ pub(crate) fn read() -> Result<Verb, Exit> {
     match Cli::try_parse() {
         Ok(cli) => Ok(cli.verb),
         Err(mut error) => {
-            add_suggestion(&mut error);
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // A closed pipe (`proof --help | head -1`) is no error.
-            let _ = error.print();
+            if asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                // A closed pipe (`proof --help | head -1`) is no error.
+                let _ = error.print();
+            } else {
+                add_suggestion(&mut error);
+                // It quotes what was typed or pasted: without colours, so that every escape in it is foreign.
+                tell(error.render().to_string().trim_end());
+            }
             Err(if asked { Exit::Clean } else { Exit::Usage })
         }
     }

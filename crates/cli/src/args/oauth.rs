@@ -8,13 +8,14 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use oauth::{
     Agent, Authorizer, Browser, Client, Credential, Grant, IssuerQuestion, IssuerTrust, Options, Scopes, Secret,
+    SecretListener,
 };
 use url::Url;
 use wire::Revision;
 
 use super::address::url;
 use crate::advice::authorizing;
-use crate::exit::{Exit, tell, usage};
+use crate::exit::{self, Exit, tell, usage};
 
 /// The timeout of an authorization in a browser.
 const BROWSER_TIMEOUT: Duration = Duration::from_mins(5);
@@ -81,7 +82,7 @@ impl OAuthArgs {
         ca: Option<PathBuf>,
     ) -> Result<Option<Authorizer>, Exit> {
         let Some(way) = self.oauth else { return Ok(None) };
-        let usual = Options::new(revision);
+        let usual = Options { secrets: SecretListener::new(exit::learn), ..Options::new(revision) };
         let (agent, grant) = match way {
             Way::Headless => (Agent::Headless, Grant::Code),
             Way::Browser => (Agent::Browser(browser(self.oauth_port)), Grant::Code),

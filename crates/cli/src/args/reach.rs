@@ -186,23 +186,12 @@ impl Reach {
 
 /// The part of our environment that `--inherit-env` leaves to children.
 pub(crate) fn environment(names: &[String]) -> Environment {
-    match names {
-        [] => Environment::Minimal,
-        names if names.iter().any(|name| name == "all") => Environment::All,
-        names => Environment::With(names.to_vec()),
-    }
+    Environment::of(names)
 }
 
 /// Takes in what is secret in the variables that children inherit.
 pub(crate) fn inherited(secrets: &mut Secrets, names: &[String]) {
-    for (name, value) in environment(names).variables() {
-        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        if names.iter().any(|named| *named == name) {
-            secrets.handed_variable(&name, &value);
-        } else {
-            secrets.variable(&name, &value);
-        }
-    }
+    environment(names).add_secrets(secrets);
 }
 
 /// The variables of `--env`.

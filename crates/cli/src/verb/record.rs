@@ -32,7 +32,7 @@ pub(crate) fn run(run: &Run, args: &RecordArgs) -> Exit {
 }
 
 fn recorded(run: &Run, args: &RecordArgs) -> Result<Exit, Exit> {
-    let redactor = run.redactor_of(&args.secrets());
+    let redactor = run.redactor_of(&args.secrets()).watching();
     let transport = if args.http.is_some() { Transport::StreamableHttp } else { Transport::Stdio };
     let header = Header { subject: Party::Server, transport, revision: None, case: "recorded".to_owned() };
     let recording = Recording::create(&args.output, &header, redactor)?;

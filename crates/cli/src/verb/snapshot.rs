@@ -8,7 +8,6 @@ use net::client::Address;
 use serde_json::Value;
 use suite::snapshot::{SCHEMA, drift, surface};
 use wire::Revision;
-use wire::redact::Redactor;
 
 use crate::advice::asking;
 use crate::args::reach::environment;
@@ -40,9 +39,9 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
     let now = current(run, args, address, args.revision.or(kept))?;
     // One mask for all secrets: a placeholder of this run would differ in every snapshot.
-    let redactor = Redactor::masking().knowing(&args.server.secrets());
-    let now = masked(&now, &redactor);
-    let before = before.map(|before| masked(&before, &redactor));
+    let redactor = run.redactor_of(&args.server.secrets()).masked();
+    let now = redactor.redact_value(&now);
+    let before = before.map(|before| redactor.redact_value(&before));
     let written = |text: String| match &args.output {
         Some(path) => output::write(path, &text),
         None => output::print(&text),
@@ -61,12 +60,6 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     })?;
     let fails = changes.iter().any(|change| change.breaks || args.fail_on == Drift::Any);
     Ok(if fails { Exit::Finding } else { Exit::Clean })
-}
-
-/// A surface without its secrets, by name, by shape, and those on the command line.
-fn masked(surface: &Value, redactor: &Redactor) -> Value {
-    let text = surface.to_string();
-    serde_json::from_str(&redactor.redact_message(&text)).unwrap_or_default()
 }
 
 /// The most bytes of a snapshot.

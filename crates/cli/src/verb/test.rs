@@ -98,6 +98,7 @@ async fn run_suites(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &
 }
 
 async fn play(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
+    let redactor = run.redactor_of(&secrets(args, suites));
     let options = Options {
         standin: replacement.standin.clone(),
         revisions: replacement.revisions.clone(),
@@ -110,6 +111,7 @@ async fn play(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replac
         update: args.update,
         coverage: args.coverage,
         words: advice::testing,
+        redactor,
         children: run.children.clone(),
         ..Options::default()
     };

@@ -22,6 +22,26 @@ fn an_unknown_flag() {
     check(&["--bogus"]).run().was_misused(&["--bogus"]);
 }
 
+/// What was pasted must not speak to the terminal.
+#[test]
+fn an_argument_with_terminal_escapes() {
+    let odd = "x\u{1b}]0;title\u{7}\u{9b}2J\u{202e}";
+    // What begins with the character ESC, clap leaves out.
+    let shown = r"\u{9b}2J\u{202e}";
+    let flag = format!("--bogus{odd}");
+    for arguments in [
+        &["check", &flag][..],
+        &["check", "--transport", odd],
+        &["check", "--jobs", odd],
+        &["check", "--format", odd],
+        &["check", "--oauth=client", "--oauth-issuer", odd],
+        &["rules", odd],
+        &[odd],
+    ] {
+        proof(arguments).run().was_misused(&[shown]);
+    }
+}
+
 #[test]
 fn a_command_without_its_dashes() {
     let advice = "tip: put the command and its arguments after `--`";

@@ -11,6 +11,7 @@ mod harness;
 mod html;
 mod human;
 mod json;
+mod learned;
 mod options;
 #[path = "../shared/printed.rs"]
 mod printed;

@@ -3,6 +3,7 @@
 use client::{Client, ClientError, Params, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use wire::redact::Redactor;
 use wire::{Era, Transport};
 
 use crate::advice::{Words, describe};
@@ -54,6 +55,34 @@ pub(crate) enum Request {
         method: String,
         params: Map<String, Value>,
     },
+}
+
+impl Request {
+    /// Whether a text of it is a secret by its shape, or known. What is secret by its name alone was made for the request.
+    pub(crate) fn quotes_secret(&self, redactor: &Redactor) -> bool {
+        let text = |text: &str| redactor.redact_text(text) != text;
+        let map = |map: &Map<String, Value>| map.iter().any(|(name, value)| text(name) || any_text(value, &text));
+        match self {
+            Self::Call { tool: name, arguments } | Self::Get { prompt: name, arguments } => {
+                text(name) || map(arguments)
+            }
+            Self::Read(uri) => text(uri),
+            Self::Complete { reference, argument, value, known } => {
+                any_text(reference, &text) || text(argument) || text(value) || map(known)
+            }
+            Self::List(_) => false,
+            Self::Raw { method, params } => text(method) || map(params),
+        }
+    }
+}
+
+fn any_text(value: &Value, is: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is(text),
+        Value::Array(items) => items.iter().any(|item| any_text(item, is)),
+        Value::Object(members) => members.iter().any(|(name, value)| is(name) || any_text(value, is)),
+        _ => false,
+    }
 }
 
 /// The reply to a request.

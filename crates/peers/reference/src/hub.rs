@@ -1,15 +1,19 @@
 //! Who is told of changes: legacy sessions and modern subscriptions. Knows what changed, not why.
 
+mod room;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use net::server::http::HeaderValue;
 use net::service::{Link, Session};
 use serde_json::{Value, json};
 use wire::RequestId;
 
 use crate::logging::SessionState;
 use crate::subscriptions::{Filter, subscription};
+use room::Room;
 
 /// What changed.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +39,24 @@ struct Listener {
     id: RequestId,
     filter: Filter,
     link: Link,
+    /// Whose token opened it.
+    subject: Option<HeaderValue>,
+    /// How long its filter is.
+    bytes: usize,
+}
+
+/// The open subscriptions.
+#[derive(Default)]
+struct Listeners {
+    by_key: HashMap<u64, Listener>,
+    room: Room,
 }
 
 /// Everybody who may want to know.
 #[derive(Default)]
 pub(crate) struct Hub {
     sessions: Mutex<Vec<Weak<Session>>>,
-    listeners: Mutex<HashMap<u64, Listener>>,
+    listeners: Mutex<Listeners>,
     next: AtomicU64,
 }
 
@@ -55,27 +70,41 @@ impl Hub {
         sessions.push(Arc::downgrade(&session));
     }
 
-    fn listeners(&self) -> MutexGuard<'_, HashMap<u64, Listener>> {
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a subscription in, after `first` has been sent on it; it leaves by [`Self::leave`].
-    pub(crate) fn listen(&self, id: RequestId, filter: Filter, link: Link, first: impl FnOnce(&Link)) -> u64 {
-        let key = self.next.fetch_add(1, Ordering::Relaxed);
+    /// Takes a subscription in, after `first` has been sent on it; it leaves by [`Self::leave`]. `None` where there are too
+    /// many.
+    pub(crate) fn listen(
+        &self,
+        (id, filter): (RequestId, Filter),
+        link: Link,
+        subject: Option<HeaderValue>,
+        first: impl FnOnce(&Link),
+    ) -> Option<u64> {
         let mut listeners = self.listeners();
+        let bytes = filter.bytes();
+        if !listeners.room.take(subject.as_ref(), bytes) {
+            return None;
+        }
         first(&link);
-        listeners.insert(key, Listener { id, filter, link });
-        key
+        let key = self.next.fetch_add(1, Ordering::Relaxed);
+        listeners.by_key.insert(key, Listener { id, filter, link, subject, bytes });
+        Some(key)
     }
 
     pub(crate) fn leave(&self, key: u64) {
-        self.listeners().remove(&key);
+        let mut listeners = self.listeners();
+        if let Some(listener) = listeners.by_key.remove(&key) {
+            listeners.room.give_back(listener.subject.as_ref(), listener.bytes);
+        }
     }
 
     /// Tells everybody who asked for this task how it stands now, which no legacy client can.
     pub(crate) fn announce_task(&self, id: &str, task: Value) {
         let mut params = task;
-        for listener in self.listeners().values().filter(|listener| listener.filter.wants_task(id)) {
+        for listener in self.listeners().by_key.values().filter(|listener| listener.filter.wants_task(id)) {
             params["_meta"] = subscription(&listener.id);
             let _ = listener.link.notify("notifications/tasks", &params);
         }
@@ -83,7 +112,7 @@ impl Hub {
 
     /// Tells everybody who asked for it.
     pub(crate) fn announce(&self, change: Change<'_>) {
-        for listener in self.listeners().values().filter(|listener| listener.filter.wants(change)) {
+        for listener in self.listeners().by_key.values().filter(|listener| listener.filter.wants(change)) {
             let mut params = json!({ "_meta": subscription(&listener.id) });
             if let Change::Resource(uri) = change {
                 params["uri"] = json!(uri);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::service::{Answer, Call, Context, Reply};
+use net::service::{Answer, Call, Context, Reply, RpcError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wire::RequestId;
@@ -15,7 +15,7 @@ use crate::catalogue::Kind;
 use crate::hub::Change;
 use crate::{Server, answer, params, resources, tasks};
 
-/// How many resources one session may follow, and how many bytes their URIs may have together.
+/// How many resources one session or subscription may follow, and how many bytes their URIs may have together.
 const MOST: usize = 16_384;
 const MOST_BYTES: usize = 1 << 20;
 
@@ -86,6 +86,19 @@ impl Filter {
         self.task_ids().any(|wanted| wanted == id)
     }
 
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.resource_subscriptions.iter().flatten().chain(self.task_ids())
+    }
+
+    /// How many bytes its names have together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.names().map(String::len).sum()
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.names().count() > MOST || self.bytes() > MOST_BYTES
+    }
+
     fn task_ids(&self) -> impl Iterator<Item = &String> {
         self.task_ids.iter().flatten()
     }
@@ -97,11 +110,13 @@ impl Filter {
         self.prompts_list_changed &= server.changes(Kind::Prompt);
         self.resources_list_changed &= server.changes(Kind::Resource);
         if let Some(uris) = &mut self.resource_subscriptions {
-            uris.retain(|uri| resources::exists(server, uri));
+            let mut seen = HashSet::new();
+            uris.retain(|uri| seen.insert(uri.clone()) && resources::exists(server, uri));
         }
         self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
         if let Some(ids) = &mut self.task_ids {
-            ids.retain(|id| server.state().tasks.find(&owner, id).is_some());
+            let mut seen = HashSet::new();
+            ids.retain(|id| seen.insert(id.clone()) && server.state().tasks.find(&owner, id).is_some());
         }
         self.task_ids = self.task_ids.filter(|ids| !ids.is_empty());
         self
@@ -123,6 +138,10 @@ fn id_value(id: &RequestId) -> Value {
     serde_json::from_str(&id.to_json()).unwrap_or_default()
 }
 
+fn full() -> RpcError {
+    RpcError::internal("The server has as many subscriptions as it can take, or this one names too much")
+}
+
 /// Takes the subscription out of the hub, however the request ends.
 struct Listening {
     server: Server,
@@ -142,6 +161,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         Ok(params) if params.notifications.task_ids.is_some() && !tasks::declared(&call) => {
             return answer::error(&id, &tasks::undeclared()).into();
         }
+        Ok(params) if params.notifications.is_too_long() => return answer::error(&id, &full()).into(),
         Ok(params) => params.notifications.honoured(server, &call.context),
         Err(error) => return answer::error(&id, &error).into(),
     };
@@ -149,9 +169,11 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
     let owner = tasks::owner(&call.context);
     let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.find(&owner, id)).collect();
     let acknowledged = json!({ "_meta": subscription, "notifications": filter });
-    let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {
-        let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);
-    });
+    let key =
+        server.state().hub.listen((id.clone(), filter), call.link.clone(), call.context.subject.clone(), |link| {
+            let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);
+        });
+    let Some(key) = key else { return answer::error(&id, &full()).into() };
     // What they went through before they were followed shows in how they stand now.
     for task in followed {
         task.tell(&call.link, &subscription);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::OAuthError;
-use super::options::Client;
-use super::secret::random;
+use super::options::{Client, Credential};
+use super::secret::{Secret, random};
 use super::token_endpoint::Token;
 
 /// The longest file that is read.
@@ -27,6 +27,17 @@ pub(crate) struct Stored {
     /// The clients of the user's own whose credentials this issuer may get: the user agreed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) trusted_with: BTreeSet<String>,
+}
+
+impl Stored {
+    /// Its tokens, and the secret of its client.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let client = self.client.iter().filter_map(|client| match &client.credential {
+            Credential::Secret(secret) | Credential::Key { pem: secret, .. } => Some(secret),
+            Credential::None => None,
+        });
+        client.chain(self.tokens.values().flat_map(|token| std::iter::once(&token.access).chain(&token.refresh)))
+    }
 }
 
 /// The file.
@@ -106,7 +117,6 @@ fn is_open_to_others(file: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::secret::Secret;
     use super::*;
 
     fn token(bound: bool) -> Token {

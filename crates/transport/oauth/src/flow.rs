@@ -111,7 +111,7 @@ impl State {
         let preferred = options.issuer.as_deref().or_else(of_client);
         let found = discover(web, url, challenge, options.revision, preferred.as_slice()).await?;
         let trusted = trust(options, self.cache.as_ref(), url.as_str(), &found.issuer.id).await?;
-        self.open_cache(&found.issuer.id)?;
+        self.open_cache(web, &found.issuer.id)?;
         if let (Trusted::Agreed, Some(client)) = (trusted, &options.client) {
             self.pin(&found.issuer.id, &client.id)?;
         }
@@ -316,7 +316,8 @@ impl State {
         let (id, resource) = (client.id.as_str(), found.resource.as_deref());
         let verifier = &web.verifier;
         let request = Request::new(RequestParts { issuer, client: id, redirect, resource, scopes, verifier })?;
-        let code = request.code(&response_url.visit(web, &request).await?)?;
+        web.secrets.hear(&request.code_verifier);
+        let code = web.secrets.heard(request.code(&response_url.visit(web, &request).await?)?);
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code.reveal()),
@@ -337,9 +338,10 @@ impl State {
         web.verifier.registration(&issuer.id, bound).map_err(untrusted)
     }
 
-    fn open_cache(&mut self, issuer: &str) -> Result<(), OAuthError> {
+    fn open_cache(&mut self, web: &Web, issuer: &str) -> Result<(), OAuthError> {
         let Some(cache) = self.cache.as_ref().filter(|_| !self.stored.contains_key(issuer)) else { return Ok(()) };
         let stored = cache.load(issuer)?;
+        stored.secrets().for_each(|secret| web.secrets.hear(secret));
         self.stored.insert(issuer.to_owned(), stored);
         Ok(())
     }

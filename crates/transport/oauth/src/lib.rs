@@ -38,7 +38,7 @@ pub use issuer_trust::{Agreeing, IssuerQuestion, IssuerTrust};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Credential, Enterprise, Grant, Options, Scopes};
 pub use reach::Reach;
-pub use secret::{Secret, random};
+pub use secret::{Secret, SecretListener, random};
 pub use verifier::{StrictVerifier, VerificationError, Verifier};
 pub use web::{fetch, is_loopback};
 
@@ -105,7 +105,8 @@ impl Authorizer {
         let (verifier, limit) = (Arc::new(verifier), options.timeout);
         check_scheme(&resource)?;
         let named = std::iter::once(resource.clone()).chain(options.named_addresses()).collect();
-        let web = Web { backend, verifier, limit, named, reach: OnceCell::new() };
+        let secrets = options.secrets.clone();
+        let web = Web { backend, verifier, limit, named, reach: OnceCell::new(), secrets };
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));
         Ok(Self(Arc::new(Inner { resource, options, web, prover, current: Lock::default(), state })))

@@ -10,7 +10,7 @@ use url::Url;
 use wire::Revision;
 
 use super::issuer_trust::IssuerTrust;
-use super::secret::Secret;
+use super::secret::{Secret, SecretListener};
 use net::tap::Tap;
 
 /// How an [`Authorizer`](super::Authorizer) gets tokens.
@@ -41,6 +41,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Where the traffic with authorization servers is recorded.
     pub tap: Option<Tap>,
+    /// Hears every secret that the authorizer gets or reads from its cache, before it is used.
+    pub secrets: SecretListener,
 }
 
 impl Options {
@@ -59,6 +61,7 @@ impl Options {
             ca: None,
             timeout: Duration::from_secs(10),
             tap: None,
+            secrets: SecretListener::default(),
         }
     }
 

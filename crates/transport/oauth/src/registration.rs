@@ -62,7 +62,10 @@ pub(crate) async fn register(
         return Err(OAuthError::at("the registration returns no client_id", endpoint, advice));
     };
     let text = |member: &str| object[member].as_str().filter(|text| !text.is_empty());
-    let credential = text("client_secret").map_or(Credential::None, |secret| Credential::Secret(Secret::new(secret)));
+    let secret = |member: &str| text(member).map(|secret| web.secrets.heard(Secret::new(secret)));
+    // Opens the registration itself (RFC 7592), which is not used.
+    let _ = secret("registration_access_token");
+    let credential = secret("client_secret").map_or(Credential::None, Credential::Secret);
     Ok(Client {
         id: id.to_owned(),
         credential,

@@ -1,6 +1,7 @@
 //! Secrets: passwords, tokens, keys.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,40 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
+    }
+}
+
+/// Hears of secrets, so that whoever prints or writes can conceal them.
+#[derive(Clone)]
+pub struct SecretListener(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl SecretListener {
+    /// Calls `hear` with each secret.
+    pub fn new(hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hear))
+    }
+
+    /// Announces a secret.
+    pub(crate) fn hear(&self, secret: &Secret) {
+        (self.0)(secret.reveal());
+    }
+
+    /// The secret, announced.
+    pub(crate) fn heard(&self, secret: Secret) -> Secret {
+        self.hear(&secret);
+        secret
+    }
+}
+
+impl Default for SecretListener {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl fmt::Debug for SecretListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretListener")
     }
 }
 

@@ -207,7 +207,9 @@ impl TokenRequest<'_> {
     fn text(&self, object: &Value, member: &str) -> Result<Option<Secret>, OAuthError> {
         let Some(text) = object[member].as_str() else { return Ok(None) };
         let fits = !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Some(Secret::new(text))) } else { Err(self.unusable("it issues an invalid token")) }
+        // Also what is refused is a secret.
+        let secret = self.web.secrets.heard(Secret::new(text));
+        if fits { Ok(Some(secret)) } else { Err(self.unusable("it issues an invalid token")) }
     }
 
     fn unusable(&self, what: &str) -> OAuthError {
@@ -257,7 +259,8 @@ mod tests {
         let backend = std::sync::Arc::new(super::super::backend::NetBackend::new(&options));
         let verifier = std::sync::Arc::new(super::super::verifier::StrictVerifier);
         let limit = std::time::Duration::from_secs(1);
-        let web = Web { backend, verifier, limit, named: Vec::new(), reach: tokio::sync::OnceCell::new() };
+        let secrets = super::super::secret::SecretListener::default();
+        let web = Web { backend, verifier, limit, named: Vec::new(), reach: tokio::sync::OnceCell::new(), secrets };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Credential::None));
         let request =

@@ -14,6 +14,7 @@ use wire::Party;
 use super::backend::{Backend, MAX_BODY, NetBackend, WebRequest, WebResponse};
 use super::error::{Advice, OAuthError};
 use super::reach::Reach;
+use super::secret::SecretListener;
 use super::verifier::{StrictVerifier, Verifier};
 
 const UNREACHED: &str = "see whether the server is up and speaks HTTP";
@@ -29,6 +30,8 @@ pub(crate) struct Web {
     pub(crate) named: Vec<Url>,
     /// How far requests to other origins may go, once that is known: as far as the first address is away.
     pub(crate) reach: OnceCell<Reach>,
+    /// Hears the secrets in responses.
+    pub(crate) secrets: SecretListener,
 }
 
 /// Whether a URL leads to this machine, by its spelling alone.
@@ -45,7 +48,8 @@ pub fn is_loopback(url: &Url) -> bool {
 pub async fn fetch(url: &Url, reach: Reach, limit: Duration) -> Result<Value, OAuthError> {
     let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
     let verifier = Arc::new(StrictVerifier);
-    let web = Web { backend, verifier, limit, named: Vec::new(), reach: OnceCell::from(reach) };
+    let secrets = SecretListener::default();
+    let web = Web { backend, verifier, limit, named: Vec::new(), reach: OnceCell::from(reach), secrets };
     let response = web.send(WebRequest::get(url, Party::Other)).await?;
     let status = response.status;
     let nothing = || OAuthError::at(format!("no JSON object there: HTTP {status}"), url, "another address");
@@ -124,7 +128,8 @@ mod tests {
         let backend = Arc::new(NetBackend { ca: None, connect: Duration::from_secs(1), tap: None });
         let named = vec![Url::parse(home).expect("a URL")];
         let (verifier, limit) = (Arc::new(StrictVerifier), Duration::from_secs(1));
-        let web = Web { backend, verifier, limit, named, reach: OnceCell::new() };
+        let secrets = SecretListener::default();
+        let web = Web { backend, verifier, limit, named, reach: OnceCell::new(), secrets };
         web.check_url(&Url::parse(url).expect("a URL")).await.ok()
     }
 

@@ -1,10 +1,12 @@
 //! Credentials from the context of the official suite, whose members differ between scenarios.
 
 use faults::client::Fault;
-use oauth::{Authorizer, Client, Credential, Enterprise, Grant, IssuerTrust, Options, Secret};
+use oauth::{Authorizer, Client, Credential, Enterprise, Grant, IssuerTrust, Options, Secret, SecretListener};
 use serde_json::Value;
 use url::Url;
 use wire::Revision;
+
+use crate::exit;
 
 /// The URL that the suite accepts as a client metadata document.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
@@ -19,7 +21,8 @@ pub(super) fn authorizer(
     let text = |member: &str| context.get(member).and_then(Value::as_str);
     let secret = |member: &str| text(member).map(Secret::new);
     // A scenario makes its credentials for its own server, and does not say who its issuer is.
-    let mut options = Options { trust: IssuerTrust::First, ..Options::new(revision) };
+    let secrets = SecretListener::new(exit::learn);
+    let mut options = Options { trust: IssuerTrust::First, secrets, ..Options::new(revision) };
     options.document = Url::parse(DOCUMENT).ok();
     if let Some(id) = text("client_id") {
         let credential = match (secret("client_secret"), secret("private_key_pem")) {

@@ -31,6 +31,10 @@ pub(super) fn complete(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
     if !env.is_empty() {
         server.insert("env".to_owned(), env.into());
     }
+    let inherited = &args.server.reach.inherit_env;
+    if !inherited.is_empty() {
+        server.insert("inheritEnv".to_owned(), json!(inherited));
+    }
     let folder = path.parent().unwrap_or(Path::new(""));
     let cwd = relative(folder, args.server.reach.cwd.as_deref().unwrap_or(Path::new(".")));
     server.extend(cwd.map(|cwd| ("cwd".to_owned(), json!(cwd.to_string_lossy()))));

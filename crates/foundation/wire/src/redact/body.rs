@@ -81,19 +81,29 @@ pub(super) fn message<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
 
 /// What the name says about the strings and numbers under it at one level of nesting. Asked once for each name,
 /// for either may be long or many.
-#[derive(Clone, Copy, Default)]
-struct Level {
-    secret: bool,
-    secret_number: bool,
-    code: bool,
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Level {
+    #[default]
+    Plain,
+    Secret,
+    /// Also where it is a number.
+    SecretNumber,
+    /// Secret if it is an authorization code rather than the name of an error.
+    Code,
+    /// Connects messages: it must stay the same before and after it is learned.
+    Connects,
 }
 
 impl Level {
-    fn under(name: &str) -> Self {
-        Self {
-            secret: names::is_secret(name, Position::Member),
-            secret_number: names::is_secret_number(name),
-            code: name == "code",
+    /// The level under `name`; `is_message` where it is a member of the message itself, not of what it carries.
+    fn under(name: &str, is_message: bool) -> Self {
+        match name {
+            "code" => Self::Code,
+            "id" if is_message => Self::Connects,
+            "requestId" | "progressToken" | "taskId" | "cursor" | "nextCursor" => Self::Connects,
+            _ if !names::is_secret(name, Position::Member) => Self::Plain,
+            _ if names::is_secret_number(name) => Self::SecretNumber,
+            _ => Self::Secret,
         }
     }
 }
@@ -123,8 +133,9 @@ fn json_text<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
             Token::Name => {
                 let name = json::unquote(raw);
                 let new = changed(&name, &text::redact(redactor, &name));
+                let is_message = levels.len() == 2;
                 if let Some(level) = levels.last_mut() {
-                    *level = Level::under(&name);
+                    *level = Level::under(&name, is_message);
                 }
                 new
             }
@@ -151,15 +162,22 @@ fn changed(old: &str, new: &str) -> Option<String> {
 
 /// The JSON of a string that has a secret replaced, if it has.
 fn string(redactor: &Redactor, level: Level, value: &str) -> Option<String> {
+    if level == Level::Connects && redactor.learned.is_some() {
+        return string(&Redactor { learned: None, ..redactor.clone() }, level, value);
+    }
+    let is_secret = matches!(level, Level::Secret | Level::SecretNumber);
+    if is_secret {
+        redactor.watch(|seen| seen.value(value));
+    }
     let known = redactor.redact_known(value);
-    let secret = level.secret || (level.code && names::is_code(&known));
+    let secret = is_secret || (level == Level::Code && names::is_code(&known));
     let new = if secret { Cow::Owned(redactor.value(&known)) } else { message(redactor, &known) };
     changed(value, &new)
 }
 
 /// A number that is a password stays a number.
 fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
-    let secret = level.secret_number || matches!(redactor.redact_known(raw), Cow::Owned(_));
+    let secret = level == Level::SecretNumber || matches!(redactor.redact_known(raw), Cow::Owned(_));
     if !secret || !raw.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }

@@ -226,7 +226,7 @@ impl Secrets {
     }
 
     /// A value without the scheme word before it; with the password that `Basic` encodes.
-    fn value(&mut self, value: &str) {
+    pub(super) fn value(&mut self, value: &str) {
         let value = value.trim();
         self.address(value);
         let Some((scheme, secret)) = value.split_once(' ').filter(|(scheme, _)| names::is_scheme(scheme)) else {

@@ -2,7 +2,7 @@
 //! or in the usual encodings, under whatever name.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -10,6 +10,7 @@ use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::given::Secrets;
+use super::learned::Pair;
 use super::pseudonym;
 use crate::pointer;
 
@@ -18,12 +19,10 @@ const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
 
 /// The secrets, and their replacements.
 pub(super) struct Known {
-    /// The longest first: one may be part of another.
+    secrets: Secrets,
     forms: Vec<Form>,
     /// The replacements of the plain secrets: not secret.
     pseudonyms: HashSet<String>,
-    /// The names of headers, in small letters, whose values are secret whatever they are.
-    headers: BTreeSet<String>,
 }
 
 struct Form {
@@ -34,7 +33,7 @@ struct Form {
 
 impl Known {
     pub(super) fn new(key: Option<&[u8; 32]>, secrets: &Secrets) -> Self {
-        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new(), headers: secrets.header_names().clone() };
+        let mut known = Self { secrets: secrets.clone(), forms: Vec::new(), pseudonyms: HashSet::new() };
         let mut seen = HashSet::new();
         for secret in secrets.iter() {
             let with = pseudonym::or_mask(key, secret);
@@ -45,8 +44,11 @@ impl Known {
             }
             known.pseudonyms.insert(with);
         }
-        known.forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
         known
+    }
+
+    pub(super) const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// Whether `text` is a replacement already.
@@ -56,40 +58,64 @@ impl Known {
 
     /// Whether the values of the header with this name, in small letters, were handed in.
     pub(super) fn is_header(&self, lower: &str) -> bool {
-        self.headers.contains(lower)
+        self.secrets.header_names().contains(lower)
     }
 
-    /// `text` without the secrets.
-    pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut out = Cow::Borrowed(text);
-        for form in &self.forms {
-            if form.finder.find(out.as_bytes()).is_some() {
-                out = Cow::Owned(out.replace(&form.text, &form.with));
-            }
-        }
-        self.without_beginnings(out)
+    /// `text` without the secrets, nor those that were `learned` and are in it.
+    pub(super) fn replace<'t>(&self, text: &'t str, learned: &[Pair]) -> Cow<'t, str> {
+        let found = self.forms.iter().filter(|form| form.finder.find(text.as_bytes()).is_some());
+        let found = found.map(|form| (form.text.as_str(), form.with.as_str()));
+        without_beginnings(replace_all(text, found, learned), || {
+            self.forms.iter().map(|form| (form.text.as_str(), form.with.as_str())).collect()
+        })
     }
+}
 
-    /// A quotation that was cut short may end within a secret.
-    fn without_beginnings<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let mut out = String::new();
-        let mut copied = 0;
-        for (end, c) in text.char_indices() {
-            let Some((_, least)) = CUTS.iter().find(|(cut, _)| *cut == c) else { continue };
-            let before = &text[copied..end];
-            let cuts = self.forms.iter().filter_map(|form| Some((cut(before, &form.text, *least)?, form)));
-            if let Some((length, form)) = cuts.max_by_key(|(length, _)| *length) {
-                out.push_str(&before[..before.len() - length]);
-                out.extend(form.with.chars().take(form.text[..length].chars().count()));
-                copied = end;
-            }
-        }
-        if copied == 0 {
-            return text;
-        }
-        out.push_str(&text[copied..]);
-        Cow::Owned(out)
+/// `text` with replacements: the longest first, for one may be part of another.
+pub(super) fn replace_all<'t, 'p>(
+    text: &'t str,
+    found: impl Iterator<Item = (&'p str, &'p str)>,
+    learned: &'p [Pair],
+) -> Cow<'t, str> {
+    let mut pairs: Vec<_> = found.chain(learned.iter().map(|(text, with)| (text.as_str(), with.as_str()))).collect();
+    if pairs.is_empty() {
+        return Cow::Borrowed(text);
     }
+    pairs.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    Cow::Owned(pairs.into_iter().fold(text.to_owned(), |out, (text, with)| out.replace(text, with)))
+}
+
+/// Whether a quotation in `text` may have been cut short.
+pub(super) fn may_be_cut(text: &str) -> bool {
+    text.contains(CUTS.map(|(cut, _)| cut))
+}
+
+/// A quotation that was cut short may end within a secret: one of `forms`, each with its replacement.
+pub(super) fn without_beginnings<'t, 'p>(
+    text: Cow<'t, str>,
+    forms: impl FnOnce() -> Vec<(&'p str, &'p str)>,
+) -> Cow<'t, str> {
+    if !may_be_cut(&text) {
+        return text;
+    }
+    let forms = forms();
+    let mut out = String::new();
+    let mut copied = 0;
+    for (end, c) in text.char_indices() {
+        let Some((_, least)) = CUTS.iter().find(|(cut, _)| *cut == c) else { continue };
+        let before = &text[copied..end];
+        let cuts = forms.iter().filter_map(|(form, with)| Some((cut(before, form, *least)?, form, with)));
+        if let Some((length, form, with)) = cuts.max_by_key(|(length, ..)| *length) {
+            out.push_str(&before[..before.len() - length]);
+            out.extend(with.chars().take(form[..length].chars().count()));
+            copied = end;
+        }
+    }
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
 }
 
 /// How much of the beginning of `secret` is at the end of `text`, if it is `least` or more.
@@ -99,7 +125,7 @@ fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
 }
 
 /// How a secret may be written, always in the same order and number.
-fn forms(secret: &str) -> Vec<String> {
+pub(super) fn forms(secret: &str) -> Vec<String> {
     let json = Value::from(secret).to_string();
     let json = json[1..json.len() - 1].to_owned();
     let mut forms = vec![
@@ -201,7 +227,7 @@ mod tests {
             let text = STANDARD_NO_PAD.encode(format!("{}hunter2hunter2{}", "x".repeat(before), "yz"));
             let mut secrets = Secrets::default();
             secrets.add("hunter2hunter2");
-            let redacted = Known::new(Some(&[1; 32]), &secrets).replace(&text).into_owned();
+            let redacted = Known::new(Some(&[1; 32]), &secrets).replace(&text, &[]).into_owned();
             let bytes = STANDARD_NO_PAD.decode(&redacted).unwrap();
             let plain = String::from_utf8_lossy(&bytes).into_owned();
             assert!(!plain.contains("unter2hunter"), "{plain}");

@@ -9,6 +9,7 @@
 mod body;
 mod given;
 mod known;
+mod learned;
 mod names;
 mod pseudonym;
 mod shapes;
@@ -18,12 +19,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::http::{PARAM_PREFIX, decode_value, encode_value};
 use crate::trace::{Content, Frame, Header, Headers, Mark, Trace};
 
 pub use given::Secrets;
 
 use known::Known;
+use learned::{Learned, Source};
 use names::Position;
 
 /// Replaces secrets, with one key for one run.
@@ -32,6 +36,10 @@ pub struct Redactor {
     /// `None` for one mask in place of all pseudonyms.
     key: Option<[u8; 32]>,
     known: Option<Arc<Known>>,
+    /// Shared by all clones.
+    learned: Option<Arc<Learned>>,
+    /// Whether what peers use under secret names is learned.
+    watches: bool,
 }
 
 impl fmt::Debug for Redactor {
@@ -43,13 +51,41 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor whose pseudonyms nobody can recompute without `key`. A key must be random and serve one run.
     pub const fn new(key: [u8; 32]) -> Self {
-        Self { key: Some(key), known: None }
+        Self { key: Some(key), known: None, learned: None, watches: false }
     }
 
     /// A redactor that replaces every secret with the same word. For files that are compared with those of other runs: they
     /// neither differ by the run's key nor tell which secrets are equal.
     pub const fn masking() -> Self {
-        Self { key: None, known: None }
+        Self { key: None, known: None, learned: None, watches: false }
+    }
+
+    /// The same, with room for secrets that turn up later: this redactor and all clones of it replace what one of them
+    /// [learns](Self::learn).
+    pub fn remembering(self) -> Self {
+        Self { learned: Some(Arc::new(Learned::new(self.key))), ..self }
+    }
+
+    /// The same, learning what peers use under secret names in the frames that it redacts: it replaces these values wherever
+    /// they are later. Only for frames in their order.
+    pub fn watching(self) -> Self {
+        Self { watches: true, ..self }
+    }
+
+    /// The same, replacing every secret with the word of [`Self::masking`].
+    pub fn masked(self) -> Self {
+        let known = self.known.as_ref().map(|known| Arc::new(Known::new(None, known.secrets())));
+        Self { key: None, known, ..self }
+    }
+
+    /// Learns a secret that the program got for itself. Without [`Self::remembering`], nothing is learned.
+    pub fn learn(&self, secret: &str) {
+        let Some(learned) = &self.learned else { return };
+        let mut secrets = Secrets::default();
+        secrets.add(secret);
+        for secret in secrets.iter() {
+            learned.add(Source::Own, secret);
+        }
     }
 
     /// The same, replacing these secrets too, wherever and in whatever usual encoding they stand.
@@ -72,6 +108,14 @@ impl Redactor {
 
     /// A frame without its secrets. Its kind, parties and times stay.
     pub fn redact_frame(&self, frame: &Frame) -> Frame {
+        let learned = |redactor: &Self| redactor.learned.as_ref().map_or(0, |learned| learned.count());
+        let before = learned(self);
+        let redacted = self.redact_frame_once(frame);
+        // What the frame's end taught may be at its beginning, too.
+        if self.watches && learned(self) != before { self.redact_frame_once(frame) } else { redacted }
+    }
+
+    fn redact_frame_once(&self, frame: &Frame) -> Frame {
         let content = match &frame.content {
             Content::Line { bytes, terminated } => {
                 Content::Line { bytes: self.message_bytes(bytes), terminated: *terminated }
@@ -115,15 +159,33 @@ impl Redactor {
     /// The pseudonym of `secret`: the same for the same secret, wherever it occurred.
     pub fn pseudonym(&self, secret: &str) -> String {
         let secret = self.redact_known(secret);
-        match &self.known {
-            Some(known) if known.stands_for_one(&secret) => secret.into_owned(),
-            _ => pseudonym::or_mask(self.key.as_ref(), &secret),
+        let known = self.known.as_ref().is_some_and(|known| known.stands_for_one(&secret));
+        if known || self.learned.as_ref().is_some_and(|learned| learned.stands_for_one(&secret)) {
+            return secret.into_owned();
         }
+        pseudonym::or_mask(self.key.as_ref(), &secret)
     }
 
-    /// A text without the secrets that were handed in; all else stays.
+    /// A text without the secrets that were handed in or learned; all else stays.
     pub fn redact_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace(text))
+        let mask = self.key.is_none();
+        let learned = self.learned.as_ref().map(|learned| learned.found(text, mask)).unwrap_or_default();
+        let out = match &self.known {
+            Some(known) => known.replace(text, &learned),
+            None => known::replace_all(text, std::iter::empty(), &learned),
+        };
+        let Some(learned) = self.learned.as_ref().filter(|_| known::may_be_cut(&out)) else { return out };
+        let forms = learned.own_forms(mask);
+        known::without_beginnings(out, || forms.iter().map(|(text, with)| (text.as_str(), with.as_str())).collect())
+    }
+
+    /// A JSON value without its secrets.
+    pub fn redact_value(&self, value: &Value) -> Value {
+        let text = value.to_string();
+        match self.redact_message(&text) {
+            Cow::Borrowed(_) => value.clone(),
+            Cow::Owned(text) => serde_json::from_str(&text).unwrap_or_default(),
+        }
     }
 
     /// The target of a request, or the endpoint of HTTP+SSE: what looks random in it names a session or its owner.
@@ -166,7 +228,31 @@ impl Redactor {
         }
     }
 
+    /// Learns the value of a secret name in a frame, if the redactor watches.
+    fn watch(&self, seen: impl FnOnce(&mut Secrets)) {
+        let Some(learned) = self.learned.as_ref().filter(|_| self.watches) else { return };
+        let mut secrets = Secrets::default();
+        seen(&mut secrets);
+        for secret in secrets.iter().filter(|secret| is_telling(secret) && self.redact_given(secret) == **secret) {
+            learned.add(Source::Peer, secret);
+        }
+    }
+
+    fn watch_header(&self, name: &str, value: &str) {
+        let lower = name.to_ascii_lowercase();
+        if is_secret_header(name, &lower) && !lower.starts_with("access-control-") {
+            let value = decode_value(value).unwrap_or(Cow::Borrowed(value));
+            self.watch(|seen| seen.header(if lower.ends_with("cookie") { &lower } else { "authorization" }, &value));
+        }
+    }
+
+    /// A text without the secrets that were handed in.
+    fn redact_given<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace(text, &[]))
+    }
+
     fn header_value<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
+        self.watch_header(name, value);
         match self.redact_known(value) {
             Cow::Borrowed(value) => self.header_value_by_name(name, value),
             Cow::Owned(value) => Cow::Owned(self.header_value_by_name(name, &value).into_owned()),
@@ -216,6 +302,14 @@ impl Redactor {
             _ => self.pseudonym(value),
         }
     }
+}
+
+/// How long a value under a secret name must be to be looked for elsewhere.
+const TELLING: usize = 8;
+
+/// Whether a value is so much its own that it is the same secret wherever it is. A word may be in any text by chance.
+fn is_telling(value: &str) -> bool {
+    value.len() >= TELLING && names::looks_random(value) && !value.contains("://")
 }
 
 /// A mirrored parameter has the name of a JSON member.

@@ -121,6 +121,8 @@ fn user(redactor: &Redactor, out: &mut Output<'_>, end: usize) -> Option<usize> 
     let length =
         run(authority, |c| !c.is_whitespace() && !matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '\\'));
     let user = start..start + authority[..length].rfind('@')?;
+    redactor
+        .watch(|seen| text[user.clone()].split_once(':').into_iter().for_each(|(_, password)| seen.value(password)));
     let parts: Vec<String> = text[user.clone()].splitn(2, ':').map(|part| redactor.pseudonym(part)).collect();
     out.replace(user.clone(), &parts.join(":"));
     Some(user.end)
@@ -181,6 +183,10 @@ fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, p
         return scheme(redactor, out, raw, value.end)
             .or_else(|| if given { second_word(redactor, out, value.end) } else { None })
             .or(Some(value.end));
+    }
+    if place == Position::Query && names::is_secret(name, Position::Member) {
+        let value = percent_decoded(raw);
+        redactor.watch(|seen| seen.value(value.as_deref().unwrap_or(raw)));
     }
     let new = if place == Position::Query { query_value(redactor, raw) } else { redactor.value(raw) };
     out.replace(value.clone(), &new);

@@ -90,7 +90,13 @@ pub(super) fn expectations(
         .into_iter()
         .zip(first.iter().zip(second))
         .map(|(planned, (first, second))| {
-            let verdict = verdict(&planned, first, second, redactor);
+            let verdict = match verdict(&planned, first, second, redactor) {
+                _ if planned.request.quotes_secret(redactor) => {
+                    Verdict::Omitted("the request would quote what looks like a secret".to_owned())
+                }
+                Verdict::Skipped(why) => Verdict::Skipped(redactor.redact_text(&why).into_owned()),
+                verdict => verdict,
+            };
             Case { planned, verdict, conclusive: false }
         })
         .collect();
@@ -212,6 +218,22 @@ mod tests {
     fn accepting_an_invalid_request_is_a_finding() {
         assert_eq!(one(Aim::Invalid, call("a"), result(), result()), Verdict::Accepted);
         assert!(matches!(one(Aim::Questionable, call("a"), result(), result()), Verdict::Omitted(_)));
+    }
+
+    #[test]
+    fn nothing_is_written_that_looks_like_a_secret() {
+        let token = "ghp_0123456789abcdefghij";
+        let mut arguments = Map::new();
+        arguments.insert("list".to_owned(), json!([{ "a": format!("the {token}") }]));
+        let with = Request::Call { tool: "a".to_owned(), arguments };
+        assert!(matches!(one(Aim::Valid, with, result(), result()), Verdict::Omitted(_)));
+        let mut arguments = Map::new();
+        arguments.insert("password".to_owned(), json!("text"));
+        let without = Request::Call { tool: "a".to_owned(), arguments };
+        assert!(matches!(one(Aim::Valid, without, result(), result()), Verdict::Expect { .. }));
+        let lost = Observation::Disconnected(format!("it said {token}"));
+        let Verdict::Skipped(why) = one(Aim::Valid, call("a"), result(), lost) else { panic!("it broke") };
+        assert!(!why.contains(token) && why.contains("it said"), "{why}");
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
+use wire::redact::Redactor;
 
 use super::judge::failure;
 use super::outcome::{Failure, MatrixRun, Verdict};
+use super::redacted;
 use crate::jsonpath::child_segment;
 
 /// Fails every case whose answer differs from that of the first run in which it passed.
-pub(super) fn compare(runs: &mut [MatrixRun]) {
+pub(super) fn compare(runs: &mut [MatrixRun], redactor: &Redactor) {
     let mut known: HashMap<String, (Value, String)> = HashMap::new();
     for run in runs {
         let here = describe(run);
@@ -23,12 +25,13 @@ pub(super) fn compare(runs: &mut [MatrixRun]) {
             if let Some((pointer, one, other)) = difference(first, essence) {
                 let shown = |value: &Value| wire::escape::snippet(&value.to_string(), 200);
                 let (expected, found) = (format!("{}, as at {first_run}", shown(&one)), shown(&other));
-                case.verdict = Verdict::Failed(vec![Failure {
+                let failure = Failure {
                     path: Some(pointer),
                     expected_value: Some(one),
                     value: Some(other),
                     ..failure(case.at, expected, found)
-                }]);
+                };
+                case.verdict = redacted::verdict(redactor, Verdict::Failed(vec![failure]));
             }
         }
     }

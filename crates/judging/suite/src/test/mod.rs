@@ -12,6 +12,7 @@ mod outcome;
 mod plan;
 mod play;
 mod read;
+mod redacted;
 mod scripted;
 mod snapshots;
 
@@ -23,6 +24,7 @@ use std::time::Duration;
 use net::Children;
 use net::client::Address;
 use wire::Revision;
+use wire::redact::Redactor;
 
 use crate::advice::{Advice, Words};
 pub use coverage::{Coverage, Part};
@@ -71,6 +73,8 @@ pub struct Options {
     pub revisions: Vec<Revision>,
     /// Advice in the words of the program.
     pub words: Words,
+    /// Replaces secrets in snapshots and in the texts of failures.
+    pub redactor: Redactor,
     /// Owns the servers that are started.
     pub children: Children,
     /// Called with every result of a case.
@@ -91,6 +95,7 @@ impl Default for Options {
             standin: None,
             revisions: Vec::new(),
             words: Advice::to_string,
+            redactor: Redactor::masking(),
             children: Children::new(),
             watch: Arc::new(|_| ()),
         }

@@ -35,6 +35,8 @@ pub(super) struct Server {
     pub(super) transport: Option<String>,
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) inherit_env: Vec<String>,
     pub(super) cwd: Option<String>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,

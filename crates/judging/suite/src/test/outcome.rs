@@ -45,6 +45,17 @@ pub enum NotRun {
     Snapshots(String),
 }
 
+impl NotRun {
+    /// The same with another text.
+    pub(super) fn map(self, text: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Unreached(why) => Self::Unreached(text(why)),
+            Self::Setup(why) => Self::Setup(text(why)),
+            Self::Snapshots(why) => Self::Snapshots(text(why)),
+        }
+    }
+}
+
 impl fmt::Display for NotRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use document::{Filled, Pattern, Position};
+use net::Environment;
 use net::client::Command;
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -34,6 +35,8 @@ pub(super) struct Server {
     pub(super) location: Location,
     /// Whether every case starts a new process.
     pub(super) per_case: bool,
+    /// The names of variables that its process inherits, or `all`, in addition to those of the run.
+    pub(super) inherits: Vec<String>,
 }
 
 impl Server {
@@ -151,6 +154,7 @@ impl Suite {
                     secrets.variable(name, value);
                 }
                 secrets.arguments(command.args.iter().map(String::as_str));
+                Environment::of(&server.inherits).add_secrets(secrets);
             }
             match &server.location {
                 Location::Command(_) => {}

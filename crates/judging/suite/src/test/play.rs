@@ -26,7 +26,7 @@ pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Out
 
 async fn run_file(suite: &Suite, options: &Options) -> FileResult {
     let mut played = FileResult { path: suite.path.clone(), runs: Vec::new(), coverage: None };
-    let snapshots = match Snapshots::open(&suite.path, options.update, options.words) {
+    let snapshots = match Snapshots::open(&suite.path, options) {
         Ok(snapshots) => snapshots,
         Err(why) => {
             played.runs.push(not_run(None, NotRun::Snapshots(why)));
@@ -57,7 +57,7 @@ async fn run_file(suite: &Suite, options: &Options) -> FileResult {
         }
     }
     played.coverage = coverage.finish();
-    super::compare::compare(&mut played.runs);
+    super::compare::compare(&mut played.runs, &options.redactor);
     if let Err(why) = snapshots.save(&suite.cases) {
         played.runs.push(not_run(None, NotRun::Snapshots(why)));
     }
@@ -99,7 +99,7 @@ impl Player<'_> {
                         session = Some(opened);
                     }
                     Err(why) => {
-                        run.not_run = Some(why);
+                        run.not_run = Some(why.map(|why| self.options.redactor.redact_text(&why).into_owned()));
                         break;
                     }
                 }

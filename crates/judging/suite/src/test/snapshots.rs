@@ -1,4 +1,4 @@
-//! Saved results: one JSON file next to the test file, by case name.
+//! Saved results, without secrets: one JSON file next to the test file, by case name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use wire::redact::Redactor;
 
+use super::Options;
 use super::judge::failure;
 use super::outcome::Failure;
 use super::plan::Case;
@@ -19,27 +21,33 @@ pub(super) struct Snapshots {
     kept: Mutex<BTreeMap<String, Value>>,
     update: bool,
     words: Words,
+    redactor: Redactor,
 }
 
 impl Snapshots {
     /// Reads the snapshots of a test file; with `update` starts without any. `Err` says why they cannot be read.
-    pub(super) fn open(tests: &Path, update: bool, words: Words) -> Result<Self, String> {
+    pub(super) fn open(tests: &Path, options: &Options) -> Result<Self, String> {
+        let &Options { update, words, .. } = options;
+        // One mask for all secrets: a placeholder of this run would differ in every snapshot.
+        let redactor = options.redactor.clone().masked();
         let path = tests.with_extension("snap.json");
         let kept = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(format!("cannot read the snapshots {}: {error}", path.display())),
             Ok(_) if update => BTreeMap::new(),
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            Ok(bytes) => serde_json::from_slice::<BTreeMap<String, Value>>(&bytes).map_err(|error| {
                 let advice = words(&Advice::ReplaceSnapshots);
                 format!("the snapshots {} are damaged: {error}; {advice}", path.display())
             })?,
         };
-        Ok(Self { path, kept: Mutex::new(kept), update, words })
+        let kept = kept.into_iter().map(|(name, value)| (name, redactor.redact_value(&value))).collect();
+        Ok(Self { path, kept: Mutex::new(kept), update, words, redactor })
     }
 
     /// Compares the result of a case with its snapshot, or records it.
     pub(super) fn judge(&self, case: &Case, result: &Value) -> Option<Failure> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = &self.redactor.redact_value(result);
         if self.update {
             kept.insert(case.name.clone(), result.clone());
             return None;

@@ -148,3 +148,36 @@ async fn a_filter_must_be_one() {
         assert_eq!(talk.error("subscriptions/listen", params.clone()).await["code"], -32602, "{params}");
     }
 }
+
+#[tokio::test]
+async fn a_filter_is_bounded_and_names_nothing_twice() {
+    let mut talk = LineClient::start(R2026_07_28).await;
+    let many = vec!["proof://counter"; 16_385];
+    let long = vec!["x".repeat(600 << 10); 2];
+    for filter in [json!({ "resourceSubscriptions": many }), json!({ "resourceSubscriptions": long })] {
+        assert_eq!(talk.error("subscriptions/listen", json!({ "notifications": filter })).await["code"], -32603);
+    }
+    let filter = json!({ "resourceSubscriptions": many[..16_384] });
+    talk.send("subscriptions/listen", json!({ "notifications": filter })).await;
+    let honoured = &talk.next().await["params"]["notifications"];
+    assert_eq!(*honoured, json!({ "resourceSubscriptions": ["proof://counter"] }));
+}
+
+#[tokio::test]
+async fn a_connection_has_as_many_subscriptions_as_requests_in_flight() {
+    let server = Server::new(Options::default());
+    let mut talk = LineClient::with(server, R2026_07_28, Limits { in_flight: 3, ..Limits::default() });
+    let params = json!({ "notifications": { "toolsListChanged": true } });
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(talk.send("subscriptions/listen", params.clone()).await);
+        assert_eq!(talk.next().await["method"], "notifications/subscriptions/acknowledged");
+    }
+    let id = talk.send("subscriptions/listen", params.clone()).await;
+    let refused = talk.until(id).await;
+    assert_eq!(refused.last().expect("an answer")["error"]["code"], -32603);
+    assert_eq!(toggle(&mut talk, "toggle_tool").await.len(), 4, "three subscriptions hear of it");
+    talk.cancel(ids[0]).await;
+    talk.send("subscriptions/listen", params).await;
+    assert_eq!(talk.next().await["method"], "notifications/subscriptions/acknowledged");
+}

@@ -40,6 +40,12 @@ impl Children {
         Self { state: self.state.clone(), environment: Arc::new(environment) }
     }
 
+    /// The same processes; those that are started through the new handle also get the variables with these names.
+    #[must_use]
+    pub fn inheriting(&self, names: &[String]) -> Self {
+        self.with_environment(self.environment.and(names))
+    }
+
     /// From now on, processes that leave their group and lose their parent become children of this process, and
     /// [`Self::kill_all`] ends them too. Call it before the first start; without effect on systems other than Linux.
     pub fn adopt_orphans(&self) {

@@ -2,6 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use wire::redact::Secrets;
+
 /// The variables that every child gets: what MCP's own SDKs pass on, and what programs need to find their language, their
 /// clock, a place for temporary files and a proxy.
 pub const MINIMAL: [&str; 21] = [
@@ -44,6 +46,35 @@ pub enum Environment {
 }
 
 impl Environment {
+    /// The minimum and the variables with these names; `all` names every variable.
+    pub fn of(names: &[String]) -> Self {
+        Self::Minimal.and(names)
+    }
+
+    /// The same and the variables with these names; `all` names every variable.
+    #[must_use]
+    pub fn and(&self, names: &[String]) -> Self {
+        match self {
+            Self::All => Self::All,
+            _ if names.iter().any(|name| name == "all") => Self::All,
+            Self::With(before) => Self::With([before, names].concat()),
+            Self::Minimal if names.is_empty() => Self::Minimal,
+            Self::Minimal => Self::With(names.to_vec()),
+        }
+    }
+
+    /// Takes in what is secret in the variables that children get. More is in those that were named on purpose.
+    pub fn add_secrets(&self, secrets: &mut Secrets) {
+        for (name, value) in self.variables() {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            if matches!(self, Self::With(names) if names.iter().any(|named| *named == name)) {
+                secrets.handed_variable(&name, &value);
+            } else {
+                secrets.variable(&name, &value);
+            }
+        }
+    }
+
     /// Whether children get the variable with this name.
     pub fn has(&self, name: &OsStr) -> bool {
         let Some(name) = name.to_str() else { return *self == Self::All };
@@ -77,7 +108,11 @@ mod tests {
         for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "VENDOR", "PATHS", "LD_PRELOAD", "path"] {
             assert!(!has(&minimal, name) && has(&Environment::All, name), "{name}");
         }
-        let with = Environment::With(vec!["VENDOR".to_owned()]);
+        let with = Environment::of(&["VENDOR".to_owned()]);
         assert!(has(&with, "VENDOR") && has(&with, "PATH") && !has(&with, "GITHUB_TOKEN"));
+        let more = with.and(&["GITHUB_TOKEN".to_owned()]);
+        assert!(has(&more, "VENDOR") && has(&more, "GITHUB_TOKEN") && !has(&more, "LD_PRELOAD"));
+        assert_eq!(more.and(&["X".to_owned(), "all".to_owned()]), Environment::All);
+        assert_eq!((Environment::of(&[]), Environment::All.and(&[])), (Environment::Minimal, Environment::All));
     }
 }

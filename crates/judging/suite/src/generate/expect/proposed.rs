@@ -112,6 +112,9 @@ impl Proposal<'_> {
     fn named(&mut self, path: &str, names: &(&'static str, Vec<String>)) {
         let (key, values) = names;
         for value in values {
+            if self.is_secret(value) {
+                continue;
+            }
             let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
             self.places.push((format!("{path}[?@.{key} == '{quoted}']"), json!({ "count": 1 })));
         }
@@ -207,5 +210,8 @@ mod tests {
         let places = format!("{:?}", propose(&result, &result));
         assert!(!places.contains("correct-horse") && !places.contains("battery"), "{places}");
         assert!(places.contains("$.structuredContent.db_pass"), "{places}");
+        let result = json!({ "tools": [{ "name": "ghp_0123456789abcdefghij" }, { "name": "b" }] });
+        let places = format!("{:?}", propose(&result, &result));
+        assert!(!places.contains("ghp_") && places.contains("'b'"), "{places}");
     }
 }

@@ -17,6 +17,7 @@ use crate::test::Failure;
 use crate::test::judge::{Observed, captured, essence, failure, judge};
 use crate::test::outcome::{CaseResult, Verdict};
 use crate::test::plan::{Case, RequestTemplate};
+use crate::test::redacted;
 
 impl Player<'_> {
     /// Runs a case with its repetitions.
@@ -49,6 +50,7 @@ impl Player<'_> {
                 Verdict::Failed(vec![failure(case.at, expected, found)])
             }
         };
+        let verdict = redacted::verdict(&self.options.redactor, verdict);
         CaseResult { name: case.name.clone(), at: case.at, verdict, elapsed: begun.elapsed(), essence }
     }
 

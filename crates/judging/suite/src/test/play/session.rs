@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use client::{Abilities, Answering, Client, ClientEvent, Options, Question, Refused, Respondent};
+use net::Children;
 use net::client::{Address, HttpAddress};
 use net::started::Started;
 use serde_json::Value;
@@ -50,7 +51,7 @@ impl Player<'_> {
         let respondent =
             Arc::new(CaseRespondent { able: self.suite.required_abilities().abilities(), now: Mutex::new(None) });
         let Target { address, started, held } = self.target().await.map_err(NotRun::Unreached)?;
-        let mut options = Options::new(address, &self.options.children);
+        let mut options = Options::new(address, &self.children());
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = respondent.clone();
@@ -103,6 +104,11 @@ impl Player<'_> {
         }
     }
 
+    /// Starts processes with what the file lets them inherit.
+    fn children(&self) -> Children {
+        self.options.children.inheriting(&self.server.inherits)
+    }
+
     /// The address of the server, after starting it or its stand-in.
     async fn target(&self) -> Result<Target, String> {
         if let Some(start) = &self.options.standin {
@@ -121,7 +127,7 @@ impl Player<'_> {
         }
         let started = match command {
             Some(command) => {
-                Some(Box::pin(Started::start(command, url, self.options.timeout, &self.options.children)).await?)
+                Some(Box::pin(Started::start(command, url, self.options.timeout, &self.children())).await?)
             }
             None => None,
         };

@@ -14,6 +14,7 @@ use crate::test::plan::{Location, Server};
 impl Reader<'_> {
     pub(super) fn server(&mut self, server: model::Server, pointer: &str, folder: &Path) -> Option<Server> {
         let model::Server { mut command, url, transport, mut env, cwd, headers, bearer_env, per_case, .. } = server;
+        let inherits = server.inherit_env;
         let model::Server { linux, macos, windows, .. } = server;
         let here = match std::env::consts::OS {
             "linux" => linux,
@@ -66,6 +67,6 @@ impl Reader<'_> {
                 return None;
             }
         };
-        Some(Server { location, per_case })
+        Some(Server { location, per_case, inherits })
     }
 }
