@@ -35,6 +35,7 @@ const PARTS: &[Part] = &[
     state::subscriptions,
 ];
 
+#[expect(clippy::unnecessary_wraps, reason = "as every category's")]
 pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     // A whole run measures each flood alone.
     trial.parts(PARTS, trial.plan.amount(1, 4));

@@ -73,8 +73,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     }
     attempts.extend(processes(plan, &own));
     attempts.extend(interrupted(plan, &own));
-    // Most of the time is waiting for silent peers.
-    trial.play(&attempts, 6);
+    trial.play(&attempts, 4);
     drop(attempts);
     let peaks = peaks.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (trick, by) in FLOODS {

@@ -96,8 +96,8 @@ pub(super) fn unread_sockets(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         "serve /ws",
         "cut off, and others are answered",
         || {
-            let mut sockets = (0..count).map(|_| Socket::open(&serve)).collect::<Result<Vec<_>, _>>()?;
-            sockets.iter_mut().try_for_each(ask_without_reading)?;
+            // All stay open.
+            let _sockets = (0..count).map(|_| asked(&serve)).collect::<Result<Vec<_>, _>>()?;
             prompt(plan, &serve)
         },
     );
@@ -105,12 +105,13 @@ pub(super) fn unread_sockets(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ask_without_reading(socket: &mut Socket) -> anyhow::Result<()> {
+fn asked(serve: &Target) -> anyhow::Result<Socket> {
+    let mut socket = Socket::open(serve)?;
     socket.text(initialize().to_string().as_bytes());
     socket.connection.until("serverInfo", PATIENCE)?;
     let mut ids = 0..3000;
     ids.all(|id| socket.text(call(id, "tools/list", json!({})).to_string().as_bytes()));
-    Ok(())
+    Ok(socket)
 }
 
 /// Asks in sessions of HTTP+SSE and reads no event.

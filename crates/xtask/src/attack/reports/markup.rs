@@ -85,9 +85,6 @@ const TEXTS: &[&str] = &[
     "\u{1b}[31mMARK\u{9b}2J",
 ];
 
-/// How often the last text repeats itself.
-const HUGE: usize = 20_000;
-
 /// One such text.
 #[derive(Clone, Debug)]
 pub(crate) struct Markup {
@@ -95,9 +92,9 @@ pub(crate) struct Markup {
     pub(crate) text: String,
 }
 
-/// All of them; requests go to `port` on loopback. The last one is huge.
-pub(crate) fn all(port: u16) -> Vec<Markup> {
-    let huge = "<i MARK>".repeat(HUGE);
+/// All of them; requests go to `port` on loopback. The last one repeats itself so many times.
+pub(crate) fn all(port: u16, repeated: usize) -> Vec<Markup> {
+    let huge = "<i MARK>".repeat(repeated);
     let texts = TEXTS.iter().copied().chain([huge.as_str()]);
     let markup = |(number, text): (usize, &str)| {
         let mark = format!("zq{number:02}z");
@@ -107,16 +104,15 @@ pub(crate) fn all(port: u16) -> Vec<Markup> {
     texts.enumerate().map(markup).collect()
 }
 
-/// What is told to a process that plays a peer: the port, and which text comes first.
+/// The texts of a process that plays a peer: it is told the port, the length of the last text, and which comes first.
 pub(crate) fn texts(words: &[String]) -> Vec<String> {
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0_u16);
-    rotated(number(1), usize::from(number(2)))
+    rotated(&all(number(1), usize::from(number(2))), usize::from(number(3)))
 }
 
 /// The texts, from the one at `first` on: what comes first stands in more places.
-pub(crate) fn rotated(port: u16, first: usize) -> Vec<String> {
-    let mut texts: Vec<String> = all(port).into_iter().map(|one| one.text).collect();
-    let count = texts.len();
-    texts.rotate_left(first % count);
+pub(crate) fn rotated(markup: &[Markup], first: usize) -> Vec<String> {
+    let mut texts: Vec<String> = markup.iter().map(|one| one.text.clone()).collect();
+    texts.rotate_left(first % markup.len());
     texts
 }

@@ -42,12 +42,13 @@ struct Maker<'p> {
     markup: &'p [Markup],
 }
 
+type Make = fn(Maker<'_>) -> anyhow::Result<Vec<Page>>;
+
 /// Makes all pages, side by side.
 pub(super) fn all(plan: &Plan, port: u16, markup: &[Markup]) -> anyhow::Result<Vec<Page>> {
     let maker = Maker { plan, port, markup };
     std::thread::scope(|scope| {
-        let makers: [fn(Maker<'_>) -> anyhow::Result<Vec<Page>>; 5] =
-            [over_stdio, over_http, of_a_client, of_tests, of_consent];
+        let makers: [Make; 5] = [over_stdio, over_http, of_a_client, of_tests, of_consent];
         let running: Vec<_> = makers.into_iter().map(|make| scope.spawn(move || make(maker))).collect();
         let mut pages = Vec::new();
         for made in running {
@@ -61,7 +62,17 @@ impl Maker<'_> {
     /// The command that plays a peer, `first` of its texts first.
     fn peer(&self, role: &str, first: usize) -> anyhow::Result<Vec<String>> {
         let own = std::env::current_exe()?.display().to_string();
-        Ok([&own, "attack", "--play", role, &self.port.to_string(), &first.to_string()].map(str::to_owned).to_vec())
+        Ok([
+            &own,
+            "attack",
+            "--play",
+            role,
+            &self.port.to_string(),
+            &repeated(self.plan).to_string(),
+            &first.to_string(),
+        ]
+        .map(str::to_owned)
+        .to_vec())
     }
 
     /// Runs the program with these words and those, and expects `file`.
@@ -72,6 +83,11 @@ impl Maker<'_> {
         ensure!(file.exists(), "no {}: {}", file.display(), ended.text().chars().take(500).collect::<String>());
         Ok(())
     }
+}
+
+/// How often the huge text repeats itself: every message of a check has it.
+pub(super) fn repeated(plan: &Plan) -> usize {
+    plan.amount(20_000, 1000)
 }
 
 /// How many different texts come first, in turns.
@@ -99,7 +115,7 @@ fn over_stdio(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
         }
         pages.push(Page {
             name: "check --format html, with an address full of markup",
-            first: addressed(maker.markup)?,
+            first: addressed(maker.plan, maker.markup)?,
             ..Page::file("", &file, least)
         });
         pages.push(of_trace(maker, &traces)?);
@@ -109,13 +125,23 @@ fn over_stdio(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
 }
 
 /// Goes to addresses of the page that have markup where a view is kept.
-fn addressed(markup: &[Markup]) -> anyhow::Result<String> {
-    let texts: Vec<&str> = markup.iter().map(|one| one.text.as_str()).filter(|text| text.len() < 1000).collect();
+fn addressed(plan: &Plan, markup: &[Markup]) -> anyhow::Result<String> {
+    // Each is work for the page; the texts do not change from one run to the next.
+    let chosen = short(markup).step_by(plan.amount(1, 4));
+    let texts = serde_json::to_string(&chosen.collect::<Vec<_>>())?;
     Ok(format!(
-        "(async () => {{ for (const text of {}) for (const name of ['q', 'rule', 'run', 'at', 'outcome', 'level', '']) {{ \
-         location.hash = name + (name && '=') + encodeURIComponent(text); await new Promise((done) => setTimeout(done)); }} }})()",
-        serde_json::to_string(&texts)?
+        "(async () => {{
+            for (const text of {texts}) for (const names of [['q'], ['rule', 'run', 'at', 'outcome', 'level'], ['']]) {{
+                location.hash = names.map((name) => name + (name && '=') + encodeURIComponent(text)).join('&');
+                await new Promise((done) => setTimeout(done));
+            }}
+        }})()"
     ))
+}
+
+/// The texts that are not huge.
+fn short(markup: &[Markup]) -> impl Iterator<Item = &str> {
+    markup.iter().map(|one| one.text.as_str()).filter(|text| text.len() < 1000)
 }
 
 /// The report of the longest saved trace.
@@ -162,7 +188,7 @@ fn badges(maker: Maker<'_>, json: &Path) -> anyhow::Result<Vec<Page>> {
 fn over_http(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
     let mut pages = Vec::new();
     for turn in 0..turns(maker.plan) {
-        let texts = rotated(maker.port, turn * maker.markup.len() / turns(maker.plan));
+        let texts = rotated(maker.markup, turn * maker.markup.len() / turns(maker.plan));
         let header = printable(&texts[0]);
         let web = Web::start(move |seen: &Seen, _| {
             let message: Value = serde_json::from_slice(&seen.body).unwrap_or_default();
@@ -173,14 +199,18 @@ fn over_http(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
                     header.as_bytes(),
                 );
             }
-            let events =
-                answers(&message, &texts).iter().rev().map(|answer| format!("data: {answer}\n\n")).collect::<String>();
+            let events: Vec<String> =
+                answers(&message, &texts).iter().rev().map(|answer| format!("data: {answer}\n\n")).collect();
             let head =
                 format!("Content-Type: text/event-stream; {header}\r\nMcp-Session-Id: {header}\r\nX-Odd: {header}\r\n");
             if events.is_empty() {
                 return Sent::response("202 Accepted", &head, header.as_bytes());
             }
-            Sent::response("200 OK", &head, format!("event: {header}\ndata: {header}\n\n{events}").as_bytes())
+            Sent::response(
+                "200 OK",
+                &head,
+                format!("event: {header}\ndata: {header}\n\n{}", events.concat()).as_bytes(),
+            )
         })?;
         let file = maker.plan.folder.join(format!("http-{turn}.html"));
         let output = file.display().to_string();
@@ -235,7 +265,7 @@ fn of_consent(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
         Target::start(maker.plan, "serve --auth dev", &["serve", "--http", "127.0.0.1:0", "--auth", "dev"], &[])?;
     let serve = Arc::new(serve);
     let mut names: Vec<(String, usize)> = Vec::new();
-    for text in maker.markup.iter().map(|one| one.text.as_str()).filter(|text| text.len() < NAME) {
+    for text in short(maker.markup) {
         match names.last_mut() {
             Some((name, count)) if name.chars().count() + text.chars().count() < NAME => {
                 name.push_str(text);
