@@ -43,7 +43,7 @@ const USAGE: &str = "usage: cargo xtask attack [OPTIONS]
 
   --binary FILE    the binary to attack (default: a release build, with --quick a development one)
   --only CATEGORY  this category only; may be repeated
-  --quick          fewer repetitions and smaller floods, at most 5 minutes on two cores
+  --quick          fewer repetitions, smaller floods side by side: about 2 minutes on two cores
   --verbose        name every attempt and what was expected
   --list           name the categories";
 

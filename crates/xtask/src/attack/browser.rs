@@ -17,7 +17,7 @@ const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-f
 /// How long a page may take to load.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the browser lives at most, in seconds: one that stands still ends the category.
-const LIFE: u32 = 600;
+const LIFE: u32 = 1200;
 const BLANK: &str = "about:blank";
 
 /// A running Chromium with a profile of its own; it ends with this value.

@@ -1,5 +1,6 @@
 //! Slow and huge peers: heads and bodies that do not end, thousands of connections and sessions, batches, streams that nobody reads.
-//! Memory stays below a bound that is stated here, with the limit of the program that keeps it there, and an honest client is answered meanwhile.
+//! Memory stays below a bound that is stated here, with the limit of the program that keeps it there, and an honest client is
+//! answered meanwhile.
 
 mod messages;
 mod state;

@@ -56,19 +56,17 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     for trick in TRICKS {
         let web = Arc::new(web(trick)?);
         for (verb, args) in VERBS {
-            // In a quick run, each trick meets a client that reads and one that judges.
-            if plan.quick && !matches!(*verb, "client tools" | "client call" | "check") {
-                continue;
-            }
             let args = patience(plan, args);
-            let quick_check = plan.quick && *verb == "check";
-            let command = ["--", &own, "attack", "--play", trick].map(str::to_owned).to_vec();
-            attempts.push(attempt(plan, trick, format!("{verb} over stdio"), [args.clone(), command].concat(), &peaks));
-            if *trick == "error-without-end" || quick_check {
-                continue;
+            // In a quick run, each trick meets a client that reads, one that calls and one that judges, and both transports.
+            if !plan.quick || matches!(*verb, "client call" | "check") {
+                let command = ["--", &own, "attack", "--play", trick].map(str::to_owned).to_vec();
+                let args = [args.clone(), command].concat();
+                attempts.push(attempt(plan, trick, format!("{verb} over stdio"), args, &peaks));
             }
-            let over_http = [args, vec![web.url("/mcp")]].concat();
-            attempts.push(attempt(plan, trick, format!("{verb} over http"), over_http, &peaks));
+            if *trick != "error-without-end" && (!plan.quick || *verb == "client tools") {
+                let args = [args, vec![web.url("/mcp")]].concat();
+                attempts.push(attempt(plan, trick, format!("{verb} over http"), args, &peaks));
+            }
         }
     }
     attempts.extend(processes(plan, &own));

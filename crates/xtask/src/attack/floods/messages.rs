@@ -90,7 +90,7 @@ pub(super) fn batches(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 pub(super) fn unread_sockets(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let plan = trial.plan;
     let serve = Target::serve(plan)?;
-    let count = plan.amount(20, 8);
+    let count = plan.amount(20, 3);
     trial.one(
         &format!("{count} WebSockets that ask 3,000 times and read nothing"),
         "serve /ws",

@@ -5,9 +5,9 @@
   const pause = (time) => new Promise((done) => setTimeout(done, time));
   const all = () => [...document.querySelectorAll("*")];
   const usable = "summary, button, td, th, [tabindex], [data-facet]";
-  for (const node of [...document.querySelectorAll(usable)].slice(0, 200)) if (!node.closest("form")) node.click();
+  for (const node of [...document.querySelectorAll(usable)].slice(0, CLICKS)) if (!node.closest("form")) node.click();
   for (const type of ["mouseover", "focus", "pointerover", "keydown", "toggle"]) {
-    for (const node of all().slice(0, 2000)) node.dispatchEvent(new Event(type, { bubbles: false }));
+    for (const node of all().slice(0, 10 * CLICKS)) node.dispatchEvent(new Event(type, { bubbles: false }));
   }
   await pause(SETTLE);
   const found = [];

@@ -1,10 +1,9 @@
 //! One look at a page in Chromium: what a peer's texts did there. It knows marks and nothing of where pages come from.
 
-use std::path::Path;
-
 use anyhow::{bail, ensure};
 use serde_json::Value;
 
+use crate::attack::Plan;
 use crate::attack::browser::Chromium;
 use crate::attack::hostile::http::Web;
 
@@ -16,6 +15,8 @@ const SETTLE: &str = "120";
 pub(super) struct Window {
     chromium: Chromium,
     canary: Web,
+    /// How much of a page is clicked on.
+    clicks: usize,
 }
 
 /// What was seen.
@@ -34,16 +35,18 @@ pub(super) struct Look {
 }
 
 impl Window {
-    pub(super) fn open(folder: &Path, canary: Web) -> anyhow::Result<Self> {
-        Ok(Self { chromium: Chromium::start(folder)?, canary })
+    pub(super) fn open(plan: &Plan, canary: Web) -> anyhow::Result<Self> {
+        let chromium = Chromium::start(&plan.folder.join("chromium"))?;
+        Ok(Self { chromium, canary, clicks: plan.amount(300, 40) })
     }
 
     /// Opens a page, runs `first` in it and looks.
     pub(super) fn look(&mut self, url: &str, policy: bool, first: &str) -> anyhow::Result<Look> {
         let before = self.canary.seen().len();
+        let script = LOOK.replace("SETTLE", SETTLE).replace("CLICKS", &self.clicks.to_string());
         self.chromium.open(url, policy)?;
         let seen = if first.is_empty() { Ok(Value::Null) } else { self.chromium.evaluate(first) };
-        let seen = seen.and_then(|_| self.chromium.evaluate(&LOOK.replace("SETTLE", SETTLE)));
+        let seen = seen.and_then(|_| self.chromium.evaluate(&script));
         let mut look = Look { dialogs: self.chromium.dialogs(), ..Look::default() };
         let asked = self.canary.seen();
         look.requests =

@@ -34,7 +34,7 @@ impl Page {
     }
 }
 
-/// What makes pages needs: where requests of pages are noticed, and which text comes first.
+/// What a maker of pages needs: where requests of pages are noticed, and which text comes first.
 #[derive(Clone, Copy)]
 struct Maker<'p> {
     plan: &'p Plan,
@@ -78,7 +78,7 @@ impl Maker<'_> {
     /// Runs the program with these words and those, and expects `file`.
     fn made(&self, args: &[&str], rest: Vec<String>, file: &Path) -> anyhow::Result<()> {
         let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).chain(rest).collect();
-        let ended = Run { args, ..Run::new(self.plan, &[], 60) }.go(self.plan)?;
+        let ended = Run { args, ..Run::new(self.plan, &[], 120) }.go(self.plan)?;
         ended.sound(400)?;
         ensure!(file.exists(), "no {}: {}", file.display(), ended.text().chars().take(500).collect::<String>());
         Ok(())

@@ -1,3 +1,5 @@
+//! What is searched for secrets has everything that a secret can stand in. Knows no peer.
+
 use super::forms::{base64, found, hex, percent};
 use super::{marked, secret};
 
