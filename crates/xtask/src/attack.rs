@@ -4,6 +4,7 @@
 //! This module is the list of categories and the table. What is tried lies in a module for each category; nothing here
 //! shares code with what is attacked, except the signature primitives.
 
+mod browser;
 mod clients;
 mod floods;
 mod hostile;
@@ -13,6 +14,7 @@ mod metadata;
 mod origins;
 mod program;
 mod recorder;
+mod reports;
 mod request;
 mod secrets;
 mod servers;
@@ -33,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-use self::trial::Trial;
+use self::trial::{Flood, Trial};
 use crate::words::{Words, help};
 use crate::{Verdict, peers, root};
 
@@ -41,7 +43,7 @@ const USAGE: &str = "usage: cargo xtask attack [OPTIONS]
 
   --binary FILE    the binary to attack (default: a release build, with --quick a development one)
   --only CATEGORY  this category only; may be repeated
-  --quick          fewer repetitions and smaller floods, at most 5 minutes on two cores
+  --quick          fewer repetitions, smaller floods side by side: about 2 minutes on two cores
   --verbose        name every attempt and what was expected
   --list           name the categories";
 
@@ -120,6 +122,7 @@ const CATEGORIES: &[Category] = &[
     Category { name: "metadata", title: "hostile OAuth metadata to our client", run: metadata::run },
     Category { name: "servers", title: "hostile servers to client, check, snapshot, generate", run: servers::run },
     Category { name: "clients", title: "hostile commands to check-client, and hostile files", run: clients::run },
+    Category { name: "reports", title: "reports and pages about hostile peers, in Chromium", run: reports::run },
     Category { name: "secrets", title: "known secrets, every channel and every output", run: secrets::run },
     Category { name: "recorder", title: "recordings when processes and disks fail", run: recorder::run },
     Category { name: "floods", title: "slow and huge peers: time and memory", run: floods::run },
@@ -156,6 +159,7 @@ struct Outcome {
     tried: usize,
     held: usize,
     failures: Vec<String>,
+    floods: Vec<Flood>,
 }
 
 fn attack(plan: &Plan) -> (bool, String) {
@@ -169,6 +173,7 @@ fn attack(plan: &Plan) -> (bool, String) {
     let rows: Vec<&str> = outcomes.iter().map(|one| one.row.as_str()).collect();
     println!("\n{:<10} {:>6} {:>6} {:>8}  most memory held (at most)", "category", "tried", "held", "took");
     println!("{}\n{:<10} {tried:>6} {held:>6}", rows.join("\n"), "total");
+    memory(&outcomes);
     let failures: Vec<String> = outcomes.into_iter().flat_map(|one| one.failures).collect();
     if !failures.is_empty() {
         println!("\ndid not hold:\n{}", failures.join("\n"));
@@ -176,15 +181,30 @@ fn attack(plan: &Plan) -> (bool, String) {
     (failures.is_empty() && tried > 0, format!("\n{tried} attempts, {held} held"))
 }
 
+/// The most memory under each flood, as a table of Markdown: docs/security.md has it.
+fn memory(outcomes: &[Outcome]) {
+    let mut floods = outcomes.iter().flat_map(|one| &one.floods).peekable();
+    if floods.peek().is_some() {
+        println!("\n| flood | peak, MiB | at most, MiB | bounded by |\n|---|---:|---:|---|");
+    }
+    for Flood { what, held, bound } in floods {
+        println!("| {what} | {held} | {} | {} |", bound.most, bound.by);
+    }
+}
+
 /// How many categories run at once: most of their time is waiting.
-const LANES: usize = 3;
+const LANES: usize = 4;
+/// They begin first, so that none runs alone at the end.
+const LONGEST: &[&str] = &["servers", "reports", "secrets", "clients", "metadata", "recorder"];
 
 fn side_by_side(plan: &Plan, categories: &[&Category]) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
+    let mut order: Vec<usize> = (0..categories.len()).collect();
+    order.sort_by_key(|at| LONGEST.iter().position(|name| *name == categories[*at].name).unwrap_or(LONGEST.len()));
     let lane = || {
         std::iter::from_fn(|| {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            categories.get(at).map(|category| (at, attempted(plan, category)))
+            let at = *order.get(next.fetch_add(1, Ordering::Relaxed))?;
+            Some((at, attempted(plan, categories[at])))
         })
         .collect::<Vec<_>>()
     };
@@ -206,5 +226,6 @@ fn attempted(plan: &Plan, category: &Category) -> Outcome {
     let (tried, held) = (trial.tried(), trial.held());
     let seconds = begun.elapsed().as_secs_f32();
     let row = format!("{:<10} {tried:>6} {held:>6} {seconds:>6.0} s  {}", category.name, trial.peak());
-    Outcome { row, tried, held, failures: trial.failures() }
+    let (failures, floods) = trial.results();
+    Outcome { row, tried, held, failures, floods }
 }

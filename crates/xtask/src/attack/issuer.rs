@@ -108,6 +108,15 @@ impl Issuer<'_> {
     }
 }
 
+/// Registers a client of this name; the address at which a person is asked to consent to it.
+pub(super) fn consent_page(at: &Target, name: &str) -> anyhow::Result<String> {
+    let issuer = Issuer { at };
+    let client = json!({ "client_name": name, "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" });
+    let reply = at.answer(&Request::post("/register", &at.host(), &client))?;
+    let client = reply.json()?["client_id"].as_str().map(str::to_owned).context("no client id")?;
+    Ok(format!("http://{}{}", at.address, issuer.authorize(&issuer.honest(&client)).path))
+}
+
 /// The code in a redirect, to wherever it goes.
 fn sent_code(reply: &Reply) -> Option<String> {
     let location = reply.header("location")?;

@@ -137,72 +137,58 @@ fn stopped(plan: &Plan, args: &[&str], change: &Arc<Change>) -> anyhow::Result<(
     Ok(())
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of attempts")]
+/// Places that are neither loopback nor have https, and words that are no places.
+const PLACES: &[&str] = &[
+    "http://0.0.0.0:PORT",
+    "https://0.0.0.0:PORT",
+    "http://[::]:PORT",
+    "http://10.0.0.1",
+    "http://169.254.169.254",
+    "http://[fe80::1]",
+    "file:///etc/passwd",
+    "ftp://127.0.0.1:PORT",
+    "javascript:alert(1)",
+    "data:application/json,{}",
+    "//127.0.0.1:PORT",
+    "",
+    "null",
+    "http://127.0.0.1:PORT@evil.invalid",
+    "http://evil.invalid",
+    "gopher://127.0.0.1:PORT",
+];
+
 fn changes() -> Vec<Named> {
+    let own = own_address().map(|own| format!("http://{own}:PORT"));
+    let places = PLACES.iter().map(|place| (*place).to_owned()).chain(own);
+    places.flat_map(|place| at(&place)).chain(issuers()).chain(responses()).chain(tokens()).chain(documents()).collect()
+}
+
+/// Everything that a server can put at a place.
+fn at(place: &str) -> Vec<Named> {
     let mut out: Vec<Named> = Vec::new();
-    let mut add = |what: &str, change: Change| out.push((what.to_owned(), change));
-    // Places that are neither loopback nor have https, and words that are no places.
-    let mut places: Vec<String> = [
-        "http://0.0.0.0:PORT",
-        "https://0.0.0.0:PORT",
-        "http://[::]:PORT",
-        "http://10.0.0.1",
-        "http://169.254.169.254",
-        "http://[fe80::1]",
-        "file:///etc/passwd",
-        "ftp://127.0.0.1:PORT",
-        "javascript:alert(1)",
-        "data:application/json,{}",
-        "//127.0.0.1:PORT",
-        "",
-        "null",
-        "http://127.0.0.1:PORT@evil.invalid",
-        "http://evil.invalid",
-        "gopher://127.0.0.1:PORT",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    places.extend(own_address().map(|own| format!("http://{own}:PORT")));
-    for place in places {
-        let at = place.clone();
-        add(
-            &format!("resource_metadata at {place}"),
-            Box::new(move |script, _, port| {
-                script.challenge = format!("Bearer resource_metadata=\"{}/prm\"", at.replace("PORT", port));
-                script.instead.push(("/.well-known/", Sent::response("404 Not Found", "", b"")));
-            }),
-        );
-        let at = place.clone();
-        add(
-            &format!("an issuer at {place}"),
-            Box::new(move |script, _, port| {
-                script.resource["authorization_servers"] = json!([at.replace("PORT", port)]);
-            }),
-        );
-        for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
-            let at = place.clone();
-            add(
-                &format!("{name} at {place}"),
-                Box::new(move |script, _, port| script.issuer[name] = format!("{}/x", at.replace("PORT", port)).into()),
-            );
-        }
-        let at = place.clone();
-        add(
-            &format!("a redirect of the token endpoint to {place}"),
-            Box::new(move |script, _, port| script.instead.push(("/token", moved(&at.replace("PORT", port))))),
-        );
-        let at = place.clone();
-        add(
-            &format!("a redirect of the metadata to {place}"),
-            Box::new(move |script, _, port| script.instead.push(("/.well-known/", moved(&at.replace("PORT", port))))),
-        );
-    }
-    for (what, change) in issuers() {
-        add(&what, change);
-    }
-    for (what, change) in answers() {
-        add(&what, change);
-    }
+    let mut add = |what: String, change: fn(&mut Script, String)| {
+        let place = place.to_owned();
+        let change: Change = Box::new(move |script, _, port| change(script, place.replace("PORT", port)));
+        out.push((what, change));
+    };
+    add(format!("resource_metadata at {place}"), |script, at| {
+        script.challenge = format!("Bearer resource_metadata=\"{at}/prm\"");
+        script.instead.push(("/.well-known/", Sent::response("404 Not Found", "", b"")));
+    });
+    add(format!("an issuer at {place}"), |script, at| script.resource["authorization_servers"] = json!([at]));
+    add(format!("authorization_endpoint at {place}"), |script, at| {
+        script.issuer["authorization_endpoint"] = format!("{at}/x").into();
+    });
+    add(format!("token_endpoint at {place}"), |script, at| script.issuer["token_endpoint"] = format!("{at}/x").into());
+    add(format!("registration_endpoint at {place}"), |script, at| {
+        script.issuer["registration_endpoint"] = format!("{at}/x").into();
+    });
+    add(format!("a redirect of the token endpoint to {place}"), |script, at| {
+        script.instead.push(("/token", moved(&at)));
+    });
+    add(format!("a redirect of the metadata to {place}"), |script, at| {
+        script.instead.push(("/.well-known/", moved(&at)));
+    });
     out
 }
 
@@ -275,9 +261,8 @@ fn issuers() -> Vec<Named> {
     out
 }
 
-/// Answers that do not fit the request, and documents that are too much.
-#[expect(clippy::too_many_lines, reason = "a table of attempts")]
-fn answers() -> Vec<Named> {
+/// Answers of the issuer that do not fit the request.
+fn responses() -> Vec<Named> {
     let mut out: Vec<Named> = Vec::new();
     for (what, back) in [
         ("another state", "code=abc&state=x&iss=ISSUER"),
@@ -292,6 +277,12 @@ fn answers() -> Vec<Named> {
     ] {
         out.push((format!("an answer with {what}"), Box::new(move |script, _, _| script.back = back)));
     }
+    out
+}
+
+/// Responses of the token endpoint.
+fn tokens() -> Vec<Named> {
+    let mut out: Vec<Named> = Vec::new();
     for (what, token) in [
         ("no token", json!({ "token_type": "Bearer" })),
         ("an empty token", json!({ "access_token": "", "token_type": "Bearer" })),
@@ -304,6 +295,12 @@ fn answers() -> Vec<Named> {
     ] {
         out.push((format!("a token response with {what}"), Box::new(move |script, _, _| script.token = token.clone())));
     }
+    out
+}
+
+/// Documents that are too much, or none, in every place of one.
+fn documents() -> Vec<Named> {
+    let mut out: Vec<Named> = Vec::new();
     let spaces = vec![b' '; 1 << 20];
     for path in [
         "/.well-known/oauth-protected-resource",

@@ -243,71 +243,49 @@ fn odd_files(trial: &mut Trial<'_>) {
     });
 }
 
-/// Bodies in which a secret is hard to see.
-#[expect(clippy::too_many_lines, reason = "a table of attempts")]
-fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
-    let plan = trial.plan;
-    let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": format!("the key is {SECRET} ") }] } }).to_string();
-    let plain = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } }).to_string();
+/// A body in which a secret is hard to see.
+struct HardBody {
+    what: &'static str,
+    coding: &'static str,
+    body: Vec<u8>,
+}
+
+fn hard_bodies(result: &str, deflated: &[u8]) -> Vec<HardBody> {
     let split = |at: usize, between: &[u8]| {
         let place = result.find(SECRET).unwrap_or_default() + at;
         [&result.as_bytes()[..place], between, &result.as_bytes()[place..]].concat()
     };
-    let deflated = gzip(result.as_bytes());
-    let kinds = [
-        ("gzip where it is accepted", "gzip-asked", deflated.clone()),
-        ("gzip though it is not accepted", "gzip", deflated.clone()),
-        ("x-gzip", "x-gzip", deflated.clone()),
-        ("gzip twice", "gzip, gzip", gzip(&deflated)),
-        ("an unknown coding", "br", deflated.clone()),
+    let list = [
+        ("gzip where it is accepted", "gzip-asked", deflated.to_vec()),
+        ("gzip though it is not accepted", "gzip", deflated.to_vec()),
+        ("x-gzip", "x-gzip", deflated.to_vec()),
+        ("gzip twice", "gzip, gzip", gzip(deflated)),
+        ("an unknown coding", "br", deflated.to_vec()),
         ("invalid UTF-8 after it", "", [result.as_bytes(), b"\xff\xfe"].concat()),
         ("invalid UTF-8 before it", "", [b"\xff\xfe", result.as_bytes()].concat()),
         ("invalid UTF-8 within it", "", split(20, b"\xff")),
         ("invalid UTF-8 near its end", "", split(SECRET.len() - 6, b"\xff")),
         ("half a character within it", "", split(24, b"\xe2\x82")),
     ];
-    for (number, (what, coding, body)) in kinds.into_iter().enumerate() {
-        for (kind, wrapped) in [
-            ("application/json", body.clone()),
-            ("text/event-stream", [b"data: ", body.as_slice(), b"\n\n"].concat()),
-            ("text/plain", body.clone()),
-        ] {
-            if kind == "text/event-stream" && !coding.is_empty() {
+    list.into_iter().map(|(what, coding, body)| HardBody { what, coding, body }).collect()
+}
+
+/// Bodies in which a secret is hard to see, of every kind.
+fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
+    let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": format!("the key is {SECRET} ") }] } }).to_string();
+    let deflated = gzip(result.as_bytes());
+    for (number, hard) in hard_bodies(&result, &deflated).into_iter().enumerate() {
+        for kind in ["application/json", "text/event-stream", "text/plain"] {
+            if kind == "text/event-stream" && !hard.coding.is_empty() {
                 continue;
             }
-            let plain = plain.clone();
-            let web = Web::start(move |seen: &Seen, _| {
-                let accepted = seen.header("accept-encoding").is_some_and(|value| value.contains("gzip"));
-                let coding = if coding == "gzip-asked" { if accepted { "gzip" } else { "" } } else { coding };
-                let headers = if coding.is_empty() {
-                    format!("Content-Type: {kind}\r\n")
-                } else {
-                    format!("Content-Type: {kind}\r\nContent-Encoding: {coding}\r\n")
-                };
-                Sent::response(
-                    "200 OK",
-                    &headers,
-                    if coding.is_empty() && what == "gzip where it is accepted" { plain.as_bytes() } else { &wrapped },
-                )
-            })?;
-            let output = file(plan, &format!("body-{number}-{}", kind.replace('/', "-")));
-            let name = output.display().to_string();
-            let mut record = Target::start(
-                plan,
-                "record",
-                &["record", "-o", &name, "--http", "127.0.0.1:0", "--to", &web.url("/mcp")],
-                &[],
-            )?;
-            let request = Request::post("/mcp", &record.host(), &call(1, "tools/call", json!({ "name": "t" })))
-                .with("Accept-Encoding", "gzip, br");
-            exchange(record.address, &request.bytes())?;
-            record.signal("INT")?;
-            record.ends_within(Duration::from_secs(10))?;
+            let output = file(trial.plan, &format!("body-{number}-{}", kind.replace('/', "-")));
+            recorded(trial.plan, &hard, kind, &output)?;
             let compressed = deflated.get(40..100).unwrap_or_default();
-            trial.one(what, &format!("{kind} through record"), ABSENT, || {
+            trial.one(hard.what, &format!("{kind} through record"), ABSENT, || {
                 let text = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
                 ensure!(text.contains("tools/call"), "nothing was recorded");
-                ensure!(coding.is_empty() || !in_base64(&text, compressed), "the body is there, compressed");
+                ensure!(hard.coding.is_empty() || !in_base64(&text, compressed), "the body is there, compressed");
                 // A tail is enough to lose the rest by guessing.
                 for part in [SECRET, &SECRET[..20], &SECRET[SECRET.len() - 20..]] {
                     ensure!(found(&text, part).is_none(), "{part} is there {}", found(&text, part).unwrap_or_default());
@@ -317,6 +295,31 @@ fn bodies(trial: &mut Trial<'_>) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Records one response with this body.
+fn recorded(plan: &Plan, hard: &HardBody, kind: &'static str, output: &Path) -> anyhow::Result<()> {
+    let coding = hard.coding;
+    let plain = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } }).to_string().into_bytes();
+    let events = kind == "text/event-stream";
+    let body = if events { [b"data: ", hard.body.as_slice(), b"\n\n"].concat() } else { hard.body.clone() };
+    let web = Web::start(move |seen: &Seen, _| {
+        let accepted = seen.header("accept-encoding").is_some_and(|value| value.contains("gzip"));
+        let head = format!("Content-Type: {kind}\r\n");
+        match (coding, accepted) {
+            ("gzip-asked", true) => Sent::response("200 OK", &format!("{head}Content-Encoding: gzip\r\n"), &body),
+            ("gzip-asked", false) => Sent::response("200 OK", &head, &plain),
+            ("", _) => Sent::response("200 OK", &head, &body),
+            (coding, _) => Sent::response("200 OK", &format!("{head}Content-Encoding: {coding}\r\n"), &body),
+        }
+    })?;
+    let (name, to) = (output.display().to_string(), web.url("/mcp"));
+    let mut record =
+        Target::start(plan, "record", &["record", "-o", &name, "--http", "127.0.0.1:0", "--to", &to], &[])?;
+    let request = Request::post("/mcp", &record.host(), &call(1, "tools/call", json!({ "name": "t" })));
+    exchange(record.address, &request.with("Accept-Encoding", "gzip, br").bytes())?;
+    record.signal("INT")?;
+    record.ends_within(Duration::from_secs(10)).map(drop)
 }
 
 /// A gzip file of one block with fixed codes (RFC 1951, 3.2.6): no byte stands in it as it was.

@@ -10,7 +10,7 @@ pub(super) const LEGACY: &str = "2025-11-25";
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     method: String,
-    path: String,
+    pub(super) path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }

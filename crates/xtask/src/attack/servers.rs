@@ -1,17 +1,36 @@
 //! Hostile servers to everything of ours that is a client: lists and results without end, schemas that are work, escapes for the
 //! terminal, ids that do not fit, processes that do not end. The run ends in time, in bounded memory, and prints nothing raw.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::Plan;
 use super::hostile::http::{Seen, Sent, Web};
 use super::hostile::mcp::{ESCAPES, Reaction, TRICKS, react};
 use super::program::{Ended, Pipe, Run};
-use super::trial::{Attempt, Trial};
+use super::trial::{Attempt, Bound, Trial};
+
+/// Tricks that are floods, and the limit of a connection or a trace that meets each.
+const FLOODS: &[(&str, &str)] = &[
+    ("endless-pages", "1,000 pages per list (client.md)"),
+    ("huge-pages", "32 MiB per list (client.md), 64 MiB per trace"),
+    ("huge-list", "16 MiB per message (client.md)"),
+    ("huge-result", "16 MiB per message (client.md)"),
+    ("huge-error", "16 MiB per message (client.md)"),
+    ("deep-result", "16 MiB per message (client.md)"),
+    ("line-without-end", "16 MiB per message (client.md)"),
+    ("notifications", "64 MiB per trace and inbox"),
+    ("questions", "64 MiB per trace and inbox"),
+    ("unasked", "64 MiB per trace and inbox"),
+    ("error-without-end", "1 MiB of stderr"),
+];
+
+/// The most memory that any verb held under each trick, in MiB.
+type Peaks = Mutex<BTreeMap<&'static str, u64>>;
 
 const SOUND: &str = "ends in time, in bounded memory, nothing raw on the terminal";
 /// MiB: what a client of ours may hold. Bodies and lines are bounded far below.
@@ -32,41 +51,58 @@ const VERBS: &[(&str, &[&str])] = &[
 pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
     let plan = trial.plan;
     let own = std::env::current_exe()?.display().to_string();
+    let peaks = Peaks::default();
     let mut attempts = Vec::new();
     for trick in TRICKS {
         let web = Arc::new(web(trick)?);
         for (verb, args) in VERBS {
-            // In a quick run, each trick meets a client that reads and one that judges.
-            if plan.quick && !matches!(*verb, "client tools" | "client call" | "check") {
-                continue;
+            let args = patience(plan, args);
+            // In a quick run, each trick meets a client that reads, one that calls and one that judges, and both transports.
+            if !plan.quick || matches!(*verb, "client call" | "check") {
+                let command = ["--", &own, "attack", "--play", trick].map(str::to_owned).to_vec();
+                let args = [args.clone(), command].concat();
+                attempts.push(attempt(plan, trick, format!("{verb} over stdio"), args, &peaks));
             }
-            let quick_check = plan.quick && *verb == "check";
-            let command = ["--", &own, "attack", "--play", trick].map(str::to_owned).to_vec();
-            attempts.push(attempt(plan, trick, verb, "stdio", [strings(args), command].concat()));
-            if *trick == "error-without-end" || quick_check {
-                continue;
+            if *trick != "error-without-end" && (!plan.quick || *verb == "client tools") {
+                let args = [args, vec![web.url("/mcp")]].concat();
+                attempts.push(attempt(plan, trick, format!("{verb} over http"), args, &peaks));
             }
-            let (args, web) = (strings(args), Arc::clone(&web));
-            attempts.push(Attempt::new(*trick, format!("{verb} over http"), SOUND, move || {
-                let args = [args.clone(), vec![web.url("/mcp")]].concat();
-                sound(&Run { args, ..Run::new(plan, &[], SECONDS) }.go(plan)?, trick)
-            }));
         }
     }
     attempts.extend(processes(plan, &own));
+    attempts.extend(interrupted(plan, &own));
     trial.play(&attempts, 4);
     drop(attempts);
-    interrupted(trial, &own);
+    let peaks = peaks.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for (trick, by) in FLOODS {
+        let held = peaks.get(trick).copied().context("never played");
+        trial.flood(&format!("a server that plays {trick}"), "all clients", held, Bound { most: MOST, by });
+    }
     Ok(())
+}
+
+/// The arguments of a verb; in a quick run it waits only as long as silence takes to be told from a slow start.
+fn patience(plan: &Plan, args: &[&str]) -> Vec<String> {
+    let shorter = |word: &&str| match *word {
+        "3" if plan.quick => "2".to_owned(),
+        "5" if plan.quick => "3".to_owned(),
+        word => word.to_owned(),
+    };
+    args.iter().map(shorter).collect()
 }
 
 fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn attempt<'p>(plan: &'p Plan, trick: &'static str, verb: &str, transport: &str, args: Vec<String>) -> Attempt<'p> {
-    Attempt::new(trick, format!("{verb} over {transport}"), SOUND, move || {
-        sound(&Run { args: args.clone(), ..Run::new(plan, &[], SECONDS) }.go(plan)?, trick)
+fn attempt<'p>(plan: &'p Plan, trick: &'static str, place: String, args: Vec<String>, peaks: &'p Peaks) -> Attempt<'p> {
+    Attempt::new(trick, place, SOUND, move || {
+        let ended = Run { args: args.clone(), ..Run::new(plan, &[], SECONDS) }.go(plan)?;
+        let mut peaks = peaks.lock().unwrap_or_else(PoisonError::into_inner);
+        let peak = peaks.entry(trick).or_default();
+        *peak = ended.peak.max(*peak);
+        drop(peaks);
+        sound(&ended, trick)
     })
 }
 
@@ -164,23 +200,21 @@ fn processes<'p>(plan: &'p Plan, own: &str) -> Vec<Attempt<'p>> {
 }
 
 /// Ctrl-C and SIGTERM end a run whatever its server does.
-fn interrupted(trial: &mut Trial<'_>, own: &str) {
+fn interrupted<'p>(plan: &'p Plan, own: &str) -> Vec<Attempt<'p>> {
     let stays = format!("trap '' TERM INT HUP; {own} attack --play silent");
-    let plan = trial.plan;
+    let mut attempts = Vec::new();
     for signal in ["INT", "TERM", "HUP"] {
         for (verb, args) in [("client", ["client", "tools"]), ("check", ["check", "--safety"])] {
-            trial.one(
-                &format!("SIG{signal} while a server is silent and refuses to end"),
-                verb,
-                "ends within 10 s",
-                || {
-                    let mut pipe = Pipe::start(plan, &[&args[..], &["--", "sh", "-c", &stays]].concat())?;
-                    std::thread::sleep(Duration::from_millis(500));
-                    pipe.signal(signal)?;
-                    ensure!(pipe.ends_within(Duration::from_secs(10)), "it goes on");
-                    Ok(())
-                },
-            );
+            let stays = stays.clone();
+            let what = format!("SIG{signal} while a server is silent and refuses to end");
+            attempts.push(Attempt::new(what, verb, "ends within 10 s", move || {
+                let mut pipe = Pipe::start(plan, &[&args[..], &["--", "sh", "-c", &stays]].concat())?;
+                std::thread::sleep(Duration::from_millis(500));
+                pipe.signal(signal)?;
+                ensure!(pipe.ends_within(Duration::from_secs(10)), "it goes on");
+                Ok(())
+            }));
         }
     }
+    attempts
 }

@@ -243,7 +243,6 @@ fn modern(serve: &Target, tool: &str, answers: &Value, state: &Value) -> Request
 }
 
 /// Ids near a real one, on the other transport, and of a session that has ended.
-#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     let id = serve.open_session()?;
     let old = OldSession::greeted(serve, None)?;
@@ -251,31 +250,7 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
     let ended = serve.open_session()?;
     let deleted = serve.answer(&Request::new("DELETE", "/mcp", &serve.host()).with("Mcp-Session-Id", &ended))?;
     ensure!(matches!(deleted.status, 200 | 204 | 202), "DELETE got {}", deleted.status);
-    let flip = |at: usize| {
-        let mut flipped = id.clone().into_bytes();
-        flipped[at] = if flipped[at] == b'0' { b'1' } else { b'0' };
-        String::from_utf8_lossy(&flipped).into_owned()
-    };
-    let mut guesses: Vec<(String, String)> =
-        (0..id.len()).map(|at| (format!("letter {at} changed"), flip(at))).collect();
-    for (what, guess) in [
-        ("nothing", String::new()),
-        ("the first half", id[..id.len() / 2].to_owned()),
-        ("one letter more", format!("{id}0")),
-        ("a zero before", format!("0{id}")),
-        ("0x before", format!("0x{id}")),
-        ("in capitals", if id.to_uppercase() == id { "A".to_owned() } else { id.to_uppercase() }),
-        ("zeros", "0".repeat(id.len())),
-        ("null", "null".to_owned()),
-        ("a star", "*".to_owned()),
-        ("../", format!("../{id}")),
-        ("twice", format!("{id},{id}")),
-        ("of HTTP+SSE", old_id.clone()),
-        ("that was deleted", ended.clone()),
-        ("of 30,000 letters", "a".repeat(30_000)),
-    ] {
-        guesses.push((what.to_owned(), guess));
-    }
+    let guesses = guesses(&id, &old_id, &ended);
     let ping = call(1, "ping", json!({}));
     let host = serve.host();
     let mut attempts = Vec::new();
@@ -313,6 +288,36 @@ fn guessed(trial: &mut Trial<'_>, serve: &Target) -> anyhow::Result<()> {
         Ok(())
     });
     Ok(())
+}
+
+/// Ids near the real one, each with what it is.
+fn guesses(id: &str, old_id: &str, ended: &str) -> Vec<(String, String)> {
+    let flip = |at: usize| {
+        let mut flipped = id.to_owned().into_bytes();
+        flipped[at] = if flipped[at] == b'0' { b'1' } else { b'0' };
+        String::from_utf8_lossy(&flipped).into_owned()
+    };
+    let mut guesses: Vec<(String, String)> =
+        (0..id.len()).map(|at| (format!("letter {at} changed"), flip(at))).collect();
+    for (what, guess) in [
+        ("nothing", String::new()),
+        ("the first half", id[..id.len() / 2].to_owned()),
+        ("one letter more", format!("{id}0")),
+        ("a zero before", format!("0{id}")),
+        ("0x before", format!("0x{id}")),
+        ("in capitals", if id.to_uppercase() == id { "A".to_owned() } else { id.to_uppercase() }),
+        ("zeros", "0".repeat(id.len())),
+        ("null", "null".to_owned()),
+        ("a star", "*".to_owned()),
+        ("../", format!("../{id}")),
+        ("twice", format!("{id},{id}")),
+        ("of HTTP+SSE", old_id.to_owned()),
+        ("that was deleted", ended.to_owned()),
+        ("of 30,000 letters", "a".repeat(30_000)),
+    ] {
+        guesses.push((what.to_owned(), guess));
+    }
+    guesses
 }
 
 /// `Last-Event-ID` of another session's stream, and numbers that arithmetic breaks on.

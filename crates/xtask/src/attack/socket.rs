@@ -119,6 +119,20 @@ impl Connection {
         self.came.drain(..count).collect()
     }
 
+    /// Reads and drops at least so many bytes, or what came until the connection was closed or silent for `silence`; how many.
+    pub(super) fn skip(&mut self, count: usize, silence: Duration) -> usize {
+        let (mut last, mut skipped) = (Instant::now(), std::mem::take(&mut self.came).len());
+        while skipped < count && !self.over && last.elapsed() < silence {
+            self.read();
+            if !self.came.is_empty() {
+                last = Instant::now();
+                skipped += self.came.len();
+                self.came.clear();
+            }
+        }
+        skipped
+    }
+
     /// All that comes until the server closes or is silent for a while.
     pub(super) fn rest(&mut self, silence: Duration) -> Vec<u8> {
         self.take(64 << 20, silence)
@@ -135,7 +149,7 @@ impl Connection {
     }
 
     fn read(&mut self) {
-        let mut chunk = [0; 16 << 10];
+        let mut chunk = vec![0; 256 << 10];
         // A time-out of zero is an error, and this one is not.
         let _ = self.stream.set_read_timeout(Some(SHORT));
         match self.stream.read(&mut chunk) {

@@ -35,6 +35,24 @@ impl<'a> Attempt<'a> {
     }
 }
 
+/// Part of a category that can be played at the side of others.
+pub(super) type Part = fn(&mut Trial<'_>) -> anyhow::Result<()>;
+
+/// How much memory a process may hold, and the limit of the program that keeps it so.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    /// In MiB.
+    pub(super) most: u64,
+    pub(super) by: &'static str,
+}
+
+/// A flood, and the most memory that a process held under it, in MiB.
+pub(super) struct Flood {
+    pub(super) what: String,
+    pub(super) held: u64,
+    pub(super) bound: Bound,
+}
+
 /// What one category has tried.
 pub(super) struct Trial<'p> {
     pub(super) plan: &'p Plan,
@@ -43,11 +61,12 @@ pub(super) struct Trial<'p> {
     failures: Vec<String>,
     /// The most memory that an attacked process held, and its bound, in MiB.
     peak: (u64, u64),
+    floods: Vec<Flood>,
 }
 
 impl<'p> Trial<'p> {
     pub(super) fn new(plan: &'p Plan, category: &'static str) -> Self {
-        Self { plan, category, tried: 0, failures: Vec::new(), peak: (0, 0) }
+        Self { plan, category, tried: 0, failures: Vec::new(), peak: (0, 0), floods: Vec::new() }
     }
 
     /// Plays attempts, so many at once.
@@ -75,6 +94,36 @@ impl<'p> Trial<'p> {
         }
     }
 
+    /// Plays parts, so many at once. What they tried is kept in their order.
+    pub(super) fn parts(&mut self, parts: &[Part], at_once: usize) {
+        let (plan, category, next) = (self.plan, self.category, AtomicUsize::new(0));
+        let played = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..at_once.min(parts.len()) {
+                scope.spawn(|| {
+                    while let Some((at, part)) = {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        parts.get(at).map(|part| (at, part))
+                    } {
+                        let mut trial = Trial::new(plan, category);
+                        if let Err(error) = part(&mut trial) {
+                            trial.failed("the part runs to its end", category, format!("{error:#}"));
+                        }
+                        played.lock().unwrap_or_else(PoisonError::into_inner).push((at, trial));
+                    }
+                });
+            }
+        });
+        let mut played = played.into_inner().unwrap_or_else(PoisonError::into_inner);
+        played.sort_by_key(|(at, _)| *at);
+        for (_, part) in played {
+            self.tried += part.tried;
+            self.failures.extend(part.failures);
+            self.peak = self.peak.max(part.peak);
+            self.floods.extend(part.floods);
+        }
+    }
+
     /// Plays one attempt that needs no others at its side.
     pub(super) fn one(
         &mut self,
@@ -99,6 +148,22 @@ impl<'p> Trial<'p> {
         self.one("no panic in the log", target.name(), "none", || target.log_is_sound());
         let held = target.peak();
         self.memory("memory afterwards", target.name(), held, most);
+    }
+
+    /// After a flood: as after an attack, and its memory is a row of the table.
+    pub(super) fn survived(&mut self, what: &str, target: &Target, bound: Bound) {
+        self.sound(target, bound.most);
+        if let Ok(held) = target.peak() {
+            self.floods.push(Flood { what: what.to_owned(), held, bound });
+        }
+    }
+
+    /// A process held so much memory under a flood, in MiB.
+    pub(super) fn flood(&mut self, what: &str, place: &str, held: anyhow::Result<u64>, bound: Bound) {
+        if let Ok(held) = &held {
+            self.floods.push(Flood { what: format!("{what}, {place}"), held: *held, bound });
+        }
+        self.memory(what, place, held, bound.most);
     }
 
     /// A process held so much memory, in MiB.
@@ -132,8 +197,9 @@ impl<'p> Trial<'p> {
         self.tried - self.failures.len()
     }
 
-    pub(super) fn failures(self) -> Vec<String> {
-        self.failures
+    /// What did not hold, and the memory under each flood.
+    pub(super) fn results(self) -> (Vec<String>, Vec<Flood>) {
+        (self.failures, self.floods)
     }
 
     pub(super) fn peak(&self) -> String {

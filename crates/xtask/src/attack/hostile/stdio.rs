@@ -8,13 +8,17 @@ use serde_json::Value;
 
 use super::mcp::{Reaction, react};
 use crate::Verdict;
+use crate::attack::reports::peers as markup;
 use crate::attack::secrets::echo;
 
 /// Plays a trick until the client has enough.
 pub(crate) fn play(words: &[String]) -> Verdict {
     let trick = words.first().map(String::as_str).unwrap_or_default();
-    if trick == "echo" {
-        return echo::play(words);
+    match trick {
+        "echo" => return echo::play(words),
+        "markup" => return markup::server(words),
+        "visitor" => return markup::client(words),
+        _ => {}
     }
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {

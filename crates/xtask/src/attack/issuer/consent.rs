@@ -17,16 +17,12 @@ use super::{Issuer, NO_CODE, REDIRECT, no_code, sent_code, set};
 type ForeignPage = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// What a person sees, and that only their answer counts.
-#[expect(clippy::too_many_lines, reason = "a table of attempts")]
 pub(super) fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) {
     let host = issuer.at.host();
     let page = |client: &str| {
         let request =
             issuer.authorize(&issuer.honest(client)).with("Accept", "text/html").with("Sec-Fetch-Mode", "navigate");
         issuer.at.answer(&request)
-    };
-    let key = |page: &Reply| {
-        page.text().split("name=\"request\" value=\"").nth(1).and_then(|rest| rest.split('"').next().map(str::to_owned))
     };
     trial.one("the page in a frame", "consent", "forbidden by a header", || {
         let page = page(client)?;
@@ -46,7 +42,7 @@ pub(super) fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) 
             let form = Request::form(
                 "/authorize",
                 &host,
-                &[("request", &key(&page).context("no form")?), ("answer", "allow")],
+                &[("request", &form_key(&page).context("no form")?), ("answer", "allow")],
             );
             let reply = issuer.at.answer(
                 &form.with("Origin", &origin).with("Sec-Fetch-Site", "same-origin").with("Sec-Fetch-Mode", "navigate"),
@@ -55,6 +51,38 @@ pub(super) fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) 
             Ok(())
         },
     );
+    foreign_pages(trial, issuer, &page, client);
+    for (what, fields) in [
+        ("a guessed key", vec![("request", "A"), ("answer", "allow")]),
+        ("no key", vec![("answer", "allow")]),
+        ("nothing", vec![]),
+    ] {
+        trial.one(&format!("the form with {what}"), "consent", NO_CODE, || {
+            no_code(issuer, &Request::form("/authorize", &host, &fields), true)
+        });
+    }
+    trial.one("the form twice", "consent", "one code", || {
+        let key = form_key(&page(client)?).context("no form")?;
+        let form = Request::form("/authorize", &host, &[("request", &key), ("answer", "allow")]);
+        issuer.at.answer(&form)?;
+        no_code(issuer, &form, true)
+    });
+    names(trial, issuer, &page);
+}
+
+/// What the form of a page sends along.
+fn form_key(page: &Reply) -> Option<String> {
+    page.text().split("name=\"request\" value=\"").nth(1).and_then(|rest| rest.split('"').next().map(str::to_owned))
+}
+
+/// Other pages send the form, which only the issuer's own may do.
+fn foreign_pages(
+    trial: &mut Trial<'_>,
+    issuer: &Issuer<'_>,
+    page: &dyn Fn(&str) -> anyhow::Result<Reply>,
+    client: &str,
+) {
+    let host = issuer.at.host();
     let cases: [ForeignPage; 7] = [
         ("another page sends the form", "http://evil.example", &[]),
         ("a sandboxed page sends the form", "null", &[("Sec-Fetch-Site", "cross-site")]),
@@ -66,7 +94,7 @@ pub(super) fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) 
     ];
     for (what, origin, headers) in cases {
         trial.one(what, "consent", NO_CODE, || {
-            let key = key(&page(client)?).context("no form")?;
+            let key = form_key(&page(client)?).context("no form")?;
             let mut form =
                 Request::form("/authorize", &host, &[("request", &key), ("answer", "allow")]).with("Origin", origin);
             for (name, value) in headers {
@@ -75,22 +103,6 @@ pub(super) fn consent(trial: &mut Trial<'_>, issuer: &Issuer<'_>, client: &str) 
             no_code(issuer, &form, true)
         });
     }
-    for (what, fields) in [
-        ("a guessed key", vec![("request", "A"), ("answer", "allow")]),
-        ("no key", vec![("answer", "allow")]),
-        ("nothing", vec![]),
-    ] {
-        trial.one(&format!("the form with {what}"), "consent", NO_CODE, || {
-            no_code(issuer, &Request::form("/authorize", &host, &fields), true)
-        });
-    }
-    trial.one("the form twice", "consent", "one code", || {
-        let key = key(&page(client)?).context("no form")?;
-        let form = Request::form("/authorize", &host, &[("request", &key), ("answer", "allow")]);
-        issuer.at.answer(&form)?;
-        no_code(issuer, &form, true)
-    });
-    names(trial, issuer, &page);
 }
 
 /// Names of clients that would show something else than they are.
