@@ -37,7 +37,7 @@ pub(super) struct Look {
 impl Window {
     pub(super) fn open(plan: &Plan, canary: Web) -> anyhow::Result<Self> {
         let chromium = Chromium::start(&plan.folder.join("chromium"))?;
-        Ok(Self { chromium, canary, clicks: plan.amount(300, 40) })
+        Ok(Self { chromium, canary, clicks: plan.amount(100, 40) })
     }
 
     /// Opens a page, runs `first` in it and looks.

@@ -87,12 +87,12 @@ impl Maker<'_> {
 
 /// How often the huge text repeats itself: every message of a check has it.
 pub(super) fn repeated(plan: &Plan) -> usize {
-    plan.amount(20_000, 1000)
+    plan.amount(5000, 1000)
 }
 
 /// How many different texts come first, in turns.
 fn turns(plan: &Plan) -> usize {
-    plan.amount(6, 1)
+    plan.amount(3, 1)
 }
 
 const CHECK: &[&str] =
