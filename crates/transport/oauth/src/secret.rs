@@ -28,7 +28,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Hears of secrets, so that whoever prints or writes can conceal them.
+/// Hears of secrets, so that a program can conceal them in what it prints and writes.
 #[derive(Clone)]
 pub struct SecretListener(Arc<dyn Fn(&str) + Send + Sync>);
 
