@@ -119,9 +119,40 @@ pub(super) fn without_beginnings<'t, 'p>(
 }
 
 /// How much of the beginning of `secret` is at the end of `text`, if it is `least` or more.
+///
+/// In linear time: a secret that repeats itself may be long. `lengths[n]` is the length of the longest proper beginning of the
+/// secret that also ends its first `n + 1` bytes (Knuth, Morris and Pratt).
 fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
     let most = secret.len().saturating_sub(1).min(text.len());
-    (least..=most).rev().find(|&length| secret.is_char_boundary(length) && text.ends_with(&secret[..length]))
+    if most < least {
+        return None;
+    }
+    let pattern = &secret.as_bytes()[..most];
+    let mut lengths = vec![0; most];
+    for end in 1..most {
+        lengths[end] = longer(pattern, &lengths, lengths[end - 1], pattern[end]);
+    }
+    let end = text.as_bytes()[text.len() - most..].iter();
+    let mut length = end.fold(0, |length, byte| longer(pattern, &lengths, length, *byte));
+    while length >= least {
+        if secret.is_char_boundary(length) && text.is_char_boundary(text.len() - length) {
+            return Some(length);
+        }
+        length = lengths[length - 1];
+    }
+    None
+}
+
+/// How much of `pattern` is at the end of a text that goes on with `byte`, where it was `length` before.
+fn longer(pattern: &[u8], lengths: &[usize], mut length: usize, byte: u8) -> usize {
+    while length > 0 && pattern.get(length) != Some(&byte) {
+        length = lengths[length - 1];
+    }
+    length + usize::from(pattern.get(length) == Some(&byte))
+}
+
+fn digit(value: u8) -> char {
+    char::from_digit(value.into(), 16).unwrap_or('0')
 }
 
 /// How a secret may be written, always in the same order and number.
@@ -146,11 +177,11 @@ pub(super) fn forms(secret: &str) -> Vec<String> {
     let twice = Value::from(forms[2].as_str()).to_string();
     forms.push(twice[1..twice.len() - 1].to_owned());
     forms.push(xml(&forms[3]));
-    let hex = secret.bytes().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    let hex: String = secret.bytes().flat_map(|byte| [byte >> 4, byte & 15]).map(digit).collect();
     forms.extend([hex.to_ascii_uppercase(), hex]);
     // Every byte percent-encoded, as some write whatever is not theirs.
-    let all = secret.bytes().fold(String::new(), |all, byte| format!("{all}%{byte:02X}"));
-    forms.extend([all.to_ascii_lowercase(), all]);
+    let all: String = secret.bytes().flat_map(|byte| ['%', digit(byte >> 4), digit(byte & 15)]).collect();
+    forms.extend([all.to_ascii_uppercase(), all]);
     // As a component, as a path, and as a browser's scripts write it.
     for plain in ["-_.~", "-_.~/", "-_.~!*'()"] {
         let upper = percent(secret, plain);
