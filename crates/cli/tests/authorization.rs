@@ -143,7 +143,7 @@ fn a_replay_passes_on_headers_and_the_token_of_a_variable() {
         let file = greeted(directory.path());
         let (code, out, err) = ran(&[&call[..], &["replay", &file, "--live", &server.url], more].concat());
         assert_eq!((code, err.as_str()), (Some(0), ""), "{more:?}");
-        // What is passed on is secret to whoever passes it on.
+        // What the user passes on to the server is a secret of the user.
         assert!(out.trim().len() == "s3cret-of-this-test".len() && !out.contains("s3cret"), "{out}");
         let added = std::fs::read_to_string(&file).unwrap();
         assert!(added.contains("tools/call") && !added.contains("s3cret"), "{added}");

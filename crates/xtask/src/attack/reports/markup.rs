@@ -104,7 +104,7 @@ pub(crate) fn all(port: u16, repeated: usize) -> Vec<Markup> {
     texts.enumerate().map(markup).collect()
 }
 
-/// The texts of a process that plays a peer: it is told the port, the length of the last text, and which comes first.
+/// The texts of a process that plays a peer. Its arguments: the port, the length of the last text, and the text that comes first.
 pub(crate) fn texts(words: &[String]) -> Vec<String> {
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0_u16);
     rotated(&all(number(1), usize::from(number(2))), usize::from(number(3)))

@@ -242,7 +242,7 @@ fn of_a_client(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
     Ok(vec![Page::file("check-client --format html", &file, 1)])
 }
 
-/// The results of a test file from elsewhere, with a server that is none of ours.
+/// The results of a test file from elsewhere, against a foreign server.
 fn of_tests(maker: Maker<'_>) -> anyhow::Result<Vec<Page>> {
     // A test file has no longer keys.
     let key = |one: &Markup| if one.text.len() < 256 { one.text.clone() } else { one.mark.clone() };
