@@ -15,6 +15,7 @@ const CAPABILITIES = {
     elicitation: { elicitation: { form: {} } },
     'elicitation-url': { elicitation: { url: {} } },
     roots: { roots: {} },
+    crossing: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
     sampling: { sampling: {} },
     'sampling-with-tools': { sampling: { tools: {} } }
 };
@@ -104,6 +105,28 @@ function answering(client, { call, handle }) {
 async function readAll(client) {
     for (const { uri } of await resources(client)) await attempt(() => client.readResource({ uri }));
 }
+
+// The calls of `crossing`: every kind of content, errors, and questions to the client.
+const CALLS = [
+    ['echo', { message: 'Grüße, 世界, 😀' }],
+    ['sum', { a: 2, b: 3.5 }],
+    ['sum', { a: 'x' }],
+    ['none', {}],
+    ['fail', {}],
+    ['get_image', {}],
+    ['get_audio', {}],
+    ['get_resource_link', {}],
+    ['get_embedded_resource', {}],
+    ['get_everything', {}],
+    ['get_weather', { location: 'Bergen' }],
+    ['ask', {}],
+    ['ask_form', {}],
+    ['ask_two', {}],
+    ['ask_in_turn', {}],
+    ['ask_url', {}],
+    ['sample', {}],
+    ['list_roots', {}]
+];
 
 // What is done in a scenario; whatever is not named here lists the tools and calls one.
 const DEEDS = {
@@ -217,6 +240,25 @@ const DEEDS = {
         await tools(client);
         await call(client, 'echo', { message: 'Good day' });
         await call(client, 'sum', { a: 2, b: 3 });
+    },
+    // Everything that a client sees, a line for each step: `cargo xtask gateway-clients` compares the lines.
+    crossing: async (client, { call }) => {
+        const show = async (step, what) => {
+            const failed = ({ code, message }) => ({ error: code ?? message });
+            console.log(JSON.stringify({ step, value: (await what().catch(failed)) ?? null }));
+        };
+        const offered = await tools(client);
+        for (const tool of offered) await show(`tool ${tool.name}`, async () => tool);
+        for (const list of [resources, templates, prompts]) {
+            for (const item of await list(client)) await show(`item ${item.uri ?? item.uriTemplate ?? item.name}`, async () => item);
+        }
+        for (const [name, args] of CALLS) await show(`call ${name}`, () => call(client, name, args));
+        for (const { uri } of await resources(client)) await show(`read ${uri}`, () => client.readResource({ uri }));
+        await show('read unknown', () => client.readResource({ uri: 'memo://none' }));
+        for (const { name, arguments: wanted = [] } of await prompts(client)) {
+            const args = Object.fromEntries(wanted.map((one) => [one.name, 'x']));
+            await show(`prompt ${name}`, () => client.getPrompt({ name, arguments: args }));
+        }
     },
     tasks: (client, { call, callAsTask }) => (callAsTask ?? call)(client, 'slow', {}),
     'hostile.endless-stream': async (client, { call }) => {

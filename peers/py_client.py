@@ -18,6 +18,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+from crossing_calls import CALLS
+
 SCENARIO = os.environ.get("PROOF_SCENARIO", "interop")
 MODERN = "2026-07-28"
 COUNTER = "proof://counter"
@@ -135,6 +137,7 @@ def options():
             "sampling_capabilities": types.SamplingCapability(tools=types.SamplingToolsCapability()),
         },
         "logging": {"logging_callback": logged, "log_level": "info"},
+        "crossing": elicits | {"sampling_callback": completed, "list_roots_callback": listed_roots},
     }
     return declared.get(SCENARIO, {}) | {"message_handler": heard}
 
@@ -267,6 +270,34 @@ async def lists(client):
         await verb(client)
 
 
+async def crossing(client):
+    """Everything that a client sees, a line for each step: `cargo xtask gateway-clients` compares the lines."""
+
+    async def show(step, what):
+        try:
+            value = (await what).model_dump(mode="json", by_alias=True, exclude_none=True)
+        except MCPError as error:
+            value = {"error": error.error.code}
+        print(json.dumps({"step": step, "value": value}))
+
+    async def same(item):
+        return item
+
+    for tool in await tools(client):
+        await show(f"tool {tool.name}", same(tool))
+    for verb, member in ((resources, "uri"), (templates, "uri_template"), (prompts, "name")):
+        for item in await verb(client):
+            await show(f"item {getattr(item, member)}", same(item))
+    for name, arguments in CALLS:
+        await show(f"call {name}", client.call_tool(name, arguments))
+    for resource in await resources(client):
+        await show(f"read {resource.uri}", client.read_resource(resource.uri))
+    await show("read unknown", client.read_resource("memo://none"))
+    for prompt in await prompts(client):
+        wanted = {argument.name: "x" for argument in prompt.arguments or []}
+        await show(f"prompt {prompt.name}", client.get_prompt(prompt.name, wanted))
+
+
 SUM = ("sum", {"a": 2, "b": 3})
 # Whatever is not named here lists the tools and calls one, twice.
 DEEDS = {
@@ -307,6 +338,7 @@ DEEDS = {
     "list-changes": list_changes,
     "subscriptions": subscriptions,
     "caching": caching,
+    "crossing": crossing,
     "tasks": calls(("slow", {})),
     "hostile.endless-stream": lambda client: client.call_tool(
         "echo", {"message": "Good day"}, read_timeout_seconds=3, progress_callback=progressed

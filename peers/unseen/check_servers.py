@@ -1,6 +1,6 @@
 """Checks a server once with each of its faults, by the check's default options.
 
-    check_servers.py SERVER PROOF OUT [--jobs N] [--check OPTION]... [FAULT...]
+    check_servers.py [--jobs N] [--over TRANSPORT] [--check=OPTION]... SERVER PROOF OUT [FAULT...]
 
 OUT gets one line of tab-separated values for each fault: name, area, level, transport, exit code, found or MISSED, the rules
 that are broken because of it, seconds.
@@ -78,10 +78,13 @@ def main():
     arguments.add_argument("out")
     arguments.add_argument("fault", nargs="*")
     arguments.add_argument("--jobs", type=int, default=1, help="checks at a time")
+    arguments.add_argument("--over", choices=["http", "stdio"], help="instead of HTTP where the fault shows there")
     arguments.add_argument("--check", action="append", default=[], help="an option of `proof check`")
     options = arguments.parse_args()
     faults = [fault for fault in listed(options.server) if not options.fault or fault["name"] in options.fault]
-    transport = {fault["name"]: "http" if "http" in fault["transports"] else "stdio" for fault in faults}
+    faults = [fault for fault in faults if options.over is None or options.over in fault["transports"]]
+    usual = {fault["name"]: "http" if "http" in fault["transports"] else "stdio" for fault in faults}
+    transport = {name: options.over or over for name, over in usual.items()}
     without = {}
     for one in sorted(set(transport.values())):
         without[one], code, seconds, said = check(options, one, None)

@@ -1,8 +1,9 @@
 //! The rule reference under `docs/rules/`: one page per page of the specification, made from the rules. `--check` only
-//! compares, for CI. And `docs/coverage.md`, and the tables in `docs/faults.md` and
+//! compares, for CI. And `docs/coverage.md`, `docs/gateway-translation.md`, and the tables in `docs/faults.md` and
 //! `docs/check-client.md`.
 
 mod tables;
+mod translation;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,7 +28,8 @@ pub fn run(args: &[String]) -> Verdict {
     let pages = pages();
     let fresh = if check { compare(&folder, &pages) } else { write(&folder, &pages) }?;
     let covered = coverage(check)?;
-    Ok(tables::tables(check)? && fresh && covered)
+    let translated = translation::page(check)?;
+    Ok(tables::tables(check)? && fresh && covered && translated)
 }
 
 /// `docs/coverage.md`.

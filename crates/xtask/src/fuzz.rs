@@ -24,7 +24,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [OPTIONS]
   --list          name the targets";
 
 /// Each target, and the longest input that it is given.
-pub(crate) const TARGETS: [(&str, usize); 9] = [
+pub(crate) const TARGETS: [(&str, usize); 12] = [
     ("http", 4096),
     ("stdio", 4096),
     ("lines", 1024),
@@ -34,6 +34,9 @@ pub(crate) const TARGETS: [(&str, usize); 9] = [
     ("header", 512),
     ("oauth", 1024),
     ("schema", 1024),
+    ("translate", 2048),
+    ("splice", 1024),
+    ("gateway_file", 2048),
 ];
 
 /// Counters at every edge, and comparisons reported to the engine; the build scripts are spared by naming the target machine.
@@ -202,7 +205,7 @@ impl<'n> Target<'n> {
         let (first, last) = first.zip(last).with_context(|| format!("no figures in {}", self.log.display()))?;
         ensure!(first.edges > 100, "{}: {} edges seen; the counters are not in", self.name, first.edges);
         let text = format!(
-            "{:<8} {:>8} inputs, {:>6}/s; edges {:>5} (+{}); corpus {:>4} (+{})",
+            "{:<12} {:>8} inputs, {:>6}/s; edges {:>5} (+{}); corpus {:>4} (+{})",
             self.name,
             last.inputs,
             last.inputs / options.seconds,
@@ -220,7 +223,7 @@ impl<'n> Target<'n> {
         let why = if why.is_empty() { said.lines().find(|line| line.contains("ERROR")).unwrap_or("?") } else { &why };
         let unit = said.lines().find_map(|line| line.split_once("Test unit written to ")).map_or("?", |(_, path)| path);
         let (program, log) = (self.program.display(), self.log.display());
-        let text = format!("{:<8} FAILED\n    {why}\n    log:    {log}\n    repeat: {program} {unit}", self.name);
+        let text = format!("{:<12} FAILED\n    {why}\n    log:    {log}\n    repeat: {program} {unit}", self.name);
         Line { well: false, text }
     }
 
@@ -235,7 +238,7 @@ impl<'n> Target<'n> {
         let sizes =
             fs::read_dir(&self.seeds)?.map(|file| Ok(file?.metadata()?.len())).collect::<anyhow::Result<Vec<_>>>();
         let sizes = sizes?;
-        let text = format!("{:<8} {} inputs, {} bytes", self.name, sizes.len(), sizes.iter().sum::<u64>());
+        let text = format!("{:<12} {} inputs, {} bytes", self.name, sizes.len(), sizes.iter().sum::<u64>());
         Ok(Line { well: true, text })
     }
 }

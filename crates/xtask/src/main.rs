@@ -12,8 +12,13 @@ mod coverage;
 mod docs;
 mod fixtures;
 mod fuzz;
+mod gateway_clients;
+mod gateway_faults;
+mod gateway_matrix;
+mod gateway_peers;
 mod mutants;
 mod nightly;
+mod page;
 mod peers;
 mod pipe;
 mod served;
@@ -41,7 +46,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        help: "bench check, client, test: how long each takes; bench serve: what a request costs",
+        help: "bench check, client, test: how long each takes; bench serve, gateway: what a request costs",
         run: bench::run,
     },
     Task {
@@ -66,6 +71,26 @@ const TASKS: &[Task] = &[
         run: fixtures::run,
     },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
+    Task {
+        name: "gateway-clients",
+        help: "real clients of both eras, directly and through the gateway: they see the same",
+        run: gateway_clients::run,
+    },
+    Task {
+        name: "gateway-faults",
+        help: "every fault of the reference server behind the gateway: seen, or repaired for a known reason",
+        run: gateway_faults::run,
+    },
+    Task {
+        name: "gateway-matrix",
+        help: "`proof check` at every revision through the gateway, at servers of every revision",
+        run: gateway_matrix::run,
+    },
+    Task {
+        name: "gateway-peers",
+        help: "generated calls of real servers, directly and through the gateway: equal byte for byte",
+        run: gateway_peers::run,
+    },
     Task {
         name: "mutants",
         help: "play every fault of the reference server wherever it shows: which rule catches it",
@@ -114,7 +139,7 @@ fn run(args: &[String]) -> ExitCode {
 }
 
 fn usage() -> String {
-    let tasks: Vec<String> = TASKS.iter().map(|task| format!("  {:<11} {}", task.name, task.help)).collect();
+    let tasks: Vec<String> = TASKS.iter().map(|task| format!("  {:<14} {}", task.name, task.help)).collect();
     format!("usage: cargo xtask TASK [OPTIONS]\n\n{}\n", tasks.join("\n"))
 }
 

@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cargo::cargo;
 use crate::words::{Words, help};
-use crate::{Verdict, attack, fuzz, peers, root, soak};
+use crate::{Verdict, attack, fuzz, gateway_clients, gateway_faults, gateway_peers, peers, root, soak};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
 
@@ -26,9 +26,13 @@ const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--s
 /// How much of everything, at 100 %.
 const CASES: usize = 20_000;
 const FUZZ_ROUNDS: usize = 20_000;
+/// Messages that go from one revision to another and back.
+const MESSAGES: usize = 1_000_000;
 const CHECKS: usize = 20;
 const PEER_CHECKS: usize = 3;
 const SOAK_CHECKS: usize = 200;
+const CHAOS_SEEDS: usize = 200;
+const CHURN_SESSIONS: usize = 100_000;
 /// An hour over all targets.
 const FUZZ_SECONDS: usize = 3600 / fuzz::TARGETS.len();
 const SESSIONS: usize = 10_000;
@@ -55,6 +59,11 @@ const PARTS: &[Part] = &[
         run: properties,
     },
     Part { name: "shapes", title: "our shapes against the official schemas, in release", run: shapes },
+    Part {
+        name: "translation",
+        title: "random messages between all revisions, there and back, against the official schemas",
+        run: translation,
+    },
     Part { name: "damage", title: "damaged traces and bytes through all that reads", run: damage },
     Part { name: "fuzz", title: "everything that reads a peer's bytes, guided by coverage", run: guided },
     Part { name: "flicker", title: "the same check of the reference server, again and again", run: flicker },
@@ -67,6 +76,23 @@ const PARTS: &[Part] = &[
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
+    Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
+    Part {
+        name: "gateway-faults",
+        title: "every fault of the reference server behind a gateway: seen, or repaired for a known reason",
+        run: |_| gateway(gateway_faults::run),
+    },
+    Part {
+        name: "gateway-peers",
+        title: "generated calls of installed servers, directly and through a gateway",
+        run: |_| gateway_of_peers(gateway_peers::run),
+    },
+    Part {
+        name: "gateway-clients",
+        title: "installed clients, directly and through a gateway",
+        run: |_| gateway_of_peers(gateway_clients::run),
+    },
+    Part { name: "churn", title: "a gateway and many sessions of one call each: its memory", run: churn },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
 
@@ -109,7 +135,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     }
     if matches!(args, [arg] if arg == "--list") {
         for part in PARTS {
-            println!("{:<11} {}", part.name, part.title);
+            println!("{:<15} {}", part.name, part.title);
         }
         return Ok(true);
     }
@@ -123,7 +149,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
             (part.run)(&options).unwrap_or_else(|error| Outcome { well: false, figure: format!("{error:#}") });
         well &= outcome.well;
         let word = if outcome.well { "ok" } else { "FAILED" };
-        let row = format!("{:<11} {word:<6} {:>6.0} s   {}", part.name, begun.elapsed().as_secs_f32(), outcome.figure);
+        let row = format!("{:<15} {word:<6} {:>6.0} s   {}", part.name, begun.elapsed().as_secs_f32(), outcome.figure);
         println!("{row}");
         rows.push(row);
     }
@@ -147,6 +173,14 @@ fn properties(options: &Options) -> anyhow::Result<Outcome> {
 fn shapes(_: &Options) -> anyhow::Result<Outcome> {
     let run = cargo_test("wire", &["--test", "shape_differential"], &[])?;
     run.outcome(format!("{} tests", run.passed()))
+}
+
+fn translation(options: &Options) -> anyhow::Result<Outcome> {
+    let messages = options.share(MESSAGES, 20_000).to_string();
+    let variables = [("TRANSLATION_MESSAGES", messages), ("TRANSLATION_SEED", options.seed.to_string())];
+    let run = cargo_test("wire", &["--test", "translation"], &variables)?;
+    let figure = run.line("translated ");
+    run.outcome(figure)
 }
 
 fn damage(options: &Options) -> anyhow::Result<Outcome> {
@@ -236,6 +270,33 @@ fn attacked(_: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { well, figure })
 }
 
+fn chaos(options: &Options) -> anyhow::Result<Outcome> {
+    let variables = [
+        ("CHAOS_SEEDS", options.share(CHAOS_SEEDS, 20).to_string()),
+        ("CHAOS_SEED", (options.seed * 1000).to_string()),
+    ];
+    let run = cargo_test("gateway", &["--test", "chaos"], &variables)?;
+    let figure = run.line("chaos: ");
+    run.outcome(figure)
+}
+
+/// A task that says itself what it finds.
+fn gateway(task: fn(&[String]) -> Verdict) -> anyhow::Result<Outcome> {
+    let well = task(&["--check".to_owned()])?;
+    Ok(Outcome { well, figure: "compared".to_owned() })
+}
+
+fn gateway_of_peers(task: fn(&[String]) -> Verdict) -> anyhow::Result<Outcome> {
+    if peers::installed() { gateway(task) } else { Ok(no_peers()) }
+}
+
+fn churn(options: &Options) -> anyhow::Result<Outcome> {
+    let variables = [("CHURN_SESSIONS", options.share(CHURN_SESSIONS, 3000).to_string())];
+    let run = cargo_test("gateway", &["--test", "upstreams", "churn"], &variables)?;
+    let figure = run.line("churn: ");
+    run.outcome(figure)
+}
+
 /// Where what a part writes goes.
 fn folder() -> anyhow::Result<PathBuf> {
     let folder = root().join("target/nightly");
@@ -250,6 +311,12 @@ struct TestRun {
 }
 
 impl TestRun {
+    /// What stands after `begin` where it first does.
+    fn line(&self, begin: &str) -> String {
+        let found = self.stdout.lines().find_map(|line| Some(line.split_once(begin)?.1.to_owned()));
+        found.unwrap_or_default()
+    }
+
     /// How many tests passed.
     fn passed(&self) -> usize {
         let counts = self.stdout.lines().filter_map(|line| line.strip_prefix("test result: ok. "));

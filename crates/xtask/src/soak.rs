@@ -3,7 +3,7 @@
 //!
 //! Clients are threads with blocking sockets: light, and none of the code that the server is made of.
 
-mod http;
+pub(crate) mod http;
 mod player;
 mod requests;
 mod server;

@@ -6,6 +6,7 @@
 mod arrows;
 mod code;
 mod options;
+mod table_rows;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -95,6 +96,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations.extend(sources.iter().flat_map(verifiers::check));
     violations.extend(text::check_long_list(sources));
     violations.extend(arrows::check(sources));
+    violations.extend(table_rows::check(sources));
     violations.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     violations
 }

@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use rmcp::{
-    ClientHandler, ErrorData, RoleClient,
+    ClientHandler, ErrorData, RoleClient, ServiceError,
     model::{
         CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
         GetPromptRequestParams, Implementation, ProtocolVersion, ReadResourceRequestParams,
@@ -26,7 +26,7 @@ struct App {
 
 impl ClientHandler for App {
     fn get_info(&self) -> ClientConfig {
-        let asked = ["elicitation", "elicitation-sep1034-client-defaults", "sep-2322-client-request-state"];
+        let asked = ["elicitation", "elicitation-sep1034-client-defaults", "sep-2322-client-request-state", "crossing"];
         let elicits = asked.contains(&self.scenario.as_str()) || self.scenario == "hostile.endless-questions";
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = elicits.then(Default::default);
@@ -75,6 +75,65 @@ fn attempt<T>(outcome: Result<T, impl std::fmt::Display>) {
     if let Err(error) = outcome {
         eprintln!("refused: {error}");
     }
+}
+
+/// Prints one step of `crossing`.
+fn show(step: &str, found: Result<Value, ServiceError>) {
+    let value = match found {
+        Ok(found) => found,
+        Err(ServiceError::McpError(error)) => json!({ "error": error.code.0 }),
+        Err(error) => json!({ "error": error.to_string() }),
+    };
+    println!("{}", json!({ "step": step, "value": value }));
+}
+
+/// Everything that a client sees, a line for each step: `cargo xtask gateway-clients` compares the lines.
+async fn crossing(session: &Session) -> Outcome {
+    for tool in session.list_all_tools().await? {
+        show(&format!("tool {}", tool.name), Ok(json!(tool)));
+    }
+    for template in session.list_all_resource_templates().await? {
+        show(&format!("item {}", template.uri_template), Ok(json!(template)));
+    }
+    let calls = [
+        ("echo", json!({ "message": "Grüße, 世界, 😀" })),
+        ("sum", json!({ "a": 2, "b": 3.5 })),
+        ("sum", json!({ "a": "x" })),
+        ("none", json!({})),
+        ("fail", json!({})),
+        ("get_image", json!({})),
+        ("get_audio", json!({})),
+        ("get_resource_link", json!({})),
+        ("get_embedded_resource", json!({})),
+        ("get_everything", json!({})),
+        ("get_weather", json!({ "location": "Bergen" })),
+        ("ask", json!({})),
+        ("ask_form", json!({})),
+        ("ask_two", json!({})),
+        ("ask_in_turn", json!({})),
+        ("sample", json!({})),
+        ("list_roots", json!({})),
+    ];
+    for (name, arguments) in calls {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let params = CallToolRequestParams::new(name).with_arguments(arguments);
+        show(&format!("call {name}"), session.call_tool(params).await.map(|found| json!(found)));
+    }
+    for resource in session.list_all_resources().await? {
+        let params = ReadResourceRequestParams::new(resource.uri.clone());
+        let step = format!("read {}", resource.uri);
+        show(&format!("item {}", resource.uri), Ok(json!(resource)));
+        show(&step, session.read_resource(params).await.map(|found| json!(found)));
+    }
+    for prompt in session.list_all_prompts().await? {
+        let wanted = prompt.arguments.clone().unwrap_or_default();
+        let arguments = wanted.into_iter().map(|argument| (argument.name, json!("x"))).collect();
+        let params = GetPromptRequestParams::new(prompt.name.clone()).with_arguments(arguments);
+        let step = format!("prompt {}", prompt.name);
+        show(&format!("item {}", prompt.name), Ok(json!(prompt)));
+        show(&step, session.get_prompt(params).await.map(|found| json!(found)));
+    }
+    Ok(())
 }
 
 /// What is done in a scenario; whatever is not named here lists the tools and calls one, twice.
@@ -136,6 +195,7 @@ async fn done(session: &Session, scenario: &str) -> Outcome {
                 );
             }
         }
+        "crossing" => crossing(session).await?,
         "fail" => {
             call(session, "fail", json!({})).await?;
         }

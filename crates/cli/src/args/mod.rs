@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod line;
@@ -76,6 +77,9 @@ pub(crate) enum Verb {
     Record(record::RecordArgs),
     /// Serve a recording
     Replay(Box<replay::ReplayArgs>),
+    /// Serve many servers at one address, in every revision
+    #[command(disable_help_flag = true)]
+    Gateway(GatewayArgs),
     /// Send requests to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a shell completion script
@@ -95,6 +99,14 @@ pub(crate) struct ExplainArgs {
     /// Rule id as in reports; a glob lists the rules that it matches
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
+}
+
+/// Serve many servers at one address, in every revision
+#[derive(Args)]
+pub(crate) struct GatewayArgs {
+    /// Arguments of the gateway; `proof gateway --help` explains them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
 }
 
 /// Print a shell completion script

@@ -124,7 +124,7 @@ impl Reach {
             return Err(usage(&what, &remedy));
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
-        let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };
+        let address = HttpAddress { headers: self.headers()?, ca: self.ca_file.clone(), ..HttpAddress::new(url) };
         match (self.transport, socket) {
             (Some(Transport::WebSocket) | None, true) => Ok(Address::WebSocket(address)),
             (Some(Transport::HttpSse), false) => Ok(Address::Sse(address)),

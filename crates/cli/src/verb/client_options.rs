@@ -16,8 +16,6 @@ use crate::run::Run;
 const ANSWER: Duration = Duration::from_mins(1);
 /// The default timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a server may take to end after its input is closed, and again after SIGTERM.
-const SHUTDOWN: Duration = Duration::from_secs(1);
 
 /// The options of a client of the server at `address`.
 pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Option<Revision>) -> Result<Options, Exit> {
@@ -26,7 +24,7 @@ pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Opti
         request,
         connect: reach.timeout.unwrap_or(CONNECT),
         start: request,
-        shutdown: SHUTDOWN,
+        shutdown: client::SHUTDOWN,
         ..Limits::default()
     };
     let authorizer = match &address {

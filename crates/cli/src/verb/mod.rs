@@ -8,6 +8,7 @@ mod client_options;
 pub(crate) mod completion;
 mod conclude;
 pub(crate) mod explain;
+pub(crate) mod gateway;
 pub(crate) mod generate;
 mod generated_file;
 pub(crate) mod given_file;

@@ -1,4 +1,4 @@
-//! `--conformance`: a tour of what a server offers.
+//! `--conformance`: uses everything that a server offers.
 
 use crate::harness::Serving;
 

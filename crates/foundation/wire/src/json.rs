@@ -8,6 +8,7 @@ mod write;
 
 use crate::pointer;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -474,25 +475,47 @@ pub struct Duplicate {
 /// The first name repeated within any one object of `text`; `None` also where the text is not JSON.
 pub fn duplicate_name(text: &str) -> Option<Duplicate> {
     let mut tokens = Tokens::new(text);
-    let mut open: Vec<std::collections::HashSet<Cow<'_, str>>> = Vec::new();
+    let mut open: Vec<Names<'_>> = Vec::new();
     while let Ok(Some((token, span))) = tokens.next_token() {
         match token {
-            Token::ObjectStart | Token::ArrayStart => open.push(std::collections::HashSet::new()),
+            Token::ObjectStart | Token::ArrayStart => open.push(Names::default()),
             Token::ObjectEnd | Token::ArrayEnd => {
                 open.pop();
             }
             Token::Name => {
-                let name = unquote(&text[span.clone()]);
                 if let Some(names) = open.last_mut()
-                    && !names.insert(name.clone())
+                    && !names.insert(unquote(&text[span.clone()]))
                 {
-                    return Some(Duplicate { name: name.into_owned(), at: span.start });
+                    return Some(Duplicate { name: unquote(&text[span.clone()]).into_owned(), at: span.start });
                 }
             }
             _ => {}
         }
     }
     None
+}
+
+/// The names of one object. Few are compared one by one: that is faster than hashing them.
+#[derive(Default)]
+struct Names<'t> {
+    few: Vec<Cow<'t, str>>,
+    many: HashSet<Cow<'t, str>>,
+}
+
+impl<'t> Names<'t> {
+    const FEW: usize = 16;
+
+    /// `false` where it is there.
+    fn insert(&mut self, name: Cow<'t, str>) -> bool {
+        if self.few.contains(&name) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(name);
+            return true;
+        }
+        self.many.insert(name)
+    }
 }
 
 /// The byte span of the value that an RFC 6901 `pointer` names in `text`; where a name is repeated, the last one, as

@@ -17,6 +17,7 @@ pub mod pointer;
 pub mod redact;
 pub mod revision;
 pub mod shape;
+pub mod splice;
 pub mod timestamp;
 pub mod trace;
 pub mod translate;

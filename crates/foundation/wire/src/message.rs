@@ -3,6 +3,8 @@
 //! Reading is lenient about everything the envelope does not need (unknown members survive) and strict about the
 //! envelope. Whether a *well-formed* message fits its method is the business of [`crate::shape`].
 
+mod beginning;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -12,6 +14,8 @@ use serde_json::Value;
 
 use crate::error_code::{INVALID_REQUEST, PARSE_ERROR};
 use crate::json::{self, Member, Outline, Token};
+
+pub use beginning::begins_result;
 
 /// The identifier of a request: a string or an integer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,10 +123,13 @@ pub struct Message {
     kind: Kind,
     id: Option<RequestId>,
     null_id: bool,
+    /// Where the id stands; empty without an id.
+    id_at: Range<u32>,
     method: Option<Box<str>>,
     body: Option<Range<usize>>,
     members: Vec<Member>,
-    value: OnceLock<Value>,
+    value: OnceLock<Box<Value>>,
+    meta: OnceLock<Option<Box<Value>>>,
 }
 
 impl Message {
@@ -165,7 +172,7 @@ impl Message {
 
     /// The whole message as a value, parsed on first use.
     pub fn value(&self) -> &Value {
-        self.value.get_or_init(|| lenient_value(&self.text))
+        self.value.get_or_init(|| Box::new(lenient_value(&self.text)))
     }
 
     /// `params` of a request or notification.
@@ -199,9 +206,48 @@ impl Message {
         format!("{}\n{}", self.method().unwrap_or_default(), String::from_utf8_lossy(&params))
     }
 
-    /// `params._meta` or `result._meta`.
+    /// `params._meta` or `result._meta`, parsed on first use; nothing else is parsed for it.
     pub fn meta(&self) -> Option<&Value> {
-        self.params().or_else(|| self.result())?.get("_meta")
+        let read = || {
+            let text = self.body_member("_meta").filter(|_| self.kind != Kind::Error)?;
+            Some(Box::new(lenient_value(text)))
+        };
+        self.meta.get_or_init(read).as_deref()
+    }
+
+    /// The raw text of a member of `params`, `result` or `error`: the last one of this name, as readers of JSON take it.
+    pub fn body_member(&self, name: &str) -> Option<&str> {
+        let found = self.members.iter().rev().find(|member| json::unquote(&self.text[member.name.clone()]) == name)?;
+        Some(&self.text[found.value.clone()])
+    }
+
+    /// The same of a member that is a string, escapes resolved.
+    pub fn string_member(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.body_member(name).filter(|text| text.starts_with('"')).map(json::unquote)
+    }
+
+    /// The text with another id in place of the one that it has.
+    pub fn with_id(&self, id: &RequestId) -> String {
+        let at = self.id_at.start as usize..self.id_at.end as usize;
+        if at.is_empty() {
+            return self.text().to_owned();
+        }
+        let id = id.to_json();
+        let mut text = String::with_capacity(self.text.len() + id.len());
+        text.push_str(&self.text[..at.start]);
+        text.push_str(&id);
+        text.push_str(&self.text[at.end..]);
+        text
+    }
+
+    /// The text by value; copied only where another clone of the message holds it too.
+    pub fn into_text(self) -> String {
+        Arc::try_unwrap(self.text).unwrap_or_else(|text| text.to_string())
+    }
+
+    /// The text, shared with the message.
+    pub fn shared_text(&self) -> Arc<String> {
+        Arc::clone(&self.text)
     }
 }
 
@@ -422,11 +468,13 @@ fn envelope(text: Cow<'_, str>, mut members: Vec<Member>) -> Result<Message, Mal
         kind: head.kind,
         null_id: head.null_id,
         id: head.id,
+        id_at: head.id_at,
         method: head.method,
         body,
         members: members.unwrap_or_default(),
         text: Arc::new(text.into_owned()),
         value: OnceLock::new(),
+        meta: OnceLock::new(),
     })
 }
 
@@ -435,6 +483,7 @@ struct Head {
     kind: Kind,
     id: Option<RequestId>,
     null_id: bool,
+    id_at: Range<u32>,
     method: Option<Box<str>>,
     body: Option<usize>,
 }
@@ -468,10 +517,19 @@ fn read_envelope(text: &str, members: &[Member]) -> Result<Head, Malformed> {
     Ok(Head {
         kind,
         null_id: id.is_none() && has.id.is_some(),
+        id_at: has.id.map_or(0..0, |member| place(&member.value)),
         id,
         method: has.method.map(|m| json::unquote(&text[m.value.clone()]).into()),
         body: body.and_then(|body| members.iter().position(|m| m.value == body.value)),
     })
+}
+
+/// A span in fewer bytes; empty beyond 4 GiB, where nothing is read.
+fn place(span: &Range<usize>) -> Range<u32> {
+    match (u32::try_from(span.start), u32::try_from(span.end)) {
+        (Ok(start), Ok(end)) => start..end,
+        _ => 0..0,
+    }
 }
 
 fn read_id(text: &str, member: &Member) -> Result<RequestId, Fault> {

@@ -1,4 +1,4 @@
-//! The reserved keys of `_meta` and the names of extensions, spelled once. Must not know what a method does with them.
+//! The reserved keys of `_meta`, our own, and the names of extensions, spelled once. Must not know what a method does with them.
 
 /// Prefix of every key that the specification reserves.
 pub const PREFIX: &str = "io.modelcontextprotocol/";
@@ -20,3 +20,5 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The same as a dotted path of capabilities.
 pub const TASKS_CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
+/// What a message lost between two revisions: a list of rows of the translation table. Our own key.
+pub const LOSSES: &str = "dev.proofhouse/losses";

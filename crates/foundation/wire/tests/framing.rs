@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
-use wire::framing::sse::{Block, Blocks};
+use wire::framing::sse::{Block, Blocks, EventEnd, open_data};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Found {
@@ -234,4 +234,46 @@ fn a_megabyte_is_redacted_quickly() {
     let many = b"\n".repeat(1 << 18);
     assert_eq!(lines([&many[..]].into_iter(), 10).len(), 1 << 18);
     assert_eq!(blocks([&many[..]].into_iter(), 10).len(), 1 << 18);
+}
+
+/// Where the first blank line of `text` ends, read at once: an LF after its CR is not part of it.
+fn event_end(text: &str) -> Option<usize> {
+    let mut start = 0;
+    while let Some(found) = text[start..].find(['\n', '\r']) {
+        let end = start + found;
+        if found == 0 {
+            return Some(end + 1);
+        }
+        start = if text[end..].starts_with("\r\n") { end + 2 } else { end + 1 };
+    }
+    None
+}
+
+proptest! {
+    #[test]
+    fn the_end_of_an_event_is_found_however_it_is_cut(text in "[a:\n\r]{0,24}", cuts in vec(0_usize..24, 0..6)) {
+        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut event = EventEnd::default();
+        let pieces = cuts.windows(2).map(|pair| (pair[0], &text.as_bytes()[pair[0]..pair[1]]));
+        let found = pieces.into_iter().find_map(|(start, piece)| Some(start + event.find(piece)?));
+        prop_assert_eq!(found, event_end(&text), "{:?} cut at {:?}", text, cuts);
+    }
+}
+
+#[test]
+fn the_beginning_of_an_event_tells_its_data() {
+    for (block, data) in [
+        ("data: {\"a", Some("{\"a")),
+        ("data:{\"a\n", Some("{\"a")),
+        (": hello\r\nid: 7\nevent: message\r\ndata: x", Some("x")),
+        ("event: endpoint\ndata: x", None),
+        ("retry: 5\ndata: x", None),
+        ("\u{feff}data: x", None),
+        ("id: 7", None),
+        ("dat", None),
+    ] {
+        assert_eq!(open_data(block.as_bytes()), data.map(str::as_bytes), "{block:?}");
+    }
 }

@@ -316,3 +316,42 @@ fn a_number_beyond_all_doubles_hides_nothing() {
     assert_eq!(params["d"], "\u{fffd} 1e999");
     assert_eq!(params["e"], 7);
 }
+
+#[test]
+fn the_beginning_of_a_text_tells_whether_it_is_a_result() {
+    let id = RequestId::from("c");
+    for (text, is_result) in [
+        (r#"{"jsonrpc":"2.0","id":"c","result":{"a"#, true),
+        (r#" { "x":{"result":[1,{"method":2}]}, "result" : "#, true),
+        (r#"{"result":{},"id":"other""#, true),
+        (r#"{"id":"\u0063","result":{"é"#, true),
+        (r#"{"id":"other","result":{}}"#, false),
+        (r#"{"id":1,"result":{}}"#, false),
+        (r#"{"jsonrpc":"2.0","method":"a","result":{}}"#, false),
+        (r#"{"error":{"code":1},"result":{}}"#, false),
+        (r#"{"jsonrpc":"2.0","x":"result"#, false),
+        (r#"[{"result":{}}]"#, false),
+        ("", false),
+    ] {
+        assert_eq!(message::begins_result(text.as_bytes(), &id), is_result, "{text}");
+        // Half a character at the end hides nothing before it.
+        assert_eq!(message::begins_result(&[text.as_bytes(), b"\xc3"].concat(), &id), is_result, "{text}");
+    }
+}
+
+#[test]
+fn one_member_is_read_without_the_others() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","_meta":1,"na\u006de":"b\n","_meta":{"x":"\ud800","n":1e999},"n":1}}"#;
+    let Ok(Packet::Message(read)) = message::parse(text.as_bytes()) else { panic!("a message") };
+    assert_eq!(read.meta(), read.params().and_then(|params| params.get("_meta")));
+    assert_eq!(read.string_member("name").as_deref(), Some("b\n"));
+    assert_eq!((read.string_member("n"), read.body_member("n")), (None, Some("1")));
+    assert_eq!(read.body_member("arguments"), None);
+    assert_eq!(read.clone().into_text(), text);
+    let Ok(Packet::Message(error)) =
+        message::parse(br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","_meta":{}}}"#)
+    else {
+        panic!("a message")
+    };
+    assert_eq!(error.meta(), None);
+}

@@ -112,7 +112,7 @@ fn without(mut arguments: Value, volatile: &[JsonPath]) -> Value {
 /// Removes a member. An item of an array becomes null, so that the others keep their index.
 fn remove_at(arguments: &mut Value, pointer: &str) {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return };
-    let name = last.replace("~1", "/").replace("~0", "~");
+    let name = wire::pointer::unescape(last);
     match arguments.pointer_mut(parent) {
         Some(Value::Object(members)) => {
             members.remove(&name);

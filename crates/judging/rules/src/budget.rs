@@ -2,9 +2,12 @@
 //!
 //! The view counts every message, frame and event that a judge is given, and readers of schemas and bytes count their own
 //! work. Once the steps are used up the view returns nothing more, the judge soon ends, and [`crate::judge`] drops its verdict.
+//! Whoever has no more time for verdicts says so by a [`Stop`], which has the same effect at once.
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wire::trace::Trace;
 
@@ -15,12 +18,32 @@ const PER_FRAME: u64 = 1_000;
 /// The steps that each byte adds.
 const PER_BYTE: u64 = 10;
 
+/// Steps after which a [`Stop`] is looked at again.
+const LOOK: u64 = 1 << 12;
+
+/// Ends judging early, from another thread. Clones are the same stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on, judges give no verdict.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether judging has been stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The steps that a judge has left.
 #[derive(Clone, Debug)]
 pub struct Budget {
     whole: u64,
     left: Rc<Cell<u64>>,
     used: Rc<Cell<u64>>,
+    stop: Stop,
 }
 
 impl Budget {
@@ -33,7 +56,17 @@ impl Budget {
 
     /// A budget of so many steps, not limited yet.
     pub(crate) fn with(whole: u64) -> Self {
-        Self { whole, left: Rc::new(Cell::new(u64::MAX)), used: Rc::default() }
+        Self { whole, left: Rc::new(Cell::new(u64::MAX)), used: Rc::default(), stop: Stop::default() }
+    }
+
+    /// Obeys `stop`.
+    pub(crate) fn obey(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
+    /// Whether judging has been stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
     }
 
     /// Gives the next judge all steps.
@@ -49,7 +82,11 @@ impl Budget {
 
     /// Takes steps. Whether there were that many; if not, none are left.
     pub(crate) fn spend(&self, steps: u64) -> bool {
-        let left = self.left.get().checked_sub(steps);
+        let before = self.left.get();
+        let mut left = before.checked_sub(steps);
+        if left.is_some_and(|left| left / LOOK != before / LOOK) && self.is_stopped() {
+            left = None;
+        }
         self.left.set(left.unwrap_or(0));
         left.is_some_and(|left| left > 0)
     }
@@ -101,5 +138,22 @@ impl<I: Iterator> Iterator for Walk<I> {
 impl<I: DoubleEndedIterator> DoubleEndedIterator for Walk<I> {
     fn next_back(&mut self) -> Option<I::Item> {
         if self.budget.spend(1) { self.items.next_back() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, LOOK, Stop};
+
+    #[test]
+    fn a_judge_at_work_obeys_a_stop() {
+        let mut budget = Budget::with(1_000_000);
+        let stop = Stop::default();
+        budget.obey(stop.clone());
+        budget.refill();
+        assert_eq!(budget.walk(0..100_000).count(), 100_000);
+        stop.stop();
+        let after = budget.walk(0..100_000).count() as u64;
+        assert!(after <= LOOK && budget.is_spent(), "{after} steps after the stop");
     }
 }

@@ -21,13 +21,22 @@ pub fn revision_of(trace: &Trace) -> Option<Revision> {
     })
 }
 
+/// Why there is no verdict where judging was stopped.
+pub const STOPPED: &str = "no time was left to judge this trace";
+
 /// Judges a trace by one rule, within the [`crate::budget`] of the trace.
 pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
     let budget = view.budget();
+    if budget.is_stopped() {
+        return Verdict::NotSeen(STOPPED.to_owned());
+    }
     budget.refill();
     let verdict = judged(rule, view);
     let is_spent = budget.is_spent();
     budget.lift();
+    if is_spent && budget.is_stopped() {
+        return Verdict::NotSeen(STOPPED.to_owned());
+    }
     if is_spent {
         return Verdict::NotSeen(format!("too much work: judging this trace takes more than {} steps", budget.whole()));
     }

@@ -19,7 +19,8 @@ mod legacy;
 mod reading;
 mod server;
 
-pub use judge::judge;
+pub use budget::Stop;
+pub use judge::{STOPPED, judge};
 pub use registry::{all_rules, find};
 pub use rule::{Level, Role, Rule};
 pub use verdict::{Breach, Verdict};

@@ -30,7 +30,7 @@ static PAGES: &[&[Rule]] = &[
     basic::transports::streamable_http::clients::RULES,
     basic::transports::streamable_http::receiving::RULES,
     basic::transports::streamable_http::metadata::RULES,
-    basic::transports::streamable_http::headers::RULES,
+    basic::transports::streamable_http::server_headers::RULES,
     basic::transports::streamable_http::client_headers::RULES,
     basic::transports::streamable_http::compatibility::RULES,
     basic::authorization::tokens::RULES,

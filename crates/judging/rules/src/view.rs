@@ -10,7 +10,7 @@ use wire::meta;
 use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Stop};
 use crate::verdict::{Breach, Located};
 
 mod client_exit;
@@ -202,6 +202,13 @@ impl<'v> View<'v> {
         view
     }
 
+    /// The same view, whose judges give up once `stop` says so.
+    #[must_use]
+    pub fn until(mut self, stop: Stop) -> Self {
+        self.budget.obey(stop);
+        self
+    }
+
     fn sort(&mut self) {
         for (event, (frame, understood)) in self.trace.frames.iter().zip(self.events).enumerate() {
             match understood {
@@ -313,6 +320,15 @@ impl<'v> View<'v> {
     /// Bytes of the judged party that should have been messages.
     pub fn invalid_by_subject(&self) -> impl Iterator<Item = InvalidMessage<'v>> + '_ {
         self.budget.walk(self.invalid.iter().copied()).filter(|g| g.from == self.subject())
+    }
+
+    /// Whether an invalid message gives an impossible id back: it answers an impossible request of the other party.
+    pub fn echoes_impossible_id(&self, answer: &InvalidMessage<'v>) -> bool {
+        let fault = &answer.malformed.fault;
+        let same = |asked: InvalidMessage<'v>| {
+            asked.connection == answer.connection && asked.event < answer.event && asked.malformed.fault == *fault
+        };
+        matches!(fault, Fault::IdType | Fault::IdFraction | Fault::IdNull) && self.invalid_by_peer().any(same)
     }
 
     /// Bytes of the other party (sent by a probe on purpose) that are not messages.

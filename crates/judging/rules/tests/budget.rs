@@ -1,6 +1,6 @@
 //! A judge ends within its budget, whatever a peer sends: what takes more is not exercised, and says why.
 
-use rules::{Rule, Verdict, View, all_rules, judge};
+use rules::{Rule, STOPPED, Stop, Verdict, View, all_rules, judge};
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 use wire::trace::{Content, Frame, Header, Trace};
@@ -107,4 +107,16 @@ fn one_message_on_several_lines_is_found() {
         let verdict = verdict(&verdicts, "stdio.no-embedded-newlines");
         assert!(matches!(verdict, Verdict::Broken(_)), "{text}: {verdict:?}");
     }
+}
+
+#[test]
+fn a_stopped_judge_gives_no_verdict() {
+    let trace = output_by(&json!({ "type": "object" }));
+    let events = trace.events();
+    let stop = Stop::default();
+    let view = View::new(&trace, &events, R2025_11_25).until(stop.clone());
+    let rule = rules::find("tools.structured-present").expect("a rule");
+    assert!(matches!(judge(rule, &view), Verdict::Holds(_)));
+    stop.stop();
+    assert!(matches!(judge(rule, &view), Verdict::NotSeen(why) if why == STOPPED));
 }

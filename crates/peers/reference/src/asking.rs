@@ -161,7 +161,7 @@ impl Question {
 #[derive(Debug)]
 pub enum Unanswered {
     /// The client is asked by the result (modern era).
-    Asked(Value),
+    InputRequired(Value),
     /// The client cannot be asked, or its state is not ours (modern era).
     Refused(RpcError),
     /// The client cannot be asked, or what it said is no answer (legacy era).
@@ -171,7 +171,7 @@ pub enum Unanswered {
 impl From<Unanswered> for Outcome {
     fn from(unanswered: Unanswered) -> Self {
         match unanswered {
-            Unanswered::Asked(body) => Self::InputRequired(body),
+            Unanswered::InputRequired(body) => Self::InputRequired(body),
             Unanswered::Refused(error) => Self::Refused(error),
             Unanswered::Failed(why) => Self::failure(why),
         }
@@ -181,7 +181,7 @@ impl From<Unanswered> for Outcome {
 impl From<Unanswered> for Outcome<crate::catalogue::Messages> {
     fn from(unanswered: Unanswered) -> Self {
         match unanswered {
-            Unanswered::Asked(body) => Self::InputRequired(body),
+            Unanswered::InputRequired(body) => Self::InputRequired(body),
             Unanswered::Refused(error) => Self::Refused(error),
             Unanswered::Failed(why) => Self::Refused(RpcError::internal(why)),
         }
@@ -333,7 +333,7 @@ fn asked(invocation: &Invocation, questions: &[Question], state: Option<String>)
     if let Some(state) = state {
         body["requestState"] = state.into();
     }
-    Unanswered::Asked(body)
+    Unanswered::InputRequired(body)
 }
 
 fn now() -> u64 {

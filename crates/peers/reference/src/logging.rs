@@ -64,9 +64,9 @@ pub(crate) struct SessionState {
 pub(crate) enum Visit {
     /// Nobody was told of it.
     #[default]
-    Untold,
+    Pending,
     /// The elicitation of this id told of it.
-    Told(String),
+    Announced(String),
     /// It is over.
     Over,
 }

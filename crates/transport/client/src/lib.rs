@@ -53,6 +53,9 @@ use cache::Cache;
 use link::Ids;
 use open::Session;
 
+/// How long a server may take to end after its input is closed, and again after SIGTERM.
+pub const SHUTDOWN: Duration = Duration::from_secs(1);
+
 /// Options of a client.
 #[derive(Clone)]
 pub struct Options {
@@ -91,7 +94,7 @@ impl Options {
             address,
             revision: None,
             identity: Identity::default(),
-            limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
+            limits: Limits { start: Duration::from_mins(1), shutdown: SHUTDOWN, ..Limits::default() },
             children: children.clone(),
             probe: Duration::from_secs(3),
             respondent: Arc::new(Unattended),

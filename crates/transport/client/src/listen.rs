@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 use wire::{Era, RequestId, Transport};
 
@@ -14,6 +14,8 @@ use super::{Client, ClientError, Params};
 
 /// How long a stream may take to open, and how long one may last before it is opened again.
 const OPENING: Duration = Duration::from_secs(30);
+/// How long others wait for a stream to open. Some servers send the head with the first event only.
+const OPENING_AWAITED: Duration = Duration::from_millis(500);
 const LASTING: Duration = Duration::from_hours(24);
 /// How often a stream that the server closed is opened again, and the pause before.
 const REOPENED: usize = 1000;
@@ -126,15 +128,19 @@ impl Client {
         }
         let (tell, ended) = watch::channel(None);
         let link = session.link.clone();
+        let (opened, answered) = oneshot::channel();
         tokio::spawn(async move {
             if link.transport() == Transport::StreamableHttp {
-                listen_on_stream(&link).await;
+                listen_on_stream(&link, Some(opened)).await;
+            } else {
+                drop(opened);
             }
             while !link.connection().is_over() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             tell.send_replace(Some(Ok(())));
         });
+        let _ = tokio::time::timeout(OPENING_AWAITED, answered).await;
         let lists = |name: &str| declared.pointer(&format!("/{name}/listChanged")) == Some(&json!(true));
         let acknowledged = json!({
             "toolsListChanged": topics.tools && lists("tools"),
@@ -160,18 +166,27 @@ fn end_of(came: Outcome) -> Result<(), ClientError> {
     }
 }
 
-/// Opens, in the background, the stream on which a legacy server may send requests and notifications.
-pub(super) fn open_stream(link: Link) -> AbortHandle {
-    tokio::spawn(async move { listen_on_stream(&link).await }).abort_handle()
+/// Opens the stream on which a legacy server may send requests and notifications, and listens to it in the background.
+/// Resolves when the server has answered: what a server sends before then, on account of a call that came first, may be lost.
+pub(super) async fn open_stream(link: Link) -> AbortHandle {
+    let (opened, answered) = oneshot::channel();
+    let listening = tokio::spawn(async move { listen_on_stream(&link, Some(opened)).await }).abort_handle();
+    // An error says that listening is over, which is no reason to wait either.
+    let _ = tokio::time::timeout(OPENING_AWAITED, answered).await;
+    listening
 }
 
 /// Listens on that stream, and resumes it where the server closes it. A server without such a stream refuses it, which is
-/// allowed.
-async fn listen_on_stream(link: &Link) {
+/// allowed. `opened` hears of the first response.
+async fn listen_on_stream(link: &Link, mut opened: Option<oneshot::Sender<()>>) {
     for _ in 0..REOPENED {
         let Ok(stream) = link.open_stream(None).await else { return };
         if stream.head(OPENING).await.is_none() || !stream.is_stream() || stream.status() != Some(200) {
             return;
+        }
+        if let Some(opened) = opened.take() {
+            // Nobody waits any more: the head came late.
+            let _ = opened.send(());
         }
         stream.finished(LASTING).await;
         link.resume(stream, LASTING, REOPENED).await;

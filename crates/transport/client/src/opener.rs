@@ -142,7 +142,7 @@ impl Opener<'_> {
             Err(failure) => return self.close_after(link, pump, failure).await,
         };
         let greeting = Greeting { revision, result };
-        Ok(self.session(link, pump, greeting))
+        Ok(self.session(link, pump, greeting).await)
     }
 
     async fn close_after(&self, link: Link, pump: AbortHandle, failure: NotOpened) -> Result<Session, NotOpened> {
@@ -281,14 +281,15 @@ impl Opener<'_> {
         }
         let text = answer.body_text().unwrap_or_default().to_owned();
         let greeting = Greeting { revision, result: Some((result, text)) };
-        Ok(self.session(link, pump, greeting))
+        Ok(self.session(link, pump, greeting).await)
     }
 
-    fn session(&self, link: Link, pump: AbortHandle, greeting: Greeting) -> Session {
+    async fn session(&self, link: Link, pump: AbortHandle, greeting: Greeting) -> Session {
         link.connection().stop_recording();
         let may_be_asked = self.options.respondent.abilities() != Abilities::default();
         let has_stream = link.transport() == Transport::StreamableHttp && greeting.revision.era() == Era::Legacy;
-        let stream = (may_be_asked && has_stream).then(|| super::listen::open_stream(link.clone()));
+        let stream =
+            if may_be_asked && has_stream { Some(super::listen::open_stream(link.clone()).await) } else { None };
         Session { link, greeting, address: self.address.clone(), pump, stream }
     }
 }

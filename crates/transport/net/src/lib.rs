@@ -6,6 +6,7 @@
 compile_error!("proof runs on Linux and macOS only: it ends peers by process groups and signals");
 
 pub mod client;
+mod local_socket;
 pub mod process;
 mod redaction;
 mod regular_file;
@@ -14,11 +15,13 @@ pub mod service;
 pub mod started;
 pub mod tap;
 mod tls;
+pub mod upstream;
 
 pub use client::{
     Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
     detect,
 };
+pub use local_socket::{LocalListener, connect_local, socket_folder};
 pub use process::{Children, Environment};
 pub use redaction::new_redactor;
 pub use regular_file::{open_at_once, open_regular};

@@ -17,6 +17,8 @@ use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub use wire::error_code as code;
 
+use crate::server::http::{Body, Grant};
+
 pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
@@ -61,6 +63,8 @@ pub struct Context {
     pub headers: Option<HeaderMap>,
     /// Whose token let the message in: a fingerprint, where a guard demands tokens.
     pub subject: Option<HeaderValue>,
+    /// What that token grants. Over a WebSocket it is the token that opened it, which may have expired since.
+    pub grant: Option<Arc<Grant>>,
 }
 
 impl Context {
@@ -77,6 +81,11 @@ impl Call {
     /// Never for a call made by a transport: those are requests.
     pub fn id(&self) -> &RequestId {
         self.message.id().expect("a call is a request")
+    }
+
+    /// Whether it may be answered by [`Answer::passed`]: every other transport needs the text in one piece.
+    pub fn takes_body(&self) -> bool {
+        self.context.era() == Era::Modern && self.context.transport == Transport::StreamableHttp
     }
 
     /// The capabilities of the client: from `_meta` (modern) or from `initialize` (legacy).
@@ -112,11 +121,20 @@ impl From<Answer> for Reply {
     }
 }
 
-/// A complete JSON-RPC response, ready to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A JSON-RPC response, ready to be sent.
+#[derive(Debug)]
 pub struct Answer {
     text: Vec<u8>,
     code: Option<i64>,
+    body: Option<Box<PassedBody>>,
+}
+
+/// A response that passes piece by piece, unread, in the form in which another server gave it.
+#[derive(Debug)]
+pub(crate) struct PassedBody {
+    /// Its last event, where it is an event stream; else it is one JSON text.
+    pub(crate) is_event: bool,
+    pub(crate) body: Body,
 }
 
 impl Answer {
@@ -152,21 +170,40 @@ impl Answer {
         text.push(b':');
         json::write(&mut text, body)?;
         text.push(b'}');
-        Ok(Self { text, code: None })
+        Ok(Self::raw(text, None))
     }
 
     /// The same with `"id":null`, as JSON-RPC demands where the id could not be read.
     pub fn error_with_null_id(error: &RpcError) -> Self {
         let value = serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error });
-        Self { text: value.to_string().into_bytes(), code: Some(error.code) }
+        Self::raw(value.to_string().into_bytes(), Some(error.code))
     }
 
     /// Any text; `code` is its error code, by which HTTP chooses a status.
     pub const fn raw(text: Vec<u8>, code: Option<i64>) -> Self {
-        Self { text, code }
+        Self { text, code, body: None }
     }
 
-    /// The text.
+    /// A result that passes as it comes: the one JSON text that `body` is. Only a modern request over HTTP may be answered so,
+    /// see [`Call::takes_body`].
+    pub fn passed(body: Body) -> Self {
+        Self { text: Vec::new(), code: None, body: Some(Box::new(PassedBody { is_event: false, body })) }
+    }
+
+    /// The same of the event, with its blank line, that `body` is.
+    pub fn passed_event(body: Body) -> Self {
+        Self { text: Vec::new(), code: None, body: Some(Box::new(PassedBody { is_event: true, body })) }
+    }
+
+    /// Where it passes as it comes: its body; else the text.
+    pub(crate) fn into_parts(self) -> Result<Vec<u8>, PassedBody> {
+        match self.body {
+            Some(body) => Err(*body),
+            None => Ok(self.text),
+        }
+    }
+
+    /// The text; empty where the answer passes as it comes.
     pub fn text(&self) -> &[u8] {
         &self.text
     }

@@ -14,7 +14,7 @@ pub const PORT: &str = "{port}";
 /// The interval at which the server's port is tried.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long it may take to end after TERM.
-const PARTING: Duration = Duration::from_secs(2);
+const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 
 /// A server that was started and listens. Dropped, it is killed.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Started {
                 continue;
             };
             let output = process.output();
-            process.end(PARTING).await;
+            process.end(AFTER_SIGNAL).await;
             let output = output.trim_end();
             let output =
                 if output.is_empty() { "; it wrote nothing".to_owned() } else { format!("; its output:\n{output}") };
@@ -73,7 +73,7 @@ impl Started {
 
     /// Ends it.
     pub async fn end(self) {
-        self.process.end(PARTING).await;
+        self.process.end(AFTER_SIGNAL).await;
     }
 }
 

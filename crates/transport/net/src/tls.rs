@@ -4,23 +4,32 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-/// A connector that trusts the system's roots and the certificates in the PEM file `ca`.
-pub(crate) fn connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
+use crate::client::Identity;
+
+/// A connector that trusts the system's roots and the certificates in the PEM file `ca`, and shows `identity`.
+pub(crate) fn connector(ca: Option<&Path>, identity: Option<&Identity>) -> Result<TlsConnector, String> {
     let mut roots = native_roots().clone();
     if let Some(path) = ca {
         add_file(&mut roots, path)?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let mut config = match identity {
+        None => config.with_no_client_auth(),
+        Some(identity) => {
+            let (chain, key) = load(identity)?;
+            let unfit = |e: rustls::Error| format!("client certificate {}: {e}", identity.certificate.display());
+            config.with_client_auth_cert(chain, key).map_err(unfit)?
+        }
+    };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }
@@ -44,6 +53,22 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
         roots.add(certificate).map_err(|e| error(e.to_string()))?;
     }
     if roots.len() == before { Err(error("holds no certificate".to_owned())) } else { Ok(()) }
+}
+
+/// A certificate with those of its issuers, and its key. Errors name files, never what is in them.
+fn load(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
+    let (certificate, key) = (&identity.certificate, &identity.key);
+    let error = |e: pem::Error| format!("client certificate {}: {e}", certificate.display());
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(certificate).map_err(error)?.collect();
+    let chain = chain.map_err(error)?;
+    if chain.is_empty() {
+        return Err(format!("client certificate {}: holds no certificate", certificate.display()));
+    }
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|e| match e {
+        pem::Error::NoItemsFound => format!("client key {}: holds no private key in the clear", key.display()),
+        e => format!("client key {}: {e}", key.display()),
+    })?;
+    Ok((chain, private))
 }
 
 /// The error for a peer that does not answer with TLS.

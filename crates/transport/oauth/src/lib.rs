@@ -1,4 +1,5 @@
-//! The client end of authorization: from the refusal of a request to a header that is accepted. An [`Authorizer`] is for one
+//! OAuth for MCP. [`resource`]: which tokens a server accepts. All the rest is
+//! the client end of authorization: from the refusal of a request to a header that is accepted. An [`Authorizer`] is for one
 //! server and keeps its tokens; an [`Operation`] is one request with its attempts. Knows no MCP method and judges nothing.
 
 mod agent;
@@ -17,6 +18,7 @@ mod metadata;
 mod options;
 mod reach;
 mod registration;
+pub mod resource;
 mod secret;
 mod sign_in;
 mod token_endpoint;

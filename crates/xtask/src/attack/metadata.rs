@@ -1,6 +1,10 @@
 //! Hostile OAuth metadata to our client: documents of other issuers, addresses that it must not visit, answers that do not fit,
 //! documents without end. It gives no token, code or password to who must not have it, visits nothing else, and ends in time.
 
+mod cache;
+mod resource;
+mod visitors;
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +117,15 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
             attempts.push(Attempt::new(what.clone(), place, STOPPED, move || stopped(plan, args, &change)));
         }
     }
+    attempts.extend(resource::wider(plan));
     attempts.extend(passwords(plan));
+    attempts.extend(cache::odd_files(plan));
+    attempts.push(Attempt::new(
+        "8 visitors of the redirect address that say nothing",
+        "client --oauth=browser",
+        "the browser is answered meanwhile",
+        move || visitors::silent(plan),
+    ));
     trial.play(&attempts, 4);
     Ok(())
 }
@@ -333,6 +345,10 @@ fn documents() -> Vec<Named> {
                 format!("{what} at {path}"),
                 Box::new(move |script, _, _| {
                     script.instead.push((path, sent.clone()));
+                    if path == "/mcp" {
+                        // The issuer is honest there, and `check --oauth` would rightly get its token before it asks.
+                        script.resource["authorization_servers"] = json!([]);
+                    }
                     if path.ends_with("server") {
                         script.instead.push(("/.well-known/openid-configuration", sent.clone()));
                     }
@@ -341,6 +357,11 @@ fn documents() -> Vec<Named> {
         }
     }
     out
+}
+
+/// Whether a client looked for the issuer: else it was put to nothing.
+fn asked(web: &Web) -> bool {
+    web.seen().iter().any(|seen| seen.path().1.starts_with("/.well-known/"))
 }
 
 /// A client's password goes to the issuer that it belongs to, and not to whichever one a server names.
@@ -352,7 +373,7 @@ fn passwords(plan: &Plan) -> Vec<Attempt<'_>> {
     ];
     let mut attempts = Vec::new();
     for (what, way) in ways {
-        for verb in ["client", "check", "snapshot", "generate"] {
+        for verb in ["client", "check", "snapshot"] {
             attempts.push(Attempt::new(
                 format!("a server that names its own issuer, {what}"),
                 verb,
@@ -379,6 +400,7 @@ fn passwords(plan: &Plan) -> Vec<Attempt<'_>> {
                     let encoded = super::secrets::forms::found;
                     let got = web.seen().iter().any(|seen| encoded(&seen.text(), PASSWORD).is_some());
                     ensure!(!got, "it got it");
+                    ensure!(asked(&web), "no token was needed: nothing was tried");
                     ensure!(encoded(&ended.text(), PASSWORD).is_none(), "it is printed");
                     Ok(())
                 },

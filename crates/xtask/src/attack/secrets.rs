@@ -29,6 +29,8 @@ pub(super) const MARK: &str = "Qz7";
 /// What is no secret and must arrive: else nothing was tried.
 pub(super) const VISIBLE: &str = "visible-marker";
 const ABSENT: &str = "absent: plain, Base64, percent, hexadecimal";
+/// Seven formats, traces, the snapshot, the generated file, the recording, and errors.
+const OUTPUTS: usize = 12;
 const FORMATS: [&str; 7] = ["human", "json", "junit", "sarif", "markdown", "tap", "html"];
 
 /// A secret, by the number of its channel: every other one looks like a word.
@@ -62,7 +64,7 @@ const GIVEN: &[(&str, usize)] = &[
 
 /// A recorder over HTTP is given no header: what a client sends under a name that means nothing, or the server repeats under no
 /// name at all, is a text like any other to it.
-const UNKNOWN: [usize; 3] = [20, 21, 28];
+const UNKNOWN: [usize; 2] = [20, 21];
 
 /// What a user gives for a URL.
 const SENT: &[(&str, usize)] = &[
@@ -93,6 +95,18 @@ pub(super) const OWN: &[(&str, usize)] = &[
     ("secret", 49),
     ("apiKey", 50),
     ("x-auth-key", 51),
+    ("passwd", 61),
+    ("credential", 62),
+    ("idToken", 63),
+    ("session_token", 64),
+    ("signing_key", 65),
+    ("encryptionKey", 66),
+    ("authToken", 67),
+    ("bearer_token", 68),
+    ("csrf", 69),
+    ("otp", 70),
+    ("cookie", 71),
+    ("user.jwt", 72),
     ("a key's beginning", 52),
     ("a token's beginning", 53),
     ("another beginning", 54),
@@ -155,6 +169,11 @@ pub(super) fn run(trial: &mut Trial<'_>) -> anyhow::Result<()> {
 }
 
 fn searched(trial: &mut Trial<'_>, transport: &str, given: &[(&str, usize)], outputs: &[Output]) {
+    let names: BTreeSet<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
+    trial.one("all outputs", transport, "twelve, each searched for every secret", || {
+        ensure!(names.len() == OUTPUTS && outputs.len() == OUTPUTS, "{names:?}");
+        Ok(())
+    });
     for output in outputs {
         let carries = !FORMATS.contains(&output.name.as_str()) && !output.name.starts_with("stderr");
         trial.one(

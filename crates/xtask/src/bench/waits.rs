@@ -17,7 +17,7 @@ const PEERS: [(&str, f64); 3] =
     [("server-everything-http", 4.0), ("server-everything-stdio", 8.0), ("py-sdk-stdio", 20.0)];
 
 /// The ways in which `peers/hopeless.py` is of no use.
-const HOPELESS: [&str; 5] = ["silent", "garbage", "dies", "slow", "ids"];
+const HOPELESS: [&str; 6] = ["silent", "garbage", "dies", "slow", "ids", "mute"];
 /// The most seconds that any check may take.
 const MOST: f64 = 60.0;
 

@@ -74,7 +74,7 @@ impl Home {
     }
 
     /// A folder that servers and clients may read and write.
-    pub(super) fn files(&self) -> PathBuf {
+    pub(crate) fn files(&self) -> PathBuf {
         self.hidden.join("files")
     }
 
@@ -107,6 +107,15 @@ impl Home {
     pub(super) fn hints(&self, peer: &Peer) -> Vec<OsString> {
         let file = self.peers.join("hints").join(format!("{}.json", peer.name));
         if file.is_file() { vec!["--hints".into(), file.into()] } else { Vec::new() }
+    }
+
+    /// The program of mcp-grafana itself, without the script that starts it.
+    pub(crate) fn grafana(&self) -> String {
+        let lib = self.hidden.join("venv/lib");
+        let folders = fs::read_dir(&lib).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut programs = folders.map(|folder| folder.join("site-packages/mcp_grafana/bin/mcp-grafana"));
+        let program = programs.find(|program| program.is_file());
+        program.unwrap_or_else(|| self.hidden.join("venv/bin/mcp-grafana")).to_string_lossy().into_owned()
     }
 
     /// Node and the script that starts the official suite.

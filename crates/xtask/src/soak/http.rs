@@ -14,30 +14,30 @@ const LONGEST_BODY: usize = 4 << 20;
 
 /// A connection, and what came on it and was not yet read.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     socket: TcpStream,
     came: Vec<u8>,
 }
 
 /// What a response begins with.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    pub(super) session: Option<String>,
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
     length: usize,
     chunked: bool,
 }
 
 /// A whole response.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) session: Option<String>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> anyhow::Result<Self> {
+    pub(crate) fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let socket = TcpStream::connect_timeout(&address, PATIENCE).context("no connection")?;
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Sends a request and reads the head of the response.
-    pub(super) fn begin(&mut self, request: &[u8]) -> anyhow::Result<Head> {
+    pub(crate) fn begin(&mut self, request: &[u8]) -> anyhow::Result<Head> {
         self.socket.write_all(request).context("sending a request")?;
         let end = loop {
             if let Some(end) = find(&self.came, b"\r\n\r\n") {
@@ -61,7 +61,7 @@ impl Connection {
     }
 
     /// Sends a request and reads the whole response.
-    pub(super) fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Reply> {
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> anyhow::Result<Reply> {
         let head = self.begin(request)?;
         let mut body = Vec::new();
         if head.chunked {
@@ -76,7 +76,7 @@ impl Connection {
     }
 
     /// The next chunk of a body; `None` at its end.
-    pub(super) fn chunk(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
+    pub(crate) fn chunk(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
         let end = loop {
             if let Some(end) = find(&self.came, b"\r\n") {
                 break end;
@@ -127,6 +127,6 @@ impl Head {
 }
 
 /// Where `part` first stands in `whole`.
-pub(super) fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
+pub(crate) fn find(whole: &[u8], part: &[u8]) -> Option<usize> {
     whole.windows(part.len()).position(|window| window == part)
 }

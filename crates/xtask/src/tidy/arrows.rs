@@ -27,6 +27,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
+    ("gateway", Some(&["wire", "document", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -43,6 +44,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "judge",
             "suite",
             "replay",
+            "gateway",
         ]),
     ),
     ("xtask", None),
@@ -73,14 +75,15 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rustix"], &["net", "reference"]),
     (
         &["tokio", "tokio-util", "futures-util", "tracing"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "gateway", "cli"],
     ),
     (
         &["fastrand", "getrandom", "rand", "uuid"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "gateway", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
-    (&["clap", "indicatif"], &["cli"]),
+    (&["clap"], &["cli", "gateway"]),
+    (&["indicatif"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];
 

@@ -270,7 +270,7 @@ fn arrows_that_point_the_right_way() {
 
 #[test]
 fn crates_outside_the_picture_and_without_lints() {
-    assert!(manifest("gateway", "")[0].1.contains("no place in the picture"));
+    assert!(manifest("elsewhere", "")[0].1.contains("no place in the picture"));
     catches("crates/wire/Cargo.toml", "[package]\nname = \"wire\"\n", 1, "lints");
 }
 

@@ -192,81 +192,81 @@ fn baseline(rules: &[&str]) -> Baseline {
 }
 
 /// What one format says: whether the check failed, and the text in which its reasons must stand.
-struct Said {
+struct Rendered {
     format: &'static str,
     failed: bool,
     text: String,
 }
 
 /// Every format's own sense of failing, read from its output.
-fn said(view: &ReportView<'_>) -> Vec<Said> {
+fn rendered(view: &ReportView<'_>) -> Vec<Rendered> {
     vec![human(view), json(view), junit(view), sarif(view), markdown(view), html(view), tap(view), badge(view)]
 }
 
-fn human(view: &ReportView<'_>) -> Said {
+fn human(view: &ReportView<'_>) -> Rendered {
     let text = human::render(view, human::Style { paint: Paint { colour: false }, verbose: false });
     // A long conclusion is folded.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let failed = text.contains(" Failed: ");
     assert_ne!(failed, text.contains(" Passed: "), "{text}");
-    Said { format: "human", failed, text }
+    Rendered { format: "human", failed, text }
 }
 
-fn json(view: &ReportView<'_>) -> Said {
+fn json(view: &ReportView<'_>) -> Rendered {
     let text = json::render(view);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let verdict = &document["verdict"];
     let failed = verdict["passed"] == false;
     assert_eq!((verdict["exit_code"] == 1, verdict["reasons"] != serde_json::json!([])), (failed, failed), "{verdict}");
-    Said { format: "json", failed, text: verdict.to_string() }
+    Rendered { format: "json", failed, text: verdict.to_string() }
 }
 
-fn junit(view: &ReportView<'_>) -> Said {
+fn junit(view: &ReportView<'_>) -> Rendered {
     let text = junit::render(view);
     let xml = roxmltree::Document::parse(&text).expect("XML");
     let count = |name: &str| xml.root_element().attribute(name).and_then(|n| n.parse::<usize>().ok()).expect("a count");
     let nodes = |name: &str| xml.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!((count("failures"), count("errors")), (nodes("failure"), nodes("error")));
     assert_eq!(count("tests"), nodes("testcase"));
-    Said { format: "junit", failed: nodes("failure") + nodes("error") > 0, text }
+    Rendered { format: "junit", failed: nodes("failure") + nodes("error") > 0, text }
 }
 
-fn sarif(view: &ReportView<'_>) -> Said {
+fn sarif(view: &ReportView<'_>) -> Rendered {
     let text = sarif::render(view);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let invocation = &document["runs"][0]["invocations"][0];
-    Said { format: "sarif", failed: invocation["exitCode"] != 0, text: invocation.to_string() }
+    Rendered { format: "sarif", failed: invocation["exitCode"] != 0, text: invocation.to_string() }
 }
 
-fn markdown(view: &ReportView<'_>) -> Said {
+fn markdown(view: &ReportView<'_>) -> Rendered {
     let text = markdown::render(view);
     let failed = text.starts_with("**Failed: ");
     assert_ne!(failed, text.starts_with("**Passed: "), "{text}");
-    Said { format: "markdown", failed, text }
+    Rendered { format: "markdown", failed, text }
 }
 
-fn html(view: &ReportView<'_>) -> Said {
+fn html(view: &ReportView<'_>) -> Rendered {
     let text = html::render(view);
     let line = text.lines().find(|line| line.starts_with("<h2 id=\"verdict\"")).expect("a conclusion").to_owned();
     let failed = line.contains("\"verdict f\">Failed: ");
     assert_ne!(failed, line.contains(">Passed: "), "{line}");
-    Said { format: "html", failed, text: line }
+    Rendered { format: "html", failed, text: line }
 }
 
-fn tap(view: &ReportView<'_>) -> Said {
+fn tap(view: &ReportView<'_>) -> Rendered {
     let text = tap::render(view);
     let points = text.lines().filter(|line| line.starts_with("ok ") || line.starts_with("not ok ")).count();
     assert!(text.contains(&format!("\n1..{points}\n")), "{text}");
     let failed = text.lines().any(|line| line.starts_with("not ok ") && !line.contains(" # TODO "));
-    Said { format: "tap", failed, text }
+    Rendered { format: "tap", failed, text }
 }
 
 /// Drawn from the JSON report, as `proof badge` does.
-fn badge(view: &ReportView<'_>) -> Said {
+fn badge(view: &ReportView<'_>) -> Rendered {
     let saved = saved::Report::parse(&json::render(view)).expect("a report");
     assert_eq!(saved.conclusion(), *view.conclusion());
     let text = badge::render(&saved);
-    Said { format: "badge", failed: text.contains("failed: "), text }
+    Rendered { format: "badge", failed: text.contains("failed: "), text }
 }
 
 /// The words in which a format says why: fewer on a badge, which has little room.
@@ -296,7 +296,7 @@ fn every_format_and_the_exit_code_say_the_same() {
         assert_eq!(conclusion.summary, one.summary, "{}", one.name);
         let messages: Vec<_> = conclusion.reasons.iter().map(|reason| reason.message.as_str()).collect();
         assert_eq!(messages, one.reasons, "{}", one.name);
-        for Said { format, failed, text } in said(&view) {
+        for Rendered { format, failed, text } in rendered(&view) {
             assert_eq!(failed, fails, "{format}: {}\n{text}", one.name);
             for reason in one.reasons {
                 assert!(text.contains(in_short(format, reason)), "{format}: {}: no `{reason}`\n{text}", one.name);

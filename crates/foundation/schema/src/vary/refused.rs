@@ -22,6 +22,19 @@ pub fn refused_within(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
     within(schema, schema, rng, DEPTH)
 }
 
+/// A member, and a number for it that lies just beyond the bounds that the schema states; the first for which there is one.
+pub fn beyond_bounds(schema: &Value) -> Option<(String, Value)> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
+    properties.iter().find_map(|(name, property)| {
+        let number = matches!(property.get("type")?.as_str()?, "integer" | "number");
+        let mirrored = property.get("x-mcp-header").is_some();
+        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64).filter(|_| number && !mirrored);
+        let above = || bound("maximum")?.checked_add(1);
+        let below = || bound("minimum")?.checked_sub(1);
+        Some((name.clone(), json!(above().or_else(below)?)))
+    })
+}
+
 fn within(schema: &Value, root: &Value, rng: &Rng, depth: usize) -> Option<Map<String, Value>> {
     let depth = depth.checked_sub(1)?;
     changed(schema, root, rng, |property| {
@@ -72,5 +85,25 @@ fn resolve<'s>(schema: &'s Value, root: &'s Value, depth: usize) -> Option<&'s V
         None => Some(schema),
         Some(_) if depth == 0 => None,
         Some(reference) => resolve(root.pointer(reference.strip_prefix('#')?)?, root, depth - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::beyond_bounds;
+
+    #[test]
+    fn a_number_just_beyond_its_bounds_is_found() {
+        let schema = json!({ "properties": {
+            "text": { "type": "string", "maxLength": 3 },
+            "shard": { "type": "integer", "maximum": 9, "x-mcp-header": "Shard" },
+            "least": { "type": "number", "minimum": 1 },
+        }});
+        assert_eq!(beyond_bounds(&schema), Some(("least".to_owned(), json!(0))));
+        let both = json!({ "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 20 } } });
+        assert_eq!(beyond_bounds(&both), Some(("n".to_owned(), json!(21))));
+        assert_eq!(beyond_bounds(&json!({ "properties": { "n": { "type": "integer" } } })), None);
     }
 }

@@ -52,6 +52,11 @@ impl Blocks {
         self.buffer.push(bytes);
     }
 
+    /// What has come of the block whose end is awaited.
+    pub fn waiting(&self) -> &[u8] {
+        self.buffer.waiting()
+    }
+
     /// The next block with its blank line: [`Piece::Whole`] or, once for each that exceeds the limit, [`Piece::TooLong`].
     /// `None` where more bytes are needed.
     pub fn next_block(&mut self) -> Option<Piece<'_>> {
@@ -132,6 +137,61 @@ impl Blocks {
             return None;
         }
         Some(if ended { Piece::Whole(bytes) } else { Piece::Rest(bytes) })
+    }
+}
+
+/// Finds the end of one block in pieces of a stream, from the block's first byte on, and keeps none of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventEnd {
+    /// The current line has bytes.
+    line: bool,
+    /// The last byte was a CR, and ended a line.
+    after_cr: bool,
+}
+
+impl EventEnd {
+    /// Where in `piece` the block ends: after its blank line. An LF that follows a blank line's CR is not awaited.
+    pub fn find(&mut self, piece: &[u8]) -> Option<usize> {
+        let mut at = usize::from(self.after_cr && piece.first() == Some(&b'\n'));
+        self.after_cr &= piece.is_empty();
+        while let Some(found) = memchr2(b'\n', b'\r', &piece[at..]) {
+            let end = at + found;
+            if found == 0 && !self.line {
+                return Some(end + 1);
+            }
+            self.line = false;
+            at = end + 1;
+            if piece[end] == b'\r' {
+                match piece.get(at) {
+                    Some(b'\n') => at += 1,
+                    Some(_) => {}
+                    None => self.after_cr = true,
+                }
+            }
+        }
+        self.line |= at < piece.len();
+        None
+    }
+}
+
+/// The beginning of the data of a block whose end has not come, where a client will dispatch it as a `message` event.
+/// Known from the lines before it; a line that says anything else, or nothing yet, gives `None`.
+pub fn open_data(block: &[u8]) -> Option<&[u8]> {
+    let mut rest = block;
+    loop {
+        if let Some(data) = rest.strip_prefix(b"data:") {
+            let data = data.strip_prefix(b" ").unwrap_or(data);
+            return Some(memchr2(b'\n', b'\r', data).map_or(data, |end| &data[..end]));
+        }
+        let end = memchr2(b'\n', b'\r', rest)?;
+        let line = &rest[..end];
+        let known =
+            line.starts_with(b"id:") || line.starts_with(b":") || matches!(line, b"event: message" | b"event:message");
+        if !known {
+            return None;
+        }
+        let line_end = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        rest = &rest[end + line_end..];
     }
 }
 

@@ -170,6 +170,14 @@ fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, p
         return Some(line.end);
     }
     at += run(&text[at..], |c| c == ' ');
+    if separator == ':'
+        && closing == 0
+        && place == Position::Header
+        && let Some(value) = header_word(text, name, at)
+    {
+        out.replace(value.clone(), &redactor.value(&text[value.clone()]));
+        return Some(value.end);
+    }
     let opening = run(&text[at..], quotes);
     let quoted = opening > 0;
     let value = if quoted { in_quotes(text, at, opening) } else { bare(text, at, place) };
@@ -202,6 +210,18 @@ fn second_word(redactor: &Redactor, out: &mut Output<'_>, end: usize) -> Option<
         out.replace(start..start + token.len(), &redactor.pseudonym(token));
         start + token.len()
     })
+}
+
+/// The value of a header that running text quotes: the rest of its line, where that is one word, or the next word after a name
+/// that is written as headers are. `max-token: five of them` is neither.
+fn header_word(text: &str, name: &str, at: usize) -> Option<Range<usize>> {
+    let rest = &text[at..at + run(&text[at..], |c| !matches!(c, '\r' | '\n'))];
+    let word = run(rest, |c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | ';' | '\\'));
+    let capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
+    let alone = rest[word..].trim().is_empty() || !rest[word..].starts_with(' ');
+    let value = &rest[..word];
+    let quoted = alone || name.split('-').all(capital);
+    (quoted && !value.is_empty() && !names::is_harmless(value)).then_some(at..at + word)
 }
 
 fn is_header(name: &str) -> bool {

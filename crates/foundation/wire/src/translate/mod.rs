@@ -2,12 +2,19 @@
 //! that it requires are added. Members that no revision describes stay. Must not know who sent a message, or why.
 
 mod content;
+pub mod form;
+pub mod message;
+pub mod question;
+mod sampling;
+pub mod table;
+pub mod task;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
 
-use crate::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
+use self::table::{Loss, losses};
+use crate::error_code::{HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION};
 use crate::meta;
 use crate::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use crate::{Era, Revision};
@@ -18,13 +25,23 @@ const CACHEABLE: [&str; 6] =
 
 /// The result of `method` as `to` describes it. `server` is the server's name and version, which a modern result repeats.
 pub fn result(method: &str, result: &Value, to: Revision, server: &Value) -> Value {
+    result_and_losses(method, result, to, server).0
+}
+
+/// The same, and what is lost.
+pub fn result_and_losses(method: &str, result: &Value, to: Revision, server: &Value) -> (Value, Vec<Loss>) {
     let mut members = result.as_object().cloned().unwrap_or_default();
-    content::translate(method, &mut members, to);
+    let lost = content::translate(method, &mut members, to);
+    (Value::Object(with_envelope(method, members, to, server)), lost)
+}
+
+/// Members of a result with those that say which era it is of, and without the other era's.
+fn with_envelope(method: &str, mut members: Map<String, Value>, to: Revision, server: &Value) -> Map<String, Value> {
     let mut meta = match members.remove("_meta") {
         Some(Value::Object(meta)) => meta,
         _ => Map::new(),
     };
-    meta.retain(|name, _| !name.starts_with(meta::PREFIX));
+    meta.retain(|name, _| !name.starts_with(meta::PREFIX) || name == meta::RELATED_TASK);
     match to.era() {
         Era::Legacy => {
             for name in ["resultType", "ttlMs", "cacheScope"] {
@@ -39,7 +56,7 @@ pub fn result(method: &str, result: &Value, to: Revision, server: &Value) -> Val
     if !meta.is_empty() {
         members.insert("_meta".to_owned(), Value::Object(meta));
     }
-    Value::Object(members)
+    members
 }
 
 fn add_modern_members(method: &str, members: &mut Map<String, Value>) {
@@ -59,6 +76,8 @@ pub fn error_code(method: &str, code: i64, from: Option<Era>, to: Era) -> i64 {
         _ if from == Some(to) => code,
         ("resources/read", Era::Modern, RESOURCE_NOT_FOUND) => INVALID_PARAMS,
         ("resources/read", Era::Legacy, INVALID_PARAMS) => RESOURCE_NOT_FOUND,
+        // They concern the request of the translating program, not the client's.
+        (_, Era::Legacy, HEADER_MISMATCH | UNSUPPORTED_VERSION) => INTERNAL_ERROR,
         _ => code,
     }
 }
@@ -94,6 +113,23 @@ pub fn server_capabilities(declared: &Value, from: Era, to: Revision) -> Value {
         name => !modern || MODERN.contains(&name),
     });
     Value::Object(declared)
+}
+
+/// What of `declared` a client is not shown in `given`. That completion is not declared to 2024-11-05 loses nothing: a client
+/// may ask for it all the same.
+pub fn hidden_capability(declared: &Value, given: &Value) -> Option<Loss> {
+    let hidden = |name: &String| name != "completions" && given.get(name).is_none();
+    declared.as_object()?.keys().any(hidden).then_some(losses::CAPABILITY)
+}
+
+/// The parameters of a request to the client, from a server of `from` for a client of `to`. Within one era its `_meta`, which
+/// may name a task, stays.
+pub fn question_params(method: &str, params: &Value, from: Era, to: Revision, id: &str) -> Value {
+    let mut translated = input_request_params(method, params, to, id);
+    if let (true, Some(meta), Value::Object(members)) = (from == to.era(), params.get("_meta"), &mut translated) {
+        members.insert("_meta".to_owned(), meta.clone());
+    }
+    translated
 }
 
 /// The parameters of a request to the client (`method`), which the legacy era sends as a request and the modern one inside a

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::message::{RequestEdits, request};
 use super::*;
 use crate::revision::R2024_11_05;
 
@@ -12,7 +13,7 @@ fn server() -> Value {
 }
 
 #[test]
-fn a_list_loses_what_an_older_revision_does_not_know() {
+fn row_33_a_list_loses_what_an_older_revision_does_not_know() {
     let tool = json!({
         "name": "t", "inputSchema": { "type": "object" }, "title": "T", "icons": [], "annotations": {},
         "outputSchema": { "type": "object" }, "execution": {}, "_meta": {}, "x-own": 1,
@@ -35,7 +36,7 @@ fn a_list_loses_what_an_older_revision_does_not_know() {
 }
 
 #[test]
-fn a_legacy_result_gets_what_the_modern_era_requires() {
+fn row_27_a_legacy_result_gets_what_the_modern_era_requires() {
     let modern = result("tools/list", &json!({ "tools": [] }), Revision::NEWEST, &server());
     assert_eq!(modern["resultType"], "complete");
     assert_eq!((&modern["ttlMs"], &modern["cacheScope"]), (&json!(0), &json!("private")));
@@ -47,7 +48,7 @@ fn a_legacy_result_gets_what_the_modern_era_requires() {
 }
 
 #[test]
-fn only_reserved_keys_of_meta_are_replaced() {
+fn row_26_only_reserved_keys_of_meta_are_replaced() {
     let recorded = json!({ "_meta": { "own": 1, meta::SERVER_INFO: { "name": "other" } } });
     assert_eq!(result("x", &recorded, R2025_11_25, &server())["_meta"], json!({ "own": 1 }));
     assert_eq!(result("x", &recorded, Revision::NEWEST, &server())["_meta"][meta::SERVER_INFO]["name"], "s");
@@ -56,7 +57,7 @@ fn only_reserved_keys_of_meta_are_replaced() {
 }
 
 #[test]
-fn unknown_content_becomes_text() {
+fn row_35_unknown_content_becomes_text() {
     let called = json!({ "content": [
         { "type": "audio", "data": "", "mimeType": "audio/wav" },
         { "type": "resource_link", "uri": "note:///1", "name": "n" },
@@ -73,7 +74,7 @@ fn unknown_content_becomes_text() {
 }
 
 #[test]
-fn an_unknown_resource_has_one_code_per_era() {
+fn row_29_an_unknown_resource_has_one_code_per_era() {
     for (code, from, to, expected) in [
         (-32002, Some(Era::Legacy), Era::Modern, -32602),
         (-32602, Some(Era::Modern), Era::Legacy, -32002),
@@ -88,7 +89,7 @@ fn an_unknown_resource_has_one_code_per_era() {
 }
 
 #[test]
-fn tasks_do_not_cross_eras() {
+fn row_60a_tasks_do_not_cross_eras() {
     let (legacy, modern) = (json!({ "task": { "taskId": "1" } }), json!({ "resultType": "task", "taskId": "1" }));
     let foreign = |result: &Value, to| is_untranslatable_task("tools/call", result, to);
     assert!(!foreign(&legacy, R2025_11_25) && foreign(&legacy, Revision::NEWEST) && foreign(&legacy, R2025_06_18));
@@ -105,7 +106,7 @@ fn tasks_do_not_cross_eras() {
 }
 
 #[test]
-fn an_elicitation_has_the_members_of_its_era() {
+fn row_44_an_elicitation_has_the_members_of_its_era() {
     let url = json!({ "mode": "url", "url": "https://x", "elicitationId": "e", "_meta": {} });
     let to = |params: &Value, to| input_request_params("elicitation/create", params, to, "key");
     assert_eq!(to(&url, Revision::NEWEST), json!({ "mode": "url", "url": "https://x" }));
@@ -116,8 +117,90 @@ fn an_elicitation_has_the_members_of_its_era() {
 }
 
 #[test]
-fn a_name_keeps_the_members_that_the_revision_knows() {
+fn row_08_a_name_keeps_the_members_that_the_revision_knows() {
     assert_eq!(implementation(&server(), R2024_11_05), json!({ "name": "s", "version": "1" }));
     assert_eq!(implementation(&server(), R2025_06_18), json!({ "name": "s", "version": "1", "title": "S" }));
     assert_eq!(implementation(&server(), R2025_11_25), server());
+}
+
+/// A result and the rows that it lost something to.
+fn lossy(method: &str, value: &Value, to: Revision) -> (Value, Vec<&'static str>) {
+    let (translated, losses) = result_and_losses(method, value, to, &server());
+    (translated, losses.into_iter().map(|loss| loss.row).collect())
+}
+
+#[test]
+fn row_34_a_result_that_is_no_object_becomes_text() {
+    let called = |structured: Value| json!({ "content": [], "structuredContent": structured });
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    assert_eq!(lossy("tools/call", &called(json!([1, 2])), R2025_11_25), (text("[1,2]"), vec!["34"]));
+    assert_eq!(lossy("tools/call", &called(json!({ "a": 1 })), R2025_03_26), (text("{\"a\":1}"), vec!["34"]));
+    let object = called(json!({ "a": 1 }));
+    assert_eq!(lossy("tools/call", &object, R2025_06_18), (object.clone(), vec![]));
+}
+
+#[test]
+fn row_34_a_schema_gets_the_form_of_the_legacy_era() {
+    let tool = |input: Value| json!({ "tools": [{ "name": "t", "inputSchema": input }] });
+    let open = tool(json!({ "type": "object", "properties": { "a": true, "b": false, "c": { "type": "string" } } }));
+    let spelled = json!({ "type": "object", "properties": { "a": {}, "b": { "not": {} }, "c": { "type": "string" } } });
+    assert_eq!(lossy("tools/list", &open, R2025_11_25), (tool(spelled), vec![]), "another spelling loses nothing");
+    let odd = tool(json!({ "type": "object", "properties": [], "required": [1] }));
+    assert_eq!(lossy("tools/list", &odd, R2025_11_25), (tool(json!({ "type": "object" })), vec!["34"]));
+    let output =
+        json!({ "tools": [{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": { "type": "array" } }] });
+    assert_eq!(lossy("tools/list", &output, R2025_11_25), (tool(json!({ "type": "object" })), vec!["34"]));
+}
+
+#[test]
+fn row_37_answers_and_tasks_stay_in_their_era() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","inputResponses":{},"requestState":"s"}}"#;
+    let edits = RequestEdits { to_legacy: true, ..RequestEdits::default() };
+    assert_eq!(request(text, &edits), r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p"}}"#);
+    assert_eq!(request(text, &RequestEdits::default()), text);
+}
+
+#[test]
+fn row_38_listed_items_lose_what_is_newer() {
+    let item = || json!({ "name": "n", "title": "T", "icons": [], "_meta": {} });
+    for (method, member) in [
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        let listed = json!({ member: [item()] });
+        assert_eq!(lossy(method, &listed, R2025_11_25), (listed.clone(), vec![]));
+        let older = json!({ member: [{ "name": "n" }] });
+        assert_eq!(lossy(method, &listed, R2025_03_26), (older, vec!["38"]), "{method}");
+    }
+    let argument = json!({ "prompts": [{ "name": "n", "arguments": [{ "name": "a", "title": "A" }] }] });
+    let older = json!({ "prompts": [{ "name": "n", "arguments": [{ "name": "a" }] }] });
+    assert_eq!(lossy("prompts/list", &argument, R2025_03_26), (older, vec!["38"]));
+}
+
+#[test]
+fn row_39_contents_keep_all_but_meta() {
+    let read = json!({ "contents": [{ "uri": "a://1", "text": "t", "_meta": { "x": 1 } }] });
+    assert_eq!(lossy("resources/read", &read, R2025_06_18), (read.clone(), vec![]));
+    let older = json!({ "contents": [{ "uri": "a://1", "text": "t" }] });
+    assert_eq!(lossy("resources/read", &read, R2025_03_26), (older, vec!["39"]));
+}
+
+#[test]
+fn row_07_a_hidden_capability_is_a_loss() {
+    let declared = json!({ "tools": {}, "completions": {}, "tasks": {} });
+    let hidden = |to| hidden_capability(&declared, &server_capabilities(&declared, Era::Legacy, to));
+    assert_eq!(hidden(R2025_11_25), None);
+    assert_eq!(hidden(R2025_06_18).map(|loss| loss.row), Some("7"));
+    let completes = json!({ "completions": {} });
+    assert_eq!(hidden_capability(&completes, &server_capabilities(&completes, Era::Legacy, R2024_11_05)), None);
+}
+
+#[test]
+fn row_31_a_refusal_of_our_own_request_is_our_error() {
+    for code in [-32020, -32022] {
+        assert_eq!(error_code("tools/call", code, Some(Era::Modern), Era::Legacy), -32603);
+        assert_eq!(error_code("tools/call", code, Some(Era::Modern), Era::Modern), code);
+    }
+    assert_eq!(error_code("tools/call", -32021, Some(Era::Modern), Era::Legacy), -32021);
 }

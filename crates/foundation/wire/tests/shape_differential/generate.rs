@@ -4,7 +4,7 @@ use crate::official::Official;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Deeper than this, optional members are left out and recursion takes the shortest way.
+/// Deeper than this, optional members are left out and recursion takes the shortest way, where nothing else is asked for.
 const DEEP: usize = 5;
 
 /// How many values are made at random, besides the smallest and the fullest.
@@ -44,6 +44,8 @@ pub(crate) struct Generator<'a> {
     official: &'a Official,
     rng: Rng,
     plenty: Plenty,
+    /// Deeper than this, optional members are left out.
+    deep: usize,
     /// Whose turn it is among the alternatives and words of each place in the schema, so that none is passed over.
     turns: HashMap<*const Value, usize>,
 }
@@ -51,7 +53,11 @@ pub(crate) struct Generator<'a> {
 impl<'a> Generator<'a> {
     pub(crate) fn new(official: &'a Official, name: &str) -> Self {
         let seed = name.bytes().fold(official.revision as u64, |seed, byte| seed.wrapping_mul(131) + u64::from(byte));
-        Self { official, rng: Rng(seed), plenty: Plenty::Some, turns: HashMap::new() }
+        Self::seeded(official, seed, DEEP)
+    }
+
+    pub(crate) fn seeded(official: &'a Official, seed: u64, deep: usize) -> Self {
+        Self { official, rng: Rng(seed), plenty: Plenty::Some, deep, turns: HashMap::new() }
     }
 
     pub(crate) fn rng(&mut self) -> &mut Rng {
@@ -72,8 +78,7 @@ impl<'a> Generator<'a> {
                 values.push(self.value(alternative, 0));
             }
         }
-        self.plenty = Plenty::Some;
-        values.extend((0..AT_RANDOM).map(|_| self.value(definition, 0)).collect::<Vec<_>>());
+        values.extend((0..AT_RANDOM).map(|_| self.random(name)).collect::<Vec<_>>());
         let mut distinct: Vec<Value> = Vec::new();
         for value in values {
             if !distinct.contains(&value) {
@@ -83,13 +88,19 @@ impl<'a> Generator<'a> {
         distinct
     }
 
+    /// A value with some of what is optional.
+    pub(crate) fn random(&mut self, name: &str) -> Value {
+        self.plenty = Plenty::Some;
+        self.value(self.official.definition(name), 0)
+    }
+
     fn value(&mut self, schema: &Value, depth: usize) -> Value {
         if let Some(Value::String(target)) = schema.get("$ref") {
             // What another definition holds is tried there: keep it small here.
             return self.value(self.official.definition(&target.replace("#/$defs/", "")), depth + 2);
         }
         if let Some(Value::Array(alternatives)) = schema.get("anyOf") {
-            let alternative = if depth > DEEP { alternatives.last() } else { self.turn(alternatives) };
+            let alternative = if depth > self.deep { alternatives.last() } else { self.turn(alternatives) };
             return alternative.map_or(Value::Null, |a| self.value(a, depth + 1));
         }
         if let Some(Value::Array(parts)) = schema.get("allOf") {
@@ -150,7 +161,7 @@ impl<'a> Generator<'a> {
     }
 
     fn array(&mut self, schema: &Value, depth: usize) -> Value {
-        let length = if depth > DEEP || self.plenty == Plenty::Nothing { 0 } else { 1 + self.rng.below(2) };
+        let length = if depth > self.deep || self.plenty == Plenty::Nothing { 0 } else { 1 + self.rng.below(2) };
         let items = schema.get("items").unwrap_or(&Value::Null);
         Value::Array((0..length).map(|_| self.value(items, depth + 1)).collect())
     }
@@ -179,8 +190,8 @@ impl<'a> Generator<'a> {
     fn wants_more(&mut self, depth: usize) -> bool {
         match self.plenty {
             Plenty::Nothing => false,
-            Plenty::Some => depth <= DEEP && self.rng.below(3) == 0,
-            Plenty::Everything => depth <= DEEP,
+            Plenty::Some => depth <= self.deep && self.rng.below(3) == 0,
+            Plenty::Everything => depth <= self.deep,
         }
     }
 }

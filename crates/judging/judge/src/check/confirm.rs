@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Semaphore;
+
 use super::Progress;
 use super::context::Setting;
 use super::play::named;
@@ -19,33 +21,54 @@ pub(super) const NOT_AGAIN: &str = "it was broken once, and not in a second play
 const NO_TIME: &str = "it was broken once, and the time limit left too little for a second play";
 
 /// What became of the findings of a run.
-#[derive(Default)]
 pub(super) struct Confirmations {
-    /// One second play at a time: they are to be disturbed by little.
-    turn: tokio::sync::Mutex<()>,
+    /// Few second plays at a time: they are to be disturbed by little.
+    turns: Semaphore,
     rules: Mutex<BTreeSet<&'static str>>,
+    /// The rules for which something is played a second time now.
+    playing: Mutex<BTreeSet<&'static str>>,
+}
+
+/// How many second plays there may be at a time.
+const ABREAST: usize = 3;
+
+impl Default for Confirmations {
+    fn default() -> Self {
+        Self { turns: Semaphore::new(ABREAST), rules: Mutex::default(), playing: Mutex::default() }
+    }
 }
 
 impl Confirmations {
     fn rules(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn playing(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.playing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Stage {
-    /// Plays again what led to the findings of a case, but for those that fail a check and that timing may have caused.
+    /// Plays again what led to the findings of a case, but for those that fail a check and that timing may have caused, and
+    /// those that another case is played again for: if they do not come again there, they are still open at the end.
     pub(super) async fn confirm(&self, case: &Judged) {
         let at_once = |suspicion: &Suspicion| !(suspicion.timed && suspicion.fails);
         if self.unconfirmed(case, at_once).is_empty() {
             return;
         }
-        let _turn = self.confirmations.turn.lock().await;
-        let open = self.unconfirmed(case, at_once);
+        let _turn = self.confirmations.turns.acquire().await;
         let stage = self.for_a_second_play();
-        if open.is_empty() || stage.setting.time.is_up() {
+        if stage.setting.time.is_up() {
             return;
         }
-        stage.second_play(case, &open, true).await;
+        let mut open = self.unconfirmed(case, at_once);
+        open.retain(|suspicion| self.confirmations.playing().insert(suspicion.rule));
+        if !open.is_empty() {
+            stage.second_play(case, &open, true).await;
+        }
+        for suspicion in &open {
+            self.confirmations.playing().remove(suspicion.rule);
+        }
     }
 
     /// Plays alone what is still open, and takes back what does not come again.
@@ -58,7 +81,7 @@ impl Stage {
             for isolated in [true, false] {
                 let open = self.unconfirmed(&cases[at], |_| true);
                 if stage.setting.time.is_up() && open.iter().any(|suspicion| suspicion.fails) {
-                    self.leave_unconfirmed(cases[at].name);
+                    self.leave_undone(cases[at].name);
                     break;
                 }
                 let alike =

@@ -127,7 +127,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let jobs = jobs(&options);
     let permits = Arc::new(Semaphore::new(jobs as usize));
     let (spawns, tokens) = (SpawnLimit::default(), ProgressTokens::default());
-    let heavy = HeavyLimit::default();
+    let (heavy, (stop, _timer)) = (HeavyLimit::default(), time.stops_judging());
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
     let mut introduced = None;
@@ -165,7 +165,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
             let sink = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
-            let judge = TraceJudge::new(by.clone(), sink, heavy.clone());
+            let judge = TraceJudge::new(by.clone(), sink, heavy.clone()).until(stop.clone());
             runs.spawn(async move {
                 let ran = Box::pin(run::run(setting, permits, jobs, watch.clone(), judge)).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));

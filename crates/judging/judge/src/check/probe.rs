@@ -42,6 +42,8 @@ pub struct Probe {
     pub intrusive: bool,
     /// Whether only safety rules profit from it.
     pub safety: bool,
+    /// Whether it waits longer than most.
+    pub is_long: bool,
     /// What must be known of the peer beforehand for it to be worth a connection.
     pub worth: fn(&Setting, &Survey) -> bool,
     /// What must have been learnt by calling the tools for it to be worth a connection.
@@ -60,6 +62,7 @@ impl Probe {
             needs: None,
             intrusive: false,
             safety: false,
+            is_long: false,
             worth: |_, _| true,
             worth_when_learnt: |_| true,
             script,
@@ -125,6 +128,12 @@ impl Probe {
     /// Says that it strains the peer.
     pub const fn intrusive(mut self) -> Self {
         self.intrusive = true;
+        self
+    }
+
+    /// Says that it waits longer than most: it begins before them.
+    pub const fn long(mut self) -> Self {
+        self.is_long = true;
         self
     }
 

@@ -173,6 +173,9 @@ impl Stage {
     async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, played: Played) -> Judged {
         let (case, trace) = parts(name, &probes, played);
         let judged = self.judge.judge_and_keep(case, self.place(), trace).await;
+        if judged.stopped {
+            self.leave_undone(name);
+        }
         self.confirm(&judged).await;
         judged
     }
@@ -201,8 +204,9 @@ impl Stage {
         untried.extend(probes.iter().map(|probe| probe.name));
     }
 
-    /// What was found in a case could not be played a second time: it is neither reported nor cleared.
-    pub(super) fn leave_unconfirmed(&self, case: &'static str) {
+    /// What crossed in a case could not be judged to the end, or what was found there could not be played a second time: it
+    /// is neither reported nor cleared.
+    pub(super) fn leave_undone(&self, case: &'static str) {
         self.untried.lock().unwrap_or_else(PoisonError::into_inner).push(case);
     }
 
@@ -328,7 +332,8 @@ impl Stage {
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
         // First those that wait longest, last those of which it is not known yet whether they are worth it.
-        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting), probe.access != Access::Listening);
+        let waits = |probe: &Probe| probe.access == Access::Listening || probe.is_long;
+        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting), !waits(probe));
         order.sort_by_key(|probe| rank(probe));
         let mut playing = JoinSet::new();
         for (at, probe) in order.iter().copied().enumerate() {

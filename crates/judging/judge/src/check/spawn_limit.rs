@@ -21,13 +21,16 @@ const LONG: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct SpawnLimit {
     permits: Arc<Semaphore>,
+    /// One more for a case that has begun: it need not wait behind all that have not.
+    further: Arc<Semaphore>,
     /// How many may be starting now.
     allowed: Arc<AtomicUsize>,
 }
 
 impl Default for SpawnLimit {
     fn default() -> Self {
-        Self { permits: Arc::new(Semaphore::new(STARTING)), allowed: Arc::new(AtomicUsize::new(STARTING)) }
+        let [permits, further] = [STARTING, 1].map(|starting| Arc::new(Semaphore::new(starting)));
+        Self { permits, further, allowed: Arc::new(AtomicUsize::new(STARTING)) }
     }
 }
 
@@ -36,6 +39,19 @@ impl SpawnLimit {
     pub async fn acquire(&self, transport: Transport) -> SpawnPermit {
         let wait = async || self.permits.clone().acquire_owned().await.ok();
         let permit = if transport == Transport::Stdio { wait().await } else { None };
+        self.permit(permit)
+    }
+
+    /// The same for another child of a case that has one.
+    pub async fn acquire_further(&self, transport: Transport) -> SpawnPermit {
+        tokio::select! {
+            biased;
+            permit = self.acquire(transport) => permit,
+            permit = self.further.clone().acquire_owned() => self.permit(permit.ok()),
+        }
+    }
+
+    fn permit(&self, permit: Option<OwnedSemaphorePermit>) -> SpawnPermit {
         SpawnPermit { limit: self.clone(), permit: Arc::new(Mutex::new(permit)), begun: Instant::now() }
     }
 
@@ -53,6 +69,11 @@ pub struct SpawnPermit {
 }
 
 impl SpawnPermit {
+    /// How long ago the child was started.
+    pub fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// The child has ended, or is waited for no longer: another may start.
     pub fn release(&self) {
         self.taken();
@@ -62,6 +83,9 @@ impl SpawnPermit {
     pub fn answered(&self, usual: Duration) {
         let Some(permit) = self.taken() else { return };
         let limit = &self.limit;
+        if !Arc::ptr_eq(permit.semaphore(), &limit.permits) {
+            return;
+        }
         match pace(self.begun.elapsed(), usual) {
             Pace::Waiting if limit.change(|allowed| (allowed < MOST).then_some(allowed + 1)) => {
                 limit.permits.add_permits(1);
@@ -141,6 +165,11 @@ mod tests {
         assert!(timeout(soon, SpawnLimit::default().acquire(Transport::Stdio)).await.is_ok(), "another check");
         all[0].release();
         let next = timeout(soon, limit.acquire(Transport::Stdio)).await.expect("one is over");
+        assert!(timeout(soon, limit.acquire(Transport::Stdio)).await.is_err(), "one too many again");
+        let further = timeout(soon, limit.acquire_further(Transport::Stdio)).await.expect("a case that has begun");
+        assert!(timeout(soon, limit.acquire_further(Transport::Stdio)).await.is_err(), "one too many for that");
+        further.answered(Duration::ZERO);
+        assert!(timeout(soon, limit.acquire_further(Transport::Stdio)).await.is_ok(), "given back");
         next.release_after(Duration::from_millis(10));
         assert!(timeout(Duration::from_secs(5), limit.acquire(Transport::Stdio)).await.is_ok(), "its time is up");
     }

@@ -1,6 +1,6 @@
 //! The first thing done on every run: the handshake and every list, so that later probes know what there is to ask for.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wire::message::{Packet, parse};
@@ -37,13 +37,12 @@ pub struct Survey {
 impl Survey {
     /// Greets the peer and asks for every list that it says it has.
     pub async fn take(case: &ProbeContext) -> Result<Self, Abort> {
-        let begun = Instant::now();
         let (welcome, unwelcome) = match case.handshake().await {
             // Every request of this era stands by itself: what is there shows without the greeting.
             Err(Abort::Unwelcome) if case.era() == Era::Modern => (seen_undeclared(case).await?, true),
             welcome => (welcome?, false),
         };
-        let mut survey = Self { welcome, unwelcome, start: begun.elapsed(), ..Self::default() };
+        let mut survey = Self { welcome, unwelcome, start: case.age(), ..Self::default() };
         if survey.has("tools") {
             survey.tools = case.list("tools/list", "tools", PAGES).await?;
         }

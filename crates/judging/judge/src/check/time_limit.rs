@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use rules::Stop;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 /// Which part of a check is limited.
@@ -12,6 +14,8 @@ pub enum Phase {
     Probing,
     /// What was found, a second time.
     Confirming,
+    /// What crossed is read.
+    Judging,
 }
 
 impl Phase {
@@ -20,6 +24,7 @@ impl Phase {
         match self {
             Self::Probing => 0.75,
             Self::Confirming => 0.92,
+            Self::Judging => 0.97,
         }
     }
 }
@@ -60,6 +65,17 @@ impl TimeLimit {
         }
     }
 
+    /// What is stopped when no time is left for judging, and the task that stops it, which ends when it is dropped.
+    pub fn stops_judging(self) -> (Stop, JoinSet<()>) {
+        let (stop, mut timer) = (Stop::default(), JoinSet::new());
+        let late = stop.clone();
+        timer.spawn(async move {
+            self.in_phase(Phase::Judging).up().await;
+            late.stop();
+        });
+        (stop, timer)
+    }
+
     /// What was not tried for want of time, in words.
     pub fn describe(self, untried: &[&'static str]) -> Option<String> {
         const NAMED: usize = 8;
@@ -77,7 +93,7 @@ impl TimeLimit {
 mod tests {
     use std::time::Duration;
 
-    use tokio::time::Instant;
+    use tokio::time::{Instant, sleep};
 
     use super::{Phase, TimeLimit};
 
@@ -93,6 +109,18 @@ mod tests {
         assert_eq!(after(46), [true, false]);
         assert_eq!(after(56), [true, true]);
         assert!(!TimeLimit::begin(None).is_up());
+    }
+
+    #[tokio::test]
+    async fn judging_stops_when_the_time_is_over() {
+        let after = |max: Option<Duration>| async move {
+            let (stop, _timer) = TimeLimit::begin(max).stops_judging();
+            sleep(Duration::from_millis(300)).await;
+            stop.is_stopped()
+        };
+        assert!(after(Some(Duration::from_millis(50))).await);
+        assert!(!after(Some(Duration::from_mins(1))).await);
+        assert!(!after(None).await);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rules::{Level, Rule, Verdict, View, judge};
+use rules::{Level, Rule, STOPPED, Stop, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
@@ -31,6 +31,8 @@ pub struct Judged {
     pub begins: Vec<u64>,
     /// What was broken and did not come again in a second play.
     pub unconfirmed: Vec<(&'static Rule, Verdict)>,
+    /// Whether no time was left to judge it by every rule.
+    pub stopped: bool,
 }
 
 /// A broken rule that is to be seen a second time.
@@ -60,19 +62,45 @@ impl Judged {
         revision: Revision,
         by: &Selection,
     ) -> Self {
-        let events = trace.events();
-        let view = View::new(trace, &events, revision);
+        Self::until(&Stop::default(), name, parts, trace, revision, by)
+    }
+
+    /// The same, with as many verdicts as there are when `stop` says that no time is left.
+    pub fn until(
+        stop: &Stop,
+        name: &'static str,
+        parts: Vec<&'static str>,
+        trace: &Trace,
+        revision: Revision,
+        by: &Selection,
+    ) -> Self {
+        // Reading a trace is most of the work where it is large.
+        let events = if stop.is_stopped() { Vec::new() } else { trace.events() };
+        let view = View::new(trace, &events, revision).until(stop.clone());
         // Rules that bind the other party cannot apply.
         let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts = selected.map(|rule| (rule, brief(judge(rule, &view))));
         let verdicts: Vec<_> = verdicts.filter(|(rule, verdict)| verdict.is_broken() || by.lists(rule)).collect();
+        let stopped = verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::NotSeen(why) if why == STOPPED));
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
         let declared = view.server_capabilities().is_some();
         let (begins, unconfirmed) = (Vec::new(), Vec::new());
         let completed = parts.len();
-        Self { name, completed, parts, number: None, declared, quoted, verdicts, revision, begins, unconfirmed }
+        Self {
+            name,
+            completed,
+            parts,
+            number: None,
+            declared,
+            quoted,
+            verdicts,
+            revision,
+            begins,
+            unconfirmed,
+            stopped,
+        }
     }
 
     /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.

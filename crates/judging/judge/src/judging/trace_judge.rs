@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use rules::Stop;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use wire::trace::Trace;
@@ -41,12 +42,19 @@ pub struct TraceJudge {
     selection: Arc<Selection>,
     sink: RedactedSink,
     heavy: HeavyLimit,
+    stop: Stop,
 }
 
 impl TraceJudge {
     /// Judges by the selected rules; traces go to `sink`.
-    pub const fn new(selection: Arc<Selection>, sink: RedactedSink, heavy: HeavyLimit) -> Self {
-        Self { selection, sink, heavy }
+    pub fn new(selection: Arc<Selection>, sink: RedactedSink, heavy: HeavyLimit) -> Self {
+        Self { selection, sink, heavy, stop: Stop::default() }
+    }
+
+    /// Gives no verdicts any more once `stop` says so.
+    #[must_use]
+    pub fn until(self, stop: Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// The rules that are judged.
@@ -62,10 +70,10 @@ impl TraceJudge {
     /// What the selected rules make of a trace, and the trace.
     pub async fn judge(&self, case: CaseParts, place: RunId, trace: Trace) -> (Judged, Trace) {
         let _alone = if trace.weight() >= HEAVY { self.heavy.0.acquire().await.ok() } else { None };
-        let selection = self.selection.clone();
+        let (selection, stop) = (self.selection.clone(), self.stop.clone());
         off_thread(move || {
             let CaseParts { name, parts, completed, begins } = case;
-            let judged = Judged::new(name, parts, &trace, place.revision, &selection);
+            let judged = Judged::until(&stop, name, parts, &trace, place.revision, &selection);
             (Judged { completed, begins, ..judged }, trace)
         })
         .await

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::pointer;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::Closed;
-use wire::{Kind, RequestId};
+use wire::{Kind, RequestId, Transport};
 
 use crate::basic::overview::responses::carries_answer;
 use crate::rule::{Anchor, Rule, at, both};
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.served")
         .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered with a result, not with an error.")
         .gone(R2026_07_28)
-        .how("Pings once the handshake is done and checks whether a result comes.")
+        .how("Pings once the handshake is done and checks whether a result comes; over stdio also before, where nothing but a ping may come.")
         .fix("Implement `ping`; it takes no capability.")
         .judge(served),
     both("ping.empty-result")
@@ -84,8 +84,17 @@ fn served(view: &View<'_>) -> Verdict {
     // One that asks to run as a task is the tasks' business.
     let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
     let judgeable_calls = |c: &Call<'_>| plain(c) && view.is_valid_request(c.request);
-    let answered =
-        pings(view).filter(judgeable_calls).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    // Before the handshake a client may do nothing but ping; over HTTP it has no session yet to do so in.
+    let greets = |connection: u32| view.handshake(connection).is_some_and(|handshake| handshake.result().is_some());
+    let early = view.calls_by(view.subject().peer()).filter(|c| {
+        let before = |handshake: Call<'_>| c.request.index < handshake.request.index;
+        let alone = c.request.is("ping") && !c.request.batched && view.transport() == Transport::Stdio;
+        alone && greets(c.request.connection) && view.handshake(c.request.connection).is_some_and(before)
+    });
+    let answered = pings(view)
+        .filter(judgeable_calls)
+        .chain(early.filter(plain))
+        .filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),

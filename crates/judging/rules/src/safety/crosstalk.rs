@@ -35,6 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
     .judge(answers_fit),
     anywhere("safety.ids-told-apart", "A good server distinguishes the id 1 from the id \"1\", also where both are under way.")
         .timed()
+        .by_default()
         .how("Sends two requests at once whose ids differ only in their type, cancels one by an id of the other type, and looks for the answers.")
         .fix("Let the type be a part of the key under which requests are kept.")
         .judge(ids_distinguished),

@@ -1,5 +1,7 @@
 //! HTTP behaviour: what a good server keeps apart, refuses and cleans up though no sentence demands it.
 
+use std::collections::BTreeSet;
+
 use wire::message::{Kind, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::trace::{Event, SseFields};
@@ -194,9 +196,11 @@ fn garbage_refused(view: &View<'_>) -> Verdict {
 
 fn streams_carry_messages(view: &View<'_>) -> Verdict {
     let from_server = |event: &usize| view.frame(*event).from == Party::Server;
+    let echoes: BTreeSet<usize> =
+        view.invalid_by_subject().filter(|g| view.echoes_impossible_id(g)).map(|g| g.event).collect();
     let blocks: Vec<(usize, String)> = view
         .events()
-        .filter(|(event, _)| from_server(event))
+        .filter(|(event, _)| from_server(event) && !echoes.contains(event))
         .filter_map(|(event, understood)| match understood {
             Event::Sse { packet: Some(Ok(Packet::Message(_) | Packet::Batch(_))), .. } => Some((event, String::new())),
             Event::Sse { packet: Some(Err(bad)), .. } if !bad.fault.is_ours() => {

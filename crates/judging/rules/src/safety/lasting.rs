@@ -36,14 +36,30 @@ pub(super) fn failure(frame: &Frame) -> Option<String> {
     }
 }
 
-/// The last request or notification before an event on its connection, in words.
+/// What the server was told before it ended, in words: the first that followed its own last message, since that it may not
+/// have got over; else the last.
 fn preceding(view: &View<'_>, event: usize) -> String {
     let connection = view.frame(event).connection;
-    let mut before = view.by(Party::Client).filter(|sent| sent.event < event && sent.connection == connection);
-    let last = before.rfind(|sent| sent.message.method().is_some());
-    last.map_or_else(String::new, |sent| {
-        format!(", after `{}` (event {})", sent.message.method().unwrap_or_default(), sent.event)
-    })
+    let here = |frame: &Frame| frame.connection == connection;
+    let spoke =
+        view.by(Party::Server).take_while(|sent| sent.event < event).filter(|sent| sent.connection == connection);
+    let spoke = spoke.last().map(|sent| sent.event);
+    let told = |content: &Content| {
+        matches!(content, Content::Line { .. } | Content::Body { .. } | Content::WebSocket { .. } | Content::Raw(_))
+    };
+    let said = view.frames().take(event).filter(|(_, f)| here(f) && f.from == Party::Client && told(&f.content));
+    let said: Vec<usize> = said.map(|(at, _)| at).collect();
+    let Some(at) = said.iter().copied().find(|at| spoke.is_some_and(|spoke| *at > spoke)).or(said.last().copied())
+    else {
+        return String::new();
+    };
+    let message = view.by(Party::Client).find(|sent| sent.event == at);
+    let what = match message.map(|sent| sent.message.method()) {
+        Some(Some(method)) => format!("`{}`", method.escape_debug()),
+        Some(None) => "an answer".to_owned(),
+        None => "an invalid message".to_owned(),
+    };
+    format!(", after {what} (event {at})")
 }
 
 /// The last request of the client on a connection, if it has no answer.
@@ -117,4 +133,45 @@ fn unreachable(view: &View<'_>) -> Option<Breach> {
     let (event, _) = failed?;
     let why = format!("the server can no longer be reached{}", preceding(view, event));
     Some(Breach::at(event, "", why))
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::trace::file;
+
+    use super::*;
+    use crate::judge::revision_of;
+
+    /// What is said of a process that ends after these lines of its client.
+    fn said_of(told: &[&str]) -> String {
+        let start = [
+            r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio","revision":"2025-11-25","case":"test"}"#,
+            r#"{"at":1,"from":"client","line":{"jsonrpc":"2.0","id":0,"method":"ping"}}"#,
+            r#"{"at":2,"from":"server","line":{"jsonrpc":"2.0","id":0,"result":{}}}"#,
+        ];
+        let end = [r#"{"at":9,"from":"server","exit":{"code":1}}"#];
+        let lines: Vec<_> = start.iter().chain(told).chain(&end).copied().collect();
+        let trace = file::read(&lines.join("\n")).expect("a trace");
+        let events = trace.events();
+        let view = View::new(&trace, &events, revision_of(&trace).expect("a revision"));
+        match no_crash(&view) {
+            Verdict::Broken(breach) => breach.why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_crash_is_laid_to_what_the_server_had_not_got_over() {
+        let garbage = r#"{"at":3,"from":"client","line":"no JSON"}"#;
+        let ping = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
+        assert!(said_of(&[garbage]).ends_with("after an invalid message (event 2)"), "{}", said_of(&[garbage]));
+        assert!(
+            said_of(&[garbage, ping]).ends_with("after an invalid message (event 2)"),
+            "not what was asked in vain"
+        );
+        let answer = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;
+        assert!(said_of(&[answer]).ends_with("after an answer (event 2)"), "{}", said_of(&[answer]));
+        assert!(said_of(&[ping]).ends_with("after `ping` (event 2)"), "{}", said_of(&[ping]));
+        assert!(said_of(&[]).ends_with("after `ping` (event 0)"), "{}", said_of(&[]));
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
     anywhere("safety.survives-garbage", "A good server still answers after bytes that are not a message.")
         .timed()
         .by_default()
-        .how("Sends garbage and then a request.")
+        .how("Sends garbage and then a request. Over HTTP, a server that cuts the connection over several such bodies without any answer, and answers other requests, is at fault, too.")
         .fix("Answer what cannot be parsed with -32700 and read on.")
         .judge(survives_garbage),
     anywhere("safety.survives-deep-nesting", "A good server still answers after JSON that is nested absurdly deep.")
@@ -137,7 +137,26 @@ fn too_deep(view: &View<'_>, event: usize) -> bool {
     bytes(&view.frame(event).content).is_some_and(|bytes| parse(bytes).is_err_and(|m| m.fault == Fault::TooDeep))
 }
 
+/// Invalid messages over which the server cut the connection without an answer: where it did so twice, the second.
+fn cut_over_garbage(view: &View<'_>) -> Option<Breach> {
+    let mut cut = view.exchanges().iter().filter(|x| {
+        let by_server = matches!(x.closed, Some((_, Party::Server, Closed::Reset | Closed::End)));
+        over_http(view)
+            && x.has_invalid_message
+            && x.partner == Some(Party::Server)
+            && x.status().is_none()
+            && by_server
+    });
+    let (_, second) = (cut.next()?, cut.next()?);
+    let (event, ..) = second.closed?;
+    let goes_on = view.exchanges().iter().any(|x| x.served() && x.response.is_some_and(|(at, ..)| at > event));
+    goes_on.then(|| Breach::at(event, "", "the connection is cut over an invalid message, without an answer"))
+}
+
 fn survives_garbage(view: &View<'_>) -> Verdict {
+    if let Some(breach) = cut_over_garbage(view) {
+        return Verdict::Broken(breach);
+    }
     let plain = garbage(view).filter(|&event| !too_deep(view, event));
     survives(view, plain.collect::<Vec<_>>(), "no garbage was sent, or no request followed it")
 }

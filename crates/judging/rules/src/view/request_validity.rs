@@ -35,13 +35,17 @@ impl<'v> View<'v> {
     }
 
     /// Whether bytes that are not JSON went before a message on the same byte stream: where the next message begins, only
-    /// who reads it line by line can tell.
+    /// who reads it line by line can tell. Who had answered them by an error before the message was sent can tell.
     pub fn follows_unreadable_bytes(&self, sent: MessageAt<'_>) -> bool {
         let unreadable = |fault: &Fault| matches!(fault, Fault::NotUtf8 | Fault::NotJson(_) | Fault::TooDeep);
         self.transport() == Transport::Stdio
-            && self
-                .invalid_by_peer()
-                .any(|g| g.connection == sent.connection && g.event < sent.event && unreadable(&g.malformed.fault))
+            && self.invalid_by_peer().any(|g| {
+                let refused = || self.error_without_id_after(g.event, g.connection);
+                g.connection == sent.connection
+                    && g.event < sent.event
+                    && unreadable(&g.malformed.fault)
+                    && refused().is_none_or(|error| error.event >= sent.event)
+            })
     }
 
     /// Whether a message came with a status by which HTTP refused the request before MCP saw it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Transport;
-use wire::meta::PREFIX;
+use wire::meta::{self, PREFIX};
 use wire::revision::R2025_06_18;
 
 use super::{Fault, Kind, fault, is};
@@ -226,12 +226,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "shape.requests",
         "pings a server of the modern era",
         Kind::AlsoSends(|| {
-            let meta = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "proofhouse", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
+            let declared = json!({
+                meta::PROTOCOL_VERSION: "2026-07-28",
+                meta::CLIENT_INFO: { "name": "proofhouse", "version": "1" },
+                meta::CLIENT_CAPABILITIES: {},
             });
-            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "ping", "params": { "_meta": meta } }).to_string()]
+            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "ping", "params": { "_meta": declared } }).to_string()]
         }),
     )
     .modern(),

@@ -222,7 +222,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         "shape.results",
         "the values of completions are numbers",
         Kind::Results(COMPLETE, |answer| answer["result"]["completion"]["values"] = json!([1, 2, 3])),
-    ),
+    )
+    .breaks_too(&["completion.total-plausible"]),
     &fault(
         "progress-text",
         "shape.notifications",

@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             }),
         ]),
     )
-    .breaks_too(&["meta.server-info"])
+    .breaks_too(&["meta.server-info", "resources.uris-validated"])
     .modern(),
     &fault(
         "resources-not-declared",

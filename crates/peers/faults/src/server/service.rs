@@ -104,17 +104,17 @@ fn altered(reply: Reply, asked: &Arc<ServiceRequest>, kinds: &[&'static Kind]) -
         return reply;
     }
     match reply {
-        Reply::Now(answer) => edit(&answer, asked, &kinds).into(),
+        Reply::Now(answer) => edit(answer, asked, &kinds).into(),
         Reply::Later(pending) => {
             let asked = Arc::clone(asked);
-            Reply::later(async move { edit(&pending.await, &asked, &kinds) })
+            Reply::later(async move { edit(pending.await, &asked, &kinds) })
         }
     }
 }
 
 /// The code by which HTTP chooses a status stays: a wrong code is one fault, a wrong status another.
-fn edit(answer: &Answer, asked: &ServiceRequest, kinds: &[&'static Kind]) -> Answer {
-    let Ok(mut value) = serde_json::from_slice(answer.text()) else { return answer.clone() };
+fn edit(answer: Answer, asked: &ServiceRequest, kinds: &[&'static Kind]) -> Answer {
+    let Ok(mut value) = serde_json::from_slice(answer.text()) else { return answer };
     for kind in kinds {
         kind.answer(asked, &mut value);
     }

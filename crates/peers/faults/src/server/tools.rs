@@ -214,7 +214,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             }
         }),
     )
-    .breaks_too(&["tools.structured-present"]),
+    .breaks_too(&["tools.structured-present", "tools.bounds-held"]),
     &fault(
         "invalid-input-error",
         "tools.invalid-input-reported",

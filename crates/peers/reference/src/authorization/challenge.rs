@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use super::metadata::WELL_KNOWN;
 use super::proof;
-use super::token::Flaw;
+use oauth::resource::TokenFlaw;
 
 /// Why a request was refused.
 pub(super) enum Refusal {
     /// It carries no token.
     Missing,
     /// It carries one that will not do.
-    Invalid(Flaw),
+    Invalid(TokenFlaw),
     /// It carries one, and does not show the key.
     Unproved(proof::Flaw),
 }

@@ -5,12 +5,9 @@
 mod challenge;
 mod expiring_store;
 mod issuer;
-mod keys;
 mod metadata;
-mod own_address;
 mod proof;
 mod reply;
-mod token;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -20,15 +17,15 @@ use net::server::http::{
     Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, OtherTransports, SSE_PATH, WEBSOCKET_PATH,
 };
 use oauth::Secret;
+use oauth::resource::{self, TokenFlaw, TokenRequirements};
 use serde_json::{Value, json};
 use wire::Message;
 
-pub use self::keys::{Keys, Source};
+pub use oauth::resource::{Keys, Source};
 
 use self::challenge::Refusal;
 use self::issuer::Issuer;
 use self::proof::{DPOP, Proofs, Shown};
-use self::token::TokenRequirements;
 use crate::catalogue::Catalogue;
 
 /// What it takes to read.
@@ -158,7 +155,7 @@ impl TokenGuard {
 
     /// The names of the address where the server listens; none before it does.
     fn authorities(&self) -> Vec<String> {
-        self.address.get().copied().map(own_address::authorities).unwrap_or_default()
+        self.address.get().copied().map(resource::authorities).unwrap_or_default()
     }
 
     /// What the server calls itself to a client that calls it `host`.
@@ -211,7 +208,8 @@ impl TokenGuard {
 
     async fn check(&self, head: Head<'_>) -> Result<Grant, Refusal> {
         let proofs = self.proofs();
-        let token = token::carried(head.headers, if proofs.is_some() { DPOP } else { "bearer" })?;
+        let scheme = if proofs.is_some() { DPOP } else { "bearer" };
+        let token = resource::carried(head.headers, scheme).map_err(Refusal::Invalid)?.ok_or(Refusal::Missing)?;
         let key = proofs.map(|proofs| {
             let at = format!("http://{}{}", head.host(), head.uri.path());
             let shown = Shown { method: head.method, at: &at, headers: head.headers, token: Some(token) };
@@ -223,10 +221,10 @@ impl TokenGuard {
         match &self.tokens {
             AcceptedTokens::Ours(issuer) => issuer.admit(token, &wanted).map_err(Refusal::Invalid),
             AcceptedTokens::From { keys, .. } => {
-                let found = token::grant(token, &keys.current(), &wanted);
+                let found = resource::grant(token, &keys.current(), &wanted);
                 // Keys change; whoever signs with a new one is looked up anew, though not all the time.
                 match found {
-                    Err(token::Flaw::Key) if keys.renew().await => token::grant(token, &keys.current(), &wanted),
+                    Err(TokenFlaw::Key) if keys.renew().await => resource::grant(token, &keys.current(), &wanted),
                     found => found,
                 }
                 .map_err(Refusal::Invalid)

@@ -117,6 +117,11 @@ impl Catalogue {
         client_scenarios::one_tool()
     }
 
+    /// One tool, which runs as a task for a minute.
+    pub fn client_scenarios_with_a_long_task() -> Self {
+        client_scenarios::long_task()
+    }
+
     /// The same, with `add_numbers` not declared read-only: where tokens are demanded, calling it takes more scope.
     pub fn client_scenarios_with_writing_tool() -> Self {
         client_scenarios::writing_tool()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Received {
     /// GET, POST, DELETE.
     pub(crate) verb: String,
     pub(crate) path: String,
@@ -16,7 +16,7 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl Received {
     pub(crate) fn method(&self) -> &str {
         self.body["method"].as_str().unwrap_or_default()
     }
@@ -72,14 +72,14 @@ impl Answer {
 /// The server.
 pub(crate) struct Fake {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Fake {
-    pub(crate) fn start(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let asked: Arc<Mutex<Vec<Received>>> = Arc::default();
         let (kept, answer) = (asked.clone(), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -90,7 +90,7 @@ impl Fake {
         Self { url, asked }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Received> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -103,7 +103,7 @@ impl Fake {
     }
 }
 
-fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> Answer) {
+fn serve(stream: TcpStream, kept: &Mutex<Vec<Received>>, answer: &dyn Fn(&Received) -> Answer) {
     let Some(asked) = read(&stream) else { return };
     kept.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
     let Answer { status, headers, body } = answer(&asked);
@@ -114,7 +114,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) ->
 }
 
 /// One request; `None` where the client connects and says nothing.
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<Received> {
     let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
     loop {
@@ -134,5 +134,5 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Some(Asked { verb, path, headers, body })
+    Some(Received { verb, path, headers, body })
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use client::{Client, ClientError, Options, Topics};
-use fake::{Answer, Asked, Fake};
+use client::{Abilities, Answering, Client, ClientError, Options, Question, Refused, Respondent, Topics};
+use fake::{Answer, Fake, Received};
 use net::Children;
 use net::client::{Address, Authorizer, Authorizing, HttpAddress, Limits, Refusal};
 use serde_json::{Map, Value, json};
@@ -184,7 +184,7 @@ async fn a_redirect_is_followed_within_the_origin_alone() {
 
 #[tokio::test]
 async fn what_a_server_agrees_to_tell_is_looked_at() {
-    let fake = Fake::start(|asked: &Asked| {
+    let fake = Fake::start(|asked: &Received| {
         if asked.method() == "server/discover" {
             return asked.result(&discovered());
         }
@@ -200,4 +200,54 @@ async fn what_a_server_agrees_to_tell_is_looked_at() {
     let mut listening = client.listen(&topics).await.expect("it is acknowledged");
     assert_eq!(listening.acknowledged, json!({ "toolsListChanged": true }));
     assert_eq!(listening.ended().await, Ok(()));
+}
+
+/// Answers questions, all with no.
+struct Asked;
+
+impl Respondent for Asked {
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
+    }
+
+    fn answer(&self, _: Question) -> Answering {
+        Box::pin(async { Err(Refused::by_user()) })
+    }
+}
+
+/// A server whose stream for questions opens late, and the tools that it names then.
+fn late_stream() -> Fake {
+    let is_open = AtomicUsize::new(0);
+    Fake::start(move |asked| {
+        if asked.verb == "GET" {
+            std::thread::sleep(Duration::from_millis(200));
+            is_open.store(1, Ordering::Relaxed);
+            return Answer::events(&[]);
+        }
+        match asked.method() {
+            "initialize" => asked.result(&greeted()),
+            "tools/list" if is_open.load(Ordering::Relaxed) == 0 => asked.error(-32603, "the question is lost"),
+            "tools/list" => asked.result(&tools(&json!({ "type": "object" }))),
+            _ => Answer::status(202),
+        }
+    })
+}
+
+#[tokio::test]
+async fn who_answers_questions_waits_until_the_server_can_ask() {
+    let fake = late_stream();
+    let options = Options { respondent: Arc::new(Asked), revision: Some(Revision::R2025_11_25), ..options(&fake) };
+    let client = Client::connect(options).await.expect("it is let in");
+    client.tools().await.expect("the stream was open");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn who_listens_waits_until_the_server_can_speak() {
+    let fake = late_stream();
+    let options = Options { revision: Some(Revision::R2025_11_25), ..options(&fake) };
+    let client = Client::connect(options).await.expect("it is let in");
+    client.listen(&Topics { tools: true, ..Topics::default() }).await.expect("it listens");
+    client.tools().await.expect("the stream was open");
+    client.close().await;
 }

@@ -50,12 +50,23 @@ pub struct HttpAddress {
     pub headers: Vec<(String, String)>,
     /// A PEM file of certificates to trust in addition to the system's.
     pub ca: Option<PathBuf>,
+    /// The certificate that we show to a server that asks for one.
+    pub identity: Option<Identity>,
+}
+
+/// A certificate of our own, in PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, then those of its issuers.
+    pub certificate: PathBuf,
+    /// Its private key; unencrypted.
+    pub key: PathBuf,
 }
 
 impl HttpAddress {
     /// `url` without additional headers or certificates.
     pub const fn new(url: Url) -> Self {
-        Self { url, headers: Vec::new(), ca: None }
+        Self { url, headers: Vec::new(), ca: None, identity: None }
     }
 
     /// The `Authorization` among the additional headers.
@@ -67,6 +78,16 @@ impl HttpAddress {
     pub fn bearer(&self) -> Option<&str> {
         let (scheme, token) = self.authorization()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    }
+
+    /// The request target that the `endpoint` event of HTTP+SSE names. Another origin is refused: messages could be sent
+    /// anywhere.
+    pub(crate) fn endpoint(&self, named: &str) -> Result<String, String> {
+        let url = self.url.join(named.trim()).map_err(|e| format!("the endpoint `{named}` is no URL: {e}"))?;
+        if url.origin() != self.url.origin() {
+            return Err(format!("the endpoint `{named}` is on another origin"));
+        }
+        Ok(url[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
     /// Path and query of `url` where it is absolute and on the same origin.

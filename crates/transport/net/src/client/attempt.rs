@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
 use wire::{Era, Kind, Message, Party, RequestId, Revision};
 
-use super::negotiation::{first_request, suggests_old_transport};
+use super::negotiation::{Negotiation, first_request, suggests_old_transport};
 use super::{Address, ChildView, ConnectOptions, Connection, Exchange, OpenError, SendError};
 use crate::tap::Tap;
 
@@ -89,6 +89,25 @@ impl Attempt {
 
     pub(crate) const fn exited(&self) -> bool {
         matches!(self.outcome, Outcome::NoAnswer(OpenError::Exited { .. }))
+    }
+
+    pub(crate) const fn timed_out(&self) -> bool {
+        matches!(self.outcome, Outcome::NoAnswer(OpenError::Timeout { .. }))
+    }
+
+    /// The revisions of its own era that the answer names.
+    pub(crate) fn named(&self) -> Vec<Revision> {
+        let era = self.revision.era();
+        let Outcome::Answer(answer) = &self.outcome else { return Vec::new() };
+        let (Negotiation::Introduced(named) | Negotiation::VersionRefused(named)) = Negotiation::read(answer, era)
+        else {
+            return Vec::new();
+        };
+        named
+            .iter()
+            .filter_map(|version| version.parse().ok())
+            .filter(|revision: &Revision| revision.era() == era)
+            .collect()
     }
 
     pub(crate) const fn is_unauthorized(&self) -> bool {

@@ -19,6 +19,8 @@ pub(crate) struct Cuts {
 
 /// A body of known length.
 pub(crate) struct Pieces {
+    /// The first piece, most often the only one: it needs no queue.
+    first: Option<Bytes>,
     left: VecDeque<Bytes>,
     pause: Duration,
     /// The pause before the next piece.
@@ -29,6 +31,9 @@ impl Pieces {
     /// `bytes`, cut where `cuts` says and they reach; whole where it says nothing.
     pub(crate) fn new(mut bytes: Bytes, cuts: &Cuts) -> Self {
         let mut left = VecDeque::new();
+        if cuts.at.is_empty() {
+            return Self { first: Some(bytes).filter(|bytes| !bytes.is_empty()), left, pause: cuts.pause, held: None };
+        }
         let mut start = 0;
         for &cut in &cuts.at {
             if cut > start && cut - start < bytes.len() {
@@ -39,7 +44,7 @@ impl Pieces {
         if !bytes.is_empty() {
             left.push_back(bytes);
         }
-        Self { left, pause: cuts.pause, held: None }
+        Self { first: left.pop_front(), left, pause: cuts.pause, held: None }
     }
 }
 
@@ -55,7 +60,8 @@ impl Body for Pieces {
             std::task::ready!(held.as_mut().poll(context));
             self.held = None;
         }
-        let piece = self.left.pop_front();
+        let this = &mut *self;
+        let piece = this.first.take().or_else(|| this.left.pop_front());
         if !self.left.is_empty() {
             self.held = Some(Box::pin(sleep(self.pause)));
         }
@@ -63,11 +69,11 @@ impl Body for Pieces {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.first.is_none() && self.left.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.iter().map(|piece| piece.len() as u64).sum())
+        SizeHint::with_exact(self.first.iter().chain(&self.left).map(|piece| piece.len() as u64).sum())
     }
 }
 

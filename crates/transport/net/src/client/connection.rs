@@ -254,8 +254,13 @@ impl Connection {
 
     /// Sends nothing for `span`, between the marks `window-opened` and `window-closed` with `name`.
     pub async fn quiet(&self, name: &str, span: Duration) {
+        self.quiet_during(name, tokio::time::sleep(span)).await;
+    }
+
+    /// The same until `until` resolves.
+    pub async fn quiet_during(&self, name: &str, until: impl Future<Output = ()>) {
         self.0.channel.mark(Mark::WindowOpened(name.to_owned()));
-        tokio::time::sleep(span).await;
+        until.await;
         self.0.channel.mark(Mark::WindowClosed(name.to_owned()));
     }
 

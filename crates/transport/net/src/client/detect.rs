@@ -224,6 +224,14 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
                 }
             }
         }
+        // On a busy machine one process may be slower than its siblings: retry alone what they name and it did not answer.
+        let named: Vec<Revision> = attempts.iter().flat_map(Attempt::named).collect();
+        let unanswered = |attempt: &&mut Attempt| attempt.timed_out() && named.contains(&attempt.revision);
+        for attempt in attempts.iter_mut().filter(unanswered) {
+            if let Some(alone) = self.offer(address, &[attempt.revision]).await.pop() {
+                *attempt = alone;
+            }
+        }
         attempts
     }
 

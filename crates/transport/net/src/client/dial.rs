@@ -44,7 +44,7 @@ impl Dialer {
         let port = address.url.port().unwrap_or(if secure { 443 } else { 80 });
         let tls = if secure {
             let name = ServerName::try_from(host.clone()).map_err(|e| bad(e.to_string()))?;
-            Some((tls::connector(address.ca.as_deref()).map_err(bad)?, name))
+            Some((tls::connector(address.ca.as_deref(), address.identity.as_ref()).map_err(bad)?, name))
         } else {
             None
         };

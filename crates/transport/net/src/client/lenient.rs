@@ -107,6 +107,8 @@ struct State {
     loose: Vec<LooseResponse>,
     /// How many messages came that are not even JSON.
     spoilt: usize,
+    /// Whether the very first request was answered under an id that nothing had: such a peer numbers its answers itself.
+    numbers_itself: bool,
 }
 
 impl Leniency {
@@ -203,6 +205,18 @@ impl State {
             LooseId::Unusable => alone && !(self.ambiguous && loose.body.0 == "error"),
         };
         if let Some(at) = self.loose.iter().position(fits) {
+            let message = self.loose.remove(at).answering(id)?;
+            self.open.remove(id);
+            return Some(Found::Response(message));
+        }
+        // Where nothing else was asked, an answer under whatever id is the answer to that.
+        let first = self.sent.len() == 1;
+        let own_number = |loose: &LooseResponse| match &loose.id {
+            LooseId::Readable(own) => alone && !self.sent.contains(own) && (first || self.numbers_itself),
+            LooseId::Unusable => false,
+        };
+        if let Some(at) = self.loose.iter().position(own_number) {
+            self.numbers_itself = true;
             let message = self.loose.remove(at).answering(id)?;
             self.open.remove(id);
             return Some(Found::Response(message));
@@ -311,10 +325,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_response_with_an_id_that_was_never_sent_is_a_stray() {
-        for text in [r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, r#"{"jsonrpc":"2.0","id":""a","result":{}}"#] {
-            assert!(matches!(found(&[], text).await, Some(Found::Stray)), "{text}");
+    async fn a_peer_that_numbers_its_responses_itself_is_understood() {
+        let leniency = Leniency::default();
+        for (asked, answered) in [(5, 99), (6, 100)] {
+            leniency.sent(format!(r#"{{"jsonrpc":"2.0","id":{asked},"method":"ping"}}"#).as_bytes());
+            receive(&leniency, &format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#));
+            let found = timeout(SOON, leniency.response(&RequestId::from(asked))).await.ok();
+            assert!(matches!(found, Some(Found::Response(_))), "{asked}: {found:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_response_with_an_id_that_was_never_sent_is_a_stray() {
+        let before = r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#;
+        let answered = Leniency::default();
+        answered.sent(before.as_bytes());
+        receive(&answered, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
+        answered.sent(br#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#);
+        receive(&answered, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#);
+        let later = timeout(SOON, answered.response(&RequestId::from(5))).await.ok();
+        assert!(matches!(later, Some(Found::Stray)), "{later:?}");
+        let spoilt = found(&[], r#"{"jsonrpc":"2.0","id":""a","result":{}}"#).await;
+        assert!(matches!(spoilt, Some(Found::Stray)), "{spoilt:?}");
         assert!(found(&[], "INFO: started").await.is_none());
     }
 }

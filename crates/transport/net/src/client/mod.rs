@@ -29,8 +29,10 @@ mod websocket;
 pub(crate) use self::{
     body::{Cuts, Pieces},
     pool::{Link, Pool},
+    stdio::not_started,
+    websocket::{Socket, open_socket},
 };
-pub use address::{Address, HttpAddress};
+pub use address::{Address, HttpAddress, Identity};
 pub use advice::Advice;
 pub use attempt::{failure_of, redirect_target};
 pub use authorizer::{Authorizer, Authorizing, Refusal};

@@ -40,7 +40,7 @@ async fn endpoint(http: &Arc<Http>) -> Result<(), OpenError> {
     }
     let named = stream.event(|block| block.event.as_deref() == Some("endpoint"), patience).await;
     let Some(data) = named.and_then(|block| block.data) else { return Err(missing_endpoint(&stream, at, patience)) };
-    let target = resolve(http, &data).map_err(|why| OpenError::NotMcp { at, came: why })?;
+    let target = http.address.endpoint(&data).map_err(|why| OpenError::NotMcp { at, came: why })?;
     http.set_endpoint(target, &stream);
     Ok(())
 }
@@ -52,14 +52,4 @@ fn missing_endpoint(stream: &Exchange, at: String, patience: std::time::Duration
         }
         _ => stream.failure(at, patience, "`endpoint` event"),
     }
-}
-
-/// The endpoint as a request target. Another origin is refused: messages could be sent anywhere.
-fn resolve(http: &Http, data: &str) -> Result<String, String> {
-    let base = &http.address.url;
-    let url = base.join(data.trim()).map_err(|e| format!("the endpoint `{data}` is no URL: {e}"))?;
-    if url.origin() != base.origin() {
-        return Err(format!("the endpoint `{data}` is on another origin"));
-    }
-    Ok(url[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
 }

@@ -22,7 +22,7 @@ use super::error::OpenError;
 /// An idle connection older than this is not reused: servers close theirs after 5 s or more, and a request must not meet
 /// the close.
 const IDLE: Duration = Duration::from_secs(2);
-/// How many connections are kept.
+/// How many connections are kept, unless [`Pool::keeping`] says otherwise.
 const KEPT: usize = 16;
 /// How many received bytes are kept, to show them where they are not HTTP.
 const SEEN: usize = 2 << 10;
@@ -30,6 +30,9 @@ const SEEN: usize = 2 << 10;
 pub(crate) struct Pool {
     dialer: Dialer,
     idle: Mutex<Vec<(Link, Instant)>>,
+    kept: usize,
+    /// Whether the first bytes of each response are kept.
+    watches: bool,
 }
 
 /// One HTTP connection. Dropped, its socket is closed.
@@ -45,7 +48,17 @@ pub(crate) struct Link {
 
 impl Pool {
     pub(crate) fn new(dialer: Dialer) -> Self {
-        Self { dialer, idle: Mutex::default() }
+        Self { dialer, idle: Mutex::default(), kept: KEPT, watches: true }
+    }
+
+    /// The same, which keeps at most `kept` idle connections.
+    pub(crate) fn keeping(self, kept: usize) -> Self {
+        Self { kept, ..self }
+    }
+
+    /// The same for a caller that never looks at [`Link::seen`]: nothing is copied for it.
+    pub(crate) fn unwatched(self) -> Self {
+        Self { watches: false, ..self }
     }
 
     pub(crate) fn dialer(&self) -> &Dialer {
@@ -66,7 +79,7 @@ impl Pool {
     pub(crate) async fn fresh(&self) -> Result<Link, OpenError> {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (io, socket) = self.dialer.dial_socket().await?;
-        let io = Watched { io, seen: seen.clone() };
+        let io: Box<dyn Io> = if self.watches { Box::new(Watched { io, seen: seen.clone() }) } else { io };
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
         let (sender, connection) = handshake.map_err(|_| self.dialer.timed_out("connection"))?;
         let driver = tokio::spawn(async move {
@@ -80,7 +93,7 @@ impl Pool {
     pub(crate) fn give_back(&self, mut link: Link) {
         link.reused = true;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT && !link.sender.is_closed() {
+        if idle.len() < self.kept && !link.sender.is_closed() {
             idle.push((link, Instant::now()));
         }
     }
@@ -114,6 +127,15 @@ impl Link {
             let again = unwritten || (repeatable && self.seen().is_empty());
             Unsent { again, error: error.into_error() }
         })
+    }
+
+    /// Sends a request. It is given back where none of it was written: only then may it be sent again.
+    pub(crate) async fn send_once(
+        &mut self,
+        request: Request<Pieces>,
+    ) -> Result<Response<Incoming>, (Option<Request<Pieces>>, hyper::Error)> {
+        let sent = self.sender.try_send_request(request).await;
+        sent.map_err(|mut error| (error.take_message(), error.into_error()))
     }
 
     /// Whether it was idle, so that the peer may have closed it unnoticed.

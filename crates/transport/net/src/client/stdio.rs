@@ -282,7 +282,7 @@ impl Drop for Stdio {
     }
 }
 
-fn not_started(command: &Command, error: &std::io::Error) -> OpenError {
+pub(crate) fn not_started(command: &Command, error: &std::io::Error) -> OpenError {
     let why = match (error.kind(), &command.cwd) {
         (std::io::ErrorKind::NotFound, Some(cwd)) if !cwd.is_dir() => format!("no directory {}", cwd.display()),
         (std::io::ErrorKind::NotFound, _) => format!("`{}` was not found", command.program),

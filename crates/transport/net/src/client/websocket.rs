@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::error::{ProtocolError, SubProtocolError};
-use tokio_tungstenite::tungstenite::handshake::client::Request;
+use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use wire::Party;
@@ -25,7 +25,7 @@ use super::error::{OpenError, SendError};
 use super::http::header_list;
 use crate::tap::Written;
 
-type Socket = WebSocketStream<Box<dyn Io>>;
+pub(crate) type Socket = WebSocketStream<Box<dyn Io>>;
 
 /// How long the peer may take to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -163,28 +163,53 @@ impl Failure {
 
 async fn handshake(address: &HttpAddress, channel: &Channel, subprotocol: bool) -> Result<Socket, Failure> {
     let request = request(address, subprotocol)?;
-    let dialer = Dialer::new(address, channel.limits.connect).map_err(Failure::Open)?;
-    let io = dialer.dial().await.map_err(Failure::Open)?;
+    let io = dial(address, channel.limits.connect).await?;
     let head = Content::Request {
         method: request.method().to_string(),
         target: request.uri().path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
         headers: header_list(request.headers()),
     };
     let cause = channel.write(Party::Client, 0, head, Written::NONE);
-    let limit = channel.limits.message_bytes;
-    let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
-    let shaken = tokio_tungstenite::client_async_with_config(request, io, Some(config));
-    let (socket, response) = match timeout(channel.limits.request, shaken).await {
-        Err(_) => return Err(Failure::Timeout(channel.limits.request)),
-        Ok(Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(SubProtocolError::NoSubProtocol)))) => {
-            return Err(Failure::NoSubprotocol);
-        }
-        Ok(Err(error)) => return Err(Failure::Other(error)),
-        Ok(Ok(shaken)) => shaken,
-    };
+    let (socket, response) = upgrade(request, io, channel.limits.request, channel.limits.message_bytes).await?;
     let head = Content::Response { status: response.status().as_u16(), headers: header_list(response.headers()) };
     channel.write(Party::Server, 0, head, cause);
     Ok(socket)
+}
+
+/// Opens a socket without a trace. `patience` bounds the connection and each handshake, `limit` a message.
+pub(crate) async fn open_socket(address: &HttpAddress, patience: Duration, limit: usize) -> Result<Socket, OpenError> {
+    let shake = async |subprotocol| {
+        let request = request(address, subprotocol)?;
+        Ok(upgrade(request, dial(address, patience).await?, patience, limit).await?.0)
+    };
+    let opened = match shake(true).await {
+        Err(Failure::NoSubprotocol) => shake(false).await,
+        other => other,
+    };
+    opened.map_err(|failure| failure.into_open_error(address))
+}
+
+async fn dial(address: &HttpAddress, patience: Duration) -> Result<Box<dyn Io>, Failure> {
+    let dialer = Dialer::new(address, patience).map_err(Failure::Open)?;
+    dialer.dial().await.map_err(Failure::Open)
+}
+
+async fn upgrade(
+    request: Request,
+    io: Box<dyn Io>,
+    patience: Duration,
+    limit: usize,
+) -> Result<(Socket, Response), Failure> {
+    let config = WebSocketConfig::default().max_message_size(Some(limit)).max_frame_size(Some(limit));
+    let upgraded = tokio_tungstenite::client_async_with_config(request, io, Some(config));
+    match timeout(patience, upgraded).await {
+        Err(_) => Err(Failure::Timeout(patience)),
+        Ok(Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(SubProtocolError::NoSubProtocol)))) => {
+            Err(Failure::NoSubprotocol)
+        }
+        Ok(Err(error)) => Err(Failure::Other(error)),
+        Ok(Ok(upgraded)) => Ok(upgraded),
+    }
 }
 
 fn request(address: &HttpAddress, subprotocol: bool) -> Result<Request, Failure> {

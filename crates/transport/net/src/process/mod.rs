@@ -5,6 +5,7 @@ mod children;
 mod environment;
 mod group;
 mod orphans;
+mod replace;
 mod unattended;
 
 use std::fmt;
@@ -15,6 +16,7 @@ pub use wire::trace::Signal;
 pub use self::children::Children;
 pub use self::environment::Environment;
 pub(crate) use self::group::Group;
+pub use self::replace::become_program;
 pub use self::unattended::{Background, Output};
 
 /// A program to start: found on the path unless it has a slash; `env` is added to what [`Environment`] leaves of our own.

@@ -14,7 +14,7 @@ use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 use super::InFlight;
 use super::batch::{Batch, BatchBounds, RequestSink, too_long};
 use super::era_check::EraCheck;
-use super::http::Limits;
+use super::http::{Grant, Limits};
 use super::link::{Closing, Gone, Link, MessageSink, Session};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
 
@@ -112,6 +112,10 @@ pub(crate) struct Conversation {
     session: Arc<Session>,
     /// Whose token opened it, where a guard demands tokens.
     subject: Option<HeaderValue>,
+    /// What the token of the message in hand grants: the one that opened the conversation, or the message's own.
+    grant: Mutex<Option<Arc<Grant>>>,
+    /// Held while a message that has a token of its own is taken in.
+    turn: Mutex<()>,
     outgoing: Arc<Outgoing>,
     in_flight: InFlight,
     completed: Arc<Notify>,
@@ -136,6 +140,8 @@ impl Conversation {
             batch_bounds: bounds.batch,
             session,
             subject: None,
+            grant: Mutex::default(),
+            turn: Mutex::default(),
             outgoing,
             in_flight: InFlight::default(),
             completed: Arc::default(),
@@ -145,9 +151,10 @@ impl Conversation {
         }
     }
 
-    /// The same, opened with a token of `subject`.
-    pub(crate) fn of(mut self, subject: Option<HeaderValue>) -> Self {
+    /// The same, opened with a token of `subject` that grants `grant`.
+    pub(crate) fn of(mut self, subject: Option<HeaderValue>, grant: Option<Arc<Grant>>) -> Self {
         self.subject = subject;
+        self.grant = Mutex::new(grant);
         self
     }
 
@@ -157,7 +164,8 @@ impl Conversation {
     }
 
     fn context(&self, revision: Revision, session: Option<Arc<Session>>) -> Context {
-        Context { revision, transport: self.transport, session, headers: None, subject: self.subject.clone() }
+        let grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Context { revision, transport: self.transport, session, headers: None, subject: self.subject.clone(), grant }
     }
 
     pub(crate) fn outgoing(&self) -> Arc<Outgoing> {
@@ -172,6 +180,15 @@ impl Conversation {
     /// Receives one frame and wakes the writer, which is another task.
     pub(crate) fn hear(&self, frame: &[u8]) {
         self.receive(frame);
+        self.outgoing.filled.notify_one();
+    }
+
+    /// The same for a frame that came with a token of its own.
+    pub(crate) fn hear_with(&self, frame: &[u8], grant: Option<Arc<Grant>>) {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = grant;
+        self.receive(frame);
+        drop(turn);
         self.outgoing.filled.notify_one();
     }
 

@@ -96,6 +96,17 @@ impl Link {
         Self { sink, session, closing }
     }
 
+    /// A link for a request that no client sent: nothing arrives anywhere.
+    pub fn nowhere() -> Self {
+        struct Nowhere;
+        impl MessageSink for Nowhere {
+            fn send(&self, _: String) -> Result<(), Gone> {
+                Err(Gone)
+            }
+        }
+        Self::new(Arc::new(Nowhere), None, Closing::new().1)
+    }
+
     /// The same link, sending to the sink that `route` returns.
     #[must_use]
     pub fn rerouted(&self, route: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn MessageSink>) -> Self {

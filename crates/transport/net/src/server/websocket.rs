@@ -18,7 +18,7 @@ use wire::trace::{Closed, Content};
 use wire::{Party, Transport};
 
 use super::conversation::{Bounds, Conversation, Outgoing};
-use super::http::{Layer, Limits};
+use super::http::{Grant, Layer, Limits};
 use super::link::Closing;
 use super::recorder::ConnectionRecorder;
 use crate::service::Service;
@@ -85,10 +85,10 @@ impl Frames<'_> {
     }
 }
 
-/// Serves one connection until it ends. `subject`: whose token opened it, where a guard demands tokens.
+/// Serves one connection until it ends. `admitted`: whose token opened it, and what it grants, where a guard demands tokens.
 pub(crate) async fn serve<S>(
     service: Arc<dyn Service>,
-    (io, subject): (S, Option<HeaderValue>),
+    (io, admitted): (S, (Option<HeaderValue>, Option<Arc<Grant>>)),
     limits: &Limits,
     closing: Closing,
     frames: Frames<'_>,
@@ -99,7 +99,7 @@ pub(crate) async fn serve<S>(
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
-    let conversation = Conversation::new(service, Transport::WebSocket, Bounds::of(limits)).of(subject);
+    let conversation = Conversation::new(service, Transport::WebSocket, Bounds::of(limits)).of(admitted.0, admitted.1);
     let outgoing = conversation.outgoing();
     let ping = Notify::new();
     let reading = async {

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use wire::Revision::{self, R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::Transport;
 
-use super::end::{Asked, answer, http, json_answer, options, read, result, server, shell, write};
+use super::end::{Received, answer, http, json_answer, options, read, result, server, shell, write};
 
 const ALL_LEGACY: [Revision; 4] = [R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25];
 
@@ -84,6 +84,23 @@ async fn a_child_that_can_run_only_once_at_a_time() {
 }
 
 #[tokio::test]
+async fn a_child_whose_first_process_for_its_own_version_is_slow() {
+    let seen = std::env::temp_dir().join(format!("proofhouse-seen-{}", std::process::id()));
+    // Whatever is offered, it answers with its one version.
+    let program = format!(
+        r#"while read -r l; do case "$l" in
+        *server/discover*) {UNKNOWN_METHOD};;
+        *initialize*) case "$l" in *2025-11-25*) mkdir {seen} 2>/dev/null && sleep 60;; esac
+          echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"fake","version":"1"}}}}}}';;
+        esac; done"#,
+        seen = seen.display()
+    );
+    let found = found(shell(&program)).await;
+    std::fs::remove_dir(seen).unwrap();
+    assert_eq!(found.revisions, [R2025_11_25]);
+}
+
+#[tokio::test]
 async fn a_modern_child_that_does_not_know_our_version() {
     let unsupported =
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}'"#;
@@ -104,7 +121,7 @@ async fn children_that_are_no_servers() {
 }
 
 /// A fake over HTTP: what `reply` makes of each request.
-async fn fake(reply: impl Fn(&Asked, &Value) -> String + Clone + Send + Sync + 'static) -> Address {
+async fn fake(reply: impl Fn(&Received, &Value) -> String + Clone + Send + Sync + 'static) -> Address {
     let url = server(move |_, mut stream: TcpStream| {
         let reply = reply.clone();
         async move {
@@ -183,7 +200,7 @@ async fn an_era_that_is_refused_at_once_does_not_hurry_the_other() {
 
 #[tokio::test]
 async fn the_old_transport_behind_a_plain_url() {
-    let (posted, _) = tokio::sync::broadcast::channel::<Asked>(9);
+    let (posted, _) = tokio::sync::broadcast::channel::<Received>(9);
     let url = server(move |_, mut stream| {
         let posted = posted.clone();
         async move {

@@ -65,13 +65,13 @@ where
 
 /// One HTTP request as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Received {
     /// Request line and headers, names in lower case as they came.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Asked {
+impl Received {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, v)| v))
     }
@@ -86,12 +86,12 @@ impl Asked {
 }
 
 /// Reads one request; `None` at the end of the connection.
-pub(crate) async fn read(stream: &mut TcpStream) -> Option<Asked> {
+pub(crate) async fn read(stream: &mut TcpStream) -> Option<Received> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let asked = Asked { head: head.to_owned(), body: body.to_owned() };
+            let asked = Received { head: head.to_owned(), body: body.to_owned() };
             let length: usize = asked.header("content-length").map_or(0, |n| n.parse().unwrap());
             if body.len() >= length {
                 return Some(asked);

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::end::{
-    Asked, SHORT, SOON, answer, http, json_answer, marks, open, open_with, options, read, result, server, shell, write,
+    Received, SHORT, SOON, answer, http, json_answer, marks, open, open_with, options, read, result, server, shell,
+    write,
 };
 use net::{Address, Connection, HttpAddress, Limits, OpenError, Outgoing, SendError, Tap};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 use wire::trace::{Closed, Content, Header, header};
 use wire::{Party, RequestId, Revision, Transport};
 
-type Log = Arc<Mutex<Vec<Asked>>>;
+type Log = Arc<Mutex<Vec<Received>>>;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -373,7 +374,7 @@ async fn nobody_there() {
 
 #[tokio::test]
 async fn the_old_transport_learns_its_endpoint() {
-    let (posted, posts) = tokio::sync::mpsc::unbounded_channel::<Asked>();
+    let (posted, posts) = tokio::sync::mpsc::unbounded_channel::<Received>();
     let posts = Arc::new(tokio::sync::Mutex::new(posts));
     let url = server(move |_, mut stream| {
         let (posted, posts) = (posted.clone(), posts.clone());

@@ -8,4 +8,5 @@ mod http;
 mod other_addresses;
 mod stdio;
 mod tls;
+mod upstream;
 mod websocket;

@@ -19,6 +19,7 @@ pub(crate) const TRICKS: &[&str] = &[
     "references",
     "deep-schema",
     "wide-schema",
+    "branching-schema",
     "remote-schema",
     "other-ids",
     "no-ids",
@@ -229,6 +230,10 @@ fn schema(trick: &str) -> Value {
                 .collect();
             json!({ "type": "object", "anyOf": any.clone(), "oneOf": any })
         }
+        "branching-schema" => {
+            let deeper = json!({ "required": ["a"], "properties": { "a": { "$ref": "#/$defs/n" } } });
+            json!({ "type": "object", "$defs": { "n": { "anyOf": [deeper, deeper, deeper, deeper] } }, "$ref": "#/$defs/n" })
+        }
         "remote-schema" => json!({ "type": "object", "$ref": "http://127.0.0.1:9/schema.json" }),
         "escapes" => {
             json!({ "type": "object", "properties": { name(trick, "a"): { "type": "string", "description": name(trick, "d") } } })
@@ -243,6 +248,8 @@ fn schema(trick: &str) -> Value {
 fn content(trick: &str) -> Value {
     match trick {
         "regex" => json!({ "a": "a".repeat(50_000), "b": "a".repeat(50_000) + "!" }),
+        // Four ways to go on at each of 24 levels, and none of them fits.
+        "branching-schema" => (0..24).fold(json!({}), |inner, _| json!({ "a": inner })),
         "wide-schema" => json!({ "a": (0..5000).collect::<Vec<_>>() }),
         "escapes" => json!({ name(trick, "a"): name(trick, "b") }),
         _ => json!({}),

@@ -73,7 +73,8 @@ pub(super) async fn play(run: &Run, args: &ClientArgs, address: Address) -> Exit
     };
     let revision = match scenario.as_str() {
         "older-server" => revision.map(latest_of_era),
-        "legacy-fallback" => None,
+        // A named revision is spoken whatever the server lists.
+        "legacy-fallback" | "hostile.later-versions" => None,
         _ => revision,
     };
     let options = Options { revision, authorizer, ..options };

@@ -45,7 +45,9 @@ pub(super) async fn perform(scenario: &str, client: &Client, changes: &mut Chang
         "cancellation" => Box::pin(cancel_call(client, LONG)).await,
         "request-cancelled" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
         "late-answer" => Box::pin(continue_after_late_answer(client)).await,
-        "hostile.silence" => call_again_after_timeout(client).await,
+        "hostile.silence" => call_again_after(client, |error| matches!(error, ClientError::Timeout { .. })).await,
+        "hostile.stream-lost" => call_again_after(client, |_| true).await,
+        "long-task" => give_up_task(client).await,
         "list-changes" => list_again_after_change(client, changes).await,
         "subscriptions" => read_again_after_change(client, changes).await,
         "completion" => complete(client).await,
@@ -108,11 +110,11 @@ pub(super) async fn change_roots(client: &Client, change: impl FnOnce()) -> Resu
 }
 
 /// Makes a call that is not answered, and makes it again after the timeout.
-async fn call_again_after_timeout(client: &Client) -> Result<(), ClientError> {
+async fn call_again_after(client: &Client, failure: fn(&ClientError) -> bool) -> Result<(), ClientError> {
     let Some(echo) = tool(client, "echo").await? else { return Ok(()) };
     let arguments = example(echo.input());
     match client.call(&echo, arguments.clone()).await {
-        Err(ClientError::Timeout { .. }) => client.call(&echo, arguments).await.map(drop),
+        Err(error) if failure(&error) => client.call(&echo, arguments).await.map(drop),
         other => other.map(drop),
     }
 }
@@ -209,6 +211,14 @@ async fn call_tools_as_tasks(client: &Client, tools: [&Tool; 2]) -> Result<(), C
     }
     let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(LONG))])).await?;
     client.cancel_task(&long).await.map(drop)
+}
+
+/// Begins a task that takes too long, and cancels it.
+async fn give_up_task(client: &Client) -> Result<(), ClientError> {
+    let Some(tool) = tool(client, "outlasts_patience").await? else { return Ok(()) };
+    let task = client.begin_task(tool.name(), Map::new()).await?;
+    tokio::time::sleep(CANCEL_AFTER).await;
+    client.cancel_task(&task).await.map(drop)
 }
 
 /// Runs a call as a task, without notifications about it.

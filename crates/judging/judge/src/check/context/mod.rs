@@ -30,6 +30,9 @@ use super::survey::Survey;
 /// How long a change may take to be announced.
 pub const ANNOUNCEMENT: Duration = Duration::from_millis(600);
 
+/// How long any call may take.
+const LEAST: Duration = Duration::from_millis(500);
+
 /// What a probe holds. A probe that needs several connections opens more.
 pub struct ProbeContext {
     setting: Arc<Setting>,
@@ -48,14 +51,21 @@ impl ProbeContext {
     pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Abort, Trace)> {
         let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
         let ids = Arc::new(AtomicI64::new(1));
-        Self::open(setting, survey, tap.clone(), ids).await.map_err(|abort| (abort, tap.finish()))
+        let start = setting.spawns.acquire(setting.transport);
+        Self::open(&setting, survey, (tap.clone(), ids), start).await.map_err(|abort| (abort, tap.finish()))
     }
 
-    async fn open(setting: Arc<Setting>, survey: Arc<Survey>, tap: Tap, ids: Arc<AtomicI64>) -> Result<Self, Abort> {
+    async fn open(
+        setting: &Arc<Setting>,
+        survey: Arc<Survey>,
+        (tap, ids): (Tap, Arc<AtomicI64>),
+        start: impl Future<Output = SpawnPermit>,
+    ) -> Result<Self, Abort> {
         let start = tokio::select! {
-            start = setting.spawns.acquire(setting.transport) => start,
+            start = start => start,
             () = setting.time.up() => return Err(Abort::OutOfTime),
         };
+        let setting = setting.clone();
         let connect = ConnectOptions::new(setting.limits.clone(), &setting.children).lenient();
         let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
@@ -68,8 +78,9 @@ impl ProbeContext {
         &self,
         script: impl AsyncFnOnce(&Self) -> Result<T, Abort>,
     ) -> Result<T, Abort> {
-        let (setting, survey, tap) = (self.setting.clone(), self.survey.clone(), self.tap.clone());
-        let other = Self::open(setting, survey, tap, self.ids.clone()).await?;
+        let start = self.setting.spawns.acquire_further(self.setting.transport);
+        let recorded = (self.tap.clone(), self.ids.clone());
+        let other = Self::open(&self.setting, self.survey.clone(), recorded, start).await?;
         other.starts_within(self.survey.start);
         let outcome = script(&other).await;
         other.close().await;
@@ -79,6 +90,11 @@ impl ProbeContext {
     /// The child counts as started after `span`, though it may have answered nothing.
     pub fn starts_within(&self, span: Duration) {
         self.start.release_after(span);
+    }
+
+    /// How long ago the connection began to be opened.
+    pub fn age(&self) -> Duration {
+        self.start.elapsed()
     }
 
     /// The connection.
@@ -138,14 +154,15 @@ impl ProbeContext {
 
     /// How long a call may take of a tool that was called before.
     pub fn patience_with(&self, tool: &str) -> Duration {
-        let (least, most) = (Duration::from_millis(500), self.tool_patience());
-        self.setting.learnt.took(tool).map_or(most, |took| most.min(took * 2 + self.glance(least, most)))
+        let most = self.tool_patience();
+        self.setting.learnt.took(tool).map_or(most, |took| most.min(took * 2 + self.glance(LEAST, most)))
     }
 
-    /// Resolves when a call of `tool` that was made now has taken too long, by what is known of the tool by then.
-    pub async fn too_long(&self, tool: &str) {
+    /// Resolves when a call of `tool` that was made at `begun` has taken too long, by what is known of the tool by then; not at
+    /// once.
+    pub async fn too_long(&self, tool: &str, begun: Instant) {
         const LOOK: Duration = Duration::from_millis(100);
-        let begun = Instant::now();
+        tokio::time::sleep(LEAST).await;
         while begun.elapsed() < self.patience_with(tool) {
             tokio::time::sleep(LOOK).await;
         }
@@ -174,6 +191,11 @@ impl ProbeContext {
     /// Listens without sending.
     pub async fn quiet(&self, name: &str, span: Duration) {
         self.connection.quiet(name, span).await;
+    }
+
+    /// The same until `until` resolves.
+    pub async fn quiet_during(&self, name: &str, until: impl Future<Output = ()>) {
+        self.connection.quiet_during(name, until).await;
     }
 
     /// Writes into the trace that what follows is meant as `what`, where the traffic does not say so itself.

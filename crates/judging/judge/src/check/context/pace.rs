@@ -9,9 +9,6 @@ use std::time::Duration;
 const OF_THE_SLOWEST: u32 = 5;
 const OF_THE_USUAL: u32 = 10;
 
-/// So many unanswered requests are several.
-const SEVERAL: u64 = 2;
-
 /// The share of the longest patience that an answer is given at least, by how many did not come before: who has left several
 /// requests unanswered leaves the next, too, and a check has but so much time.
 fn least(unanswered: u64) -> f64 {
@@ -52,11 +49,6 @@ impl Pace {
     /// A request went unanswered.
     pub fn unanswered(&self) {
         self.unanswered.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Whether several requests went unanswered: more of a kind would only be waited for.
-    pub fn is_silent(&self) -> bool {
-        self.unanswered.load(Ordering::Relaxed) > SEVERAL
     }
 
     /// A request was answered after `took`.
@@ -115,7 +107,6 @@ mod tests {
             given.push(pace.patience(most).as_millis());
             pace.unanswered();
         }
-        assert!(pace.is_silent() && !Pace::default().is_silent() && !pace.patiently().is_silent());
         assert_eq!(given, [[3000; 3].as_slice(), &[1000; 7], &[500; 2]].concat());
         pace.answered(Duration::from_millis(400));
         assert_eq!(pace.patience(most), Duration::from_secs(2), "a busy machine");

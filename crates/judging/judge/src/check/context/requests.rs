@@ -1,5 +1,6 @@
 //! Requests and notifications of a probe, in the form of the era that is spoken.
 
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use net::client::{Exchange, Outgoing};
@@ -10,13 +11,16 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::super::resume::Rest;
 use super::identity::{client_capabilities, client_info};
-use super::{Abort, ProbeContext};
+use super::{Abort, LEAST, ProbeContext};
 
 /// The requests that begin a conversation.
 const GREETINGS: [&str; 2] = ["initialize", "server/discover"];
 
 /// How long a command may take to end after it has stopped answering, if it does.
 const FAREWELL: Duration = Duration::from_millis(200);
+
+/// What two requests come to, later.
+pub type InTurn<'f, T, N> = Pin<Box<dyn Future<Output = (T, N)> + Send + 'f>>;
 
 /// An answer, or its absence.
 #[derive(Clone, Debug)]
@@ -124,6 +128,23 @@ impl ProbeContext {
             Some(status) => Err(Abort::Gone(format!("the command ended ({status})"))),
             None => Ok(reply),
         }
+    }
+
+    /// Puts `next` after `first`, and does not wait for an answer to `first` that is not there after the time that any takes.
+    pub fn in_turn<'f, T: Send, N: Send>(
+        &'f self,
+        first: impl Future<Output = T> + Send + 'f,
+        next: impl Future<Output = N> + Send + 'f,
+    ) -> InTurn<'f, T, N> {
+        // Boxed: the futures of requests are large, and these are nested.
+        let (mut first, next) = (Box::pin(first), Box::pin(next));
+        Box::pin(async move {
+            if let Ok(first) = tokio::time::timeout(self.glance(LEAST, self.short()), &mut first).await {
+                (first, next.await)
+            } else {
+                tokio::join!(first, next)
+            }
+        })
     }
 
     /// Whether silence means anything here: a child that never said a word may only be slow to start, and on a busy machine

@@ -10,8 +10,8 @@ use super::words;
 /// Texts that many a search finds something with.
 const TEXTS: [&str; 2] = ["e", "a"];
 
-/// How many members of an enumeration are tried.
-const MEMBERS: usize = 3;
+/// How many members of an enumeration are tried: the first ones, and the last.
+const MEMBERS: usize = 4;
 
 /// Names of arguments that make a call last: a probe that wants that chooses it.
 const LASTING: [&str; 7] = ["second", "delay", "duration", "wait", "sleep", "timeout", "interval"];
@@ -120,7 +120,10 @@ impl Maker<'_> {
             arguments
         };
         let listed = self.properties().filter_map(|(name, property)| Some((name, property.get("enum")?.as_array()?)));
-        listed.flat_map(|(name, all)| all.iter().take(MEMBERS).map(move |member| with(name, member))).collect()
+        let some = |all: &Vec<Value>| -> Vec<Value> {
+            all.iter().take(MEMBERS - 1).chain(all.iter().skip(MEMBERS - 1).last()).cloned().collect()
+        };
+        listed.flat_map(|(name, all)| some(all).into_iter().map(move |member| with(name, &member))).collect()
     }
 
     /// Free texts replaced by a short one.

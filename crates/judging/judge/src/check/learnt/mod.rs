@@ -53,6 +53,8 @@ struct Facts {
     /// Whether no more is to be learnt.
     is_settled: bool,
     calls: BTreeMap<String, (Success, Map<String, Value>)>,
+    /// The arguments with which a tool failed, though its schema admits them.
+    failures: BTreeMap<String, Map<String, Value>>,
     /// How long the longest answered call of each tool took.
     took: BTreeMap<String, Duration>,
     unanswered: BTreeSet<String>,
@@ -94,6 +96,17 @@ impl Learnt {
         if facts.calls.get(tool).is_none_or(|(before, _)| *before < how) {
             facts.calls.insert(tool.to_owned(), (how, arguments.clone()));
         }
+    }
+
+    /// A tool says that it failed with these arguments, which its schema admits. The last are kept: those that were made
+    /// first hold values that nobody was seen to use.
+    pub fn failed(&self, tool: &str, arguments: &Map<String, Value>) {
+        self.facts().failures.insert(tool.to_owned(), arguments.clone());
+    }
+
+    /// Arguments with which a tool fails of itself, if that was seen.
+    pub fn failure(&self, tool: &str) -> Option<Map<String, Value>> {
+        self.facts().failures.get(tool).cloned()
     }
 
     /// The arguments with which a tool succeeds, if that was seen.

@@ -20,7 +20,7 @@ pub(super) const IDS: Probe = Probe::shared("ids", ids);
 const APART: i64 = 70_000_000;
 
 /// Ids of every legal kind: texts, one that looks like a number, and numbers at the edges; with what is harmless, with a list
-/// and with a call; then several at once.
+/// and with a call; then several at once, and one request that is long.
 fn ids(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let list = super::modern::lists(case).next().filter(|_| case.survey().tools.len() <= 500);
@@ -38,9 +38,15 @@ fn ids(case: &ProbeContext) -> Script<'_> {
                 ask(case, &json!(id), method, params.clone()).await?;
             }
         }
-        at_once(case, &others).await
+        at_once(case, &others).await?;
+        let text = "x".repeat(LONG_BYTES);
+        case.request(harmless(case), json!({ "_meta": { "proofhouse/payload": text } })).await?;
+        Ok(())
     })
 }
+
+/// More than one buffer holds, and too little to be refused for its size.
+pub(super) const LONG_BYTES: usize = 16 << 10;
 
 async fn ask(case: &ProbeContext, id: &Value, method: &str, params: Value) -> Result<(), Abort> {
     let Some(own) = RequestId::from_value(id) else { return Ok(()) };
@@ -74,10 +80,10 @@ pub(super) const UNKNOWN_METHOD: Probe = Probe::shared("unknown-method", unknown
 fn unknown_method(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         const NOBODYS: &str = "proofhouse/no-such-method";
-        case.request(NOBODYS, json!({})).await?;
         let text = case.request_text(&json!("no-such-method"), NOBODYS, json!({}));
-        case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience()).await?;
-        Ok(())
+        let by_text = case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience());
+        let (by_number, by_text) = case.in_turn(case.request(NOBODYS, json!({})), by_text).await;
+        by_number.and(by_text).map(|_| ())
     })
 }
 

@@ -32,6 +32,8 @@ const CORRECTED: usize = 3;
 /// A tool that takes longer is not called again, and no more is tried after so long.
 const QUICK: Duration = Duration::from_millis(800);
 const IN_ALL: Duration = Duration::from_secs(10);
+/// How long a call takes that says how long ([`Span::Half`]).
+const HALF: Duration = Duration::from_millis(500);
 /// How many URIs are made of one template, and how many of its variables are completed.
 const URIS: usize = 3;
 const VARIABLES: usize = 4;
@@ -272,13 +274,15 @@ impl Trial {
         self.tried.push(arguments.clone());
         let params = json!({ "name": self.name, "arguments": arguments, "_meta": meta });
         let reply = case.request("tools/call", params).await?;
-        self.is_slow |= begun.elapsed() > QUICK;
+        let lasts = lasting(case, &(self.name.clone(), arguments.clone()), Span::Half).is_some();
+        self.is_slow |= is_slow(begun.elapsed(), lasts);
         let error_code = reply.0.as_ref().and_then(Message::error_code);
         if error_code == Some(URL_ELICITATION_REQUIRED) {
             case.setting().learnt.succeeded(&self.name, Success::Asked, arguments);
         }
         let Some(result) = reply.result() else { return Ok(failure(&reply)) };
         if result.get("isError") == Some(&json!(true)) {
+            case.setting().learnt.failed(&self.name, arguments);
             return Ok(failure(&reply));
         }
         values.read(result);
@@ -288,6 +292,11 @@ impl Trial {
         self.succeeded += 1;
         Ok(None)
     }
+}
+
+/// Whether a call took longer than is worth repeating. The half second that one may be asked to last is not counted.
+fn is_slow(took: Duration, lasts: bool) -> bool {
+    took > QUICK + if lasts { HALF } else { Duration::ZERO }
 }
 
 /// The levels of the log that are asked for in turn.
@@ -315,6 +324,13 @@ fn failure(reply: &Reply) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_that_a_call_is_asked_to_last_is_not_slowness() {
+        let took = Duration::from_millis(1100);
+        assert!(is_slow(took, false) && !is_slow(took, true));
+        assert!(is_slow(QUICK + HALF + Duration::from_millis(1), true));
+    }
 
     #[test]
     fn a_uri_shows_the_variable_of_its_template() {

@@ -6,6 +6,7 @@ use serde_json::json;
 use wire::trace::Stimulus;
 use wire::{Era, Revision, Transport};
 
+use super::http::put;
 use crate::check::context::{Abort, ProbeContext, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 
@@ -20,6 +21,9 @@ fn versions(case: &ProbeContext) -> Script<'_> {
         if case.transport() != Transport::Stdio {
             case.on_another_connection(async |other| initialize_as(other, own).await).await?;
         }
+        if case.transport() == Transport::StreamableHttp && case.revision().at_least(Revision::R2025_06_18) {
+            by_header(case).await?;
+        }
         let [newest, oldest] = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].map(Revision::as_str);
         // A server may take long to start: they need not wait for one another.
         let (never, not_yet, newest, oldest) = tokio::join!(
@@ -30,6 +34,19 @@ fn versions(case: &ProbeContext) -> Script<'_> {
         );
         never.and(not_yet).and(newest).and(oldest)
     })
+}
+
+/// Names another version in the header, where the server says that it supports it if it serves that; and one that never was.
+async fn by_header(case: &ProbeContext) -> Result<(), Abort> {
+    let others = [Revision::R2025_06_18, Revision::R2025_11_25].into_iter().filter(|other| *other != case.revision());
+    let others: Vec<_> = others.map(Revision::as_str).collect();
+    for version in others.iter().copied().chain(["1999-01-01"]) {
+        put(case, |o| o.header("MCP-Protocol-Version", version)).await?;
+    }
+    for version in others.into_iter().filter(|version| *version != Revision::NEWEST_LEGACY.as_str()) {
+        case.on_another_connection(async |other| initialize_as(other, version).await).await?;
+    }
+    Ok(())
 }
 
 /// Greets for a version on another connection, unless that is the one that is judged or tells nothing here: over stdio each

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use wire::meta::LOG_LEVEL;
 use wire::{Era, Message, RequestId, Transport};
 
-use super::base::survived;
+use super::base::{harmless, survived};
 use super::http::streams;
 use super::patterns::{Called, put, reports_on, slow};
 use super::subscriptions::Listening;
@@ -72,7 +72,8 @@ async fn walk(case: &ProbeContext) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Calls with one subscription to some of the resources, then with another to everything; then the first is ended.
+/// Calls with one subscription to some of the resources and another to everything, then with a third to what was seen to
+/// change; then the first and the third are ended.
 async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
     let uris = uris(case);
     let hint = case.setting().hints.resource_updated.as_ref();
@@ -80,16 +81,35 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
     let others = uris.iter().copied().filter(|uri| Some(*uri) != hinted);
     let some: Vec<_> = hinted.into_iter().chain(others.skip(1).step_by(2)).collect();
     let narrow = if declared && !some.is_empty() && case.survey().has("resources.subscribe") {
-        Listening::start(case, json!({ "resourceSubscriptions": some })).await.ok()
+        Some(Listening::start(case, json!({ "resourceSubscriptions": some })).await)
     } else {
         None
     };
-    let seen = each_once(case).await?;
-    let wide = if declared { Listening::start(case, everything(case, &uris)).await.ok() } else { None };
+    let unheard = narrow.as_ref().is_some_and(Result::is_err);
+    let narrow = narrow.and_then(Result::ok);
+    let wide = if declared && !unheard { Listening::start(case, everything(case, &uris)).await.ok() } else { None };
+    // Who answers nothing while somebody listens leaves all that follows unanswered, too, be it another subscription: one
+    // silence tells as much.
+    if declared && case.request(harmless(case), json!({})).await?.0.is_none() {
+        return Err(Abort::Lacks("answers while somebody listens"));
+    }
+    // Before any call, so that what a call changes shows.
     if declared {
         walk(case).await?;
     }
+    let seen = each_once(case).await?;
+    let changing = updated(case);
+    let third = match wide {
+        Some(_) if !changing.is_empty() => {
+            Listening::start(case, json!({ "resourceSubscriptions": changing })).await.ok()
+        }
+        _ => None,
+    };
     closely(case, &seen).await?;
+    if third.is_some() {
+        case.quiet("before what changed changes again", CROSSED).await;
+        call_each(case, seen.changing.clone()).await?;
+    }
     if declared {
         if let Some(hint) = hint {
             // What comes at once may only say how things stand.
@@ -99,8 +119,10 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed()).max(CROSSED)).await;
         walk_again(case).await?;
     }
-    if let Some(narrow) = narrow {
-        narrow.stop(case).await?;
+    if narrow.is_some() || third.is_some() {
+        for ended in narrow.into_iter().chain(third) {
+            ended.stop(case).await?;
+        }
         case.quiet("after unsubscribing", CROSSED).await;
         once_more(case).await?;
         case.quiet("after a change outside one subscription", CROSSED).await;
@@ -215,13 +237,35 @@ async fn set_level(case: &ProbeContext, level: &str) -> Result<(), Abort> {
 struct Seen {
     reporting: Vec<Called>,
     logging: Vec<Called>,
+    /// During which something was announced to have changed.
+    changing: Vec<Called>,
 }
 
-/// Every tool that may be called, with a token for progress, of each legal type in turn, and the mildest level.
+/// The resources that were announced to have changed, in the order of their first announcement.
+fn updated(case: &ProbeContext) -> Vec<String> {
+    let mut uris = Vec::new();
+    for message in case.connection().received() {
+        let uri = message.params().and_then(|params| params.get("uri")?.as_str());
+        if let Some(uri) = uri.filter(|_| message.method() == Some("notifications/resources/updated"))
+            && !uris.iter().any(|known| known == uri)
+        {
+            uris.push(uri.to_owned());
+        }
+    }
+    uris.truncate(RESOURCES);
+    uris
+}
+
+/// Every tool that may be called.
 async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
+    call_each(case, tools::callable(case)).await
+}
+
+/// Calls with a token for progress, of each legal type in turn, and the mildest level.
+async fn call_each(case: &ProbeContext, calls: Vec<Called>) -> Result<Seen, Abort> {
     let begun = Instant::now();
     let mut seen = Seen::default();
-    for (number, called) in tools::callable(case).into_iter().take(TOOLS).enumerate() {
+    for (number, called) in calls.into_iter().take(TOOLS).enumerate() {
         if begun.elapsed() > ROUND {
             break;
         }
@@ -233,6 +277,9 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
         let heard: Vec<Message> = case.connection().received().into_iter().skip(before).collect();
         if heard.iter().any(|m| m.method() == Some("notifications/message")) {
             seen.logging.push(called.clone());
+        }
+        if heard.iter().any(changes) {
+            seen.changing.push(called.clone());
         }
         if heard.iter().any(|m| reports_on(m, &token)) {
             seen.reporting.push(called);
@@ -265,9 +312,13 @@ async fn closely(case: &ProbeContext, seen: &Seen) -> Result<(), Abort> {
     Ok(())
 }
 
+/// Whether a message says that something changed.
+fn changes(message: &Message) -> bool {
+    message.method().is_some_and(|name| CHANGES.iter().any(|end| name.ends_with(end)))
+}
+
 /// The calls again after which something changed before, if anything did.
 async fn once_more(case: &ProbeContext) -> Result<(), Abort> {
-    let changes = |m: &Message| m.method().is_some_and(|name| CHANGES.iter().any(|end| name.ends_with(end)));
     if case.connection().received().iter().any(changes) {
         each_once(case).await?;
     }

@@ -105,6 +105,8 @@ fn resources(case: &ProbeContext) -> Script<'_> {
         if listed.iter().copied().chain(templates).any(|uri| uri.starts_with("file:")) {
             unknown.push(climbing(&listed));
         }
+        let templates = case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate"));
+        unknown.extend(templates.filter_map(climbing_out_of).flatten().take(CLIMBING));
         for uri in unknown {
             case.request("resources/read", json!({ "uri": uri })).await?;
         }
@@ -141,6 +143,21 @@ fn climbing(listed: &[&str]) -> String {
     format!("{folder}/../../../../../../../../../../etc/passwd")
 }
 
+/// How many URIs that climb, and what they come to, are read.
+const CLIMBING: usize = 4;
+
+/// A URI of a template that ends with a variable whose path climbs to the top and down again, and what that comes to by RFC
+/// 3986: only if neither this nor a made-up name is served, the climbing itself led somewhere.
+fn climbing_out_of(template: &str) -> Option<[String; 2]> {
+    const DOWN: &str = "etc/passwd";
+    let (before, variable) = template.split_once('{')?;
+    let (scheme, path) = before.split_once("://").filter(|(scheme, _)| !["file", "http", "https"].contains(scheme))?;
+    let (authority, _) = path.split_once('/')?;
+    let ends = variable.strip_suffix('}').is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let up = "../".repeat(8);
+    ends.then(|| [format!("{before}{up}{DOWN}"), format!("{scheme}://{authority}/{DOWN}")])
+}
+
 pub(super) const LOGGING: Probe = Probe::shared("logging", logging).needs("logging");
 
 /// What logs, at the strictest level, at the mildest, and at one that does not exist.
@@ -172,4 +189,19 @@ fn logging(case: &ProbeContext) -> Script<'_> {
 async fn log(case: &ProbeContext, meta: Value) -> Result<(), Abort> {
     let Some(hint) = &case.setting().hints.logging else { return Ok(()) };
     super::tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::climbing_out_of;
+
+    #[test]
+    fn a_template_that_ends_with_a_variable_can_be_climbed_out_of() {
+        let up = "../".repeat(8);
+        let expected = [format!("recipe://cards/{up}etc/passwd"), "recipe://cards/etc/passwd".to_owned()];
+        assert_eq!(climbing_out_of("recipe://cards/{id}"), Some(expected));
+        for other in ["file:///a/{path}", "https://x/{y}", "a://b/{c}/d", "a://{b}", "a:{b}", "a://b/{?c}"] {
+            assert_eq!(climbing_out_of(other), None, "{other}");
+        }
+    }
 }

@@ -23,12 +23,12 @@ fn malformed(case: &ProbeContext) -> Script<'_> {
             say_all(case, &unreadable).await?;
             return say_all(case, &unfit).await;
         }
-        let first = say_all(case, &unreadable).await;
         let second = case.on_another_connection(async |other| {
             other.handshake().await?;
             say_all(other, &unfit).await
         });
-        first.and(second.await)
+        let (first, second) = tokio::join!(say_all(case, &unreadable), second);
+        first.and(second)
     })
 }
 

@@ -77,6 +77,10 @@ pub(super) const VERSIONS: Probe = Probe::shared("versions-unsupported", version
 /// Versions that nobody serves, named alike in the body and (over HTTP) the header.
 fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        // Some servers learn only by a good request who is there; on a connection of its own nothing else comes before.
+        if let Some((method, _)) = lists(case).next() {
+            case.request(method, json!({})).await?;
+        }
         for version in ["1900-01-01", "v999.0.0"] {
             let id = case.next_id();
             let meta = json!({ PROTOCOL_VERSION: version });
@@ -156,10 +160,11 @@ pub(super) const REMOVED: Probe = Probe::shared("methods-removed", removed).era(
 /// Methods of the legacy era, put with modern metadata.
 fn removed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        for method in ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
-            case.request(method, json!({})).await?;
-        }
-        Ok(())
+        let ask = |method| case.request(method, json!({}));
+        let resources = case.in_turn(ask("resources/subscribe"), ask("resources/unsubscribe"));
+        let (ping, (logging, resources)) =
+            case.in_turn(ask("ping"), case.in_turn(ask("logging/setLevel"), resources)).await;
+        ping.and(logging).and(resources.0).and(resources.1).map(|_| ())
     })
 }
 

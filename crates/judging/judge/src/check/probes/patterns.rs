@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::context::{Abort, ProbeContext};
+use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::hints::ToolCall;
 use crate::check::learnt::LastingCall;
 use crate::check::probe::{Probe, Script};
@@ -18,6 +19,9 @@ const SLOW: Duration = Duration::from_millis(300);
 
 /// How much longer than undisturbed a cancelled call may take to be answered all the same.
 const LATER: Duration = Duration::from_millis(400);
+
+/// Longer than any window.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// What follows a cancellation within this time may have crossed it; a little more than the rules grant.
 const CROSSING: Duration = Duration::from_millis(550);
@@ -30,10 +34,11 @@ fn progress(case: &ProbeContext) -> Script<'_> {
         let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
         let slow = || slow(case).filter(|(name, _)| case.setting().hints.slow.is_some() || seems_slow(name));
         let (name, arguments) = hint.or_else(slow).ok_or(Abort::Lacks("a tool that may report progress"))?;
-        for token in [case.setting().tokens.text("progress"), case.setting().tokens.number()] {
-            tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
-        }
-        Ok(())
+        let tokens = &case.setting().tokens;
+        let call = async |token: Value| tools::call(case, &name, &arguments, json!({ "progressToken": token })).await;
+        // At a time: each takes long.
+        let (text, number) = tokio::join!(call(tokens.text("progress")), call(tokens.number()));
+        text.and(number).map(|_| ())
     })
 }
 
@@ -59,7 +64,7 @@ fn cancel_nothing(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).needs("tools").when(|setting, survey| {
+pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).long().needs("tools").when(|setting, survey| {
     let lasts = |tool: &Value| named(tool).is_some_and(seems_slow) || says_how_long(tool);
     setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && lasts(tool))
 });
@@ -74,35 +79,52 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let known = case.setting().learnt.lasting();
         let cancelled = match known {
-            Some(lasting) => cancel_lasting(case, &lasting, 1).await?,
+            Some(lasting) => cancel_lasting(case, &Slow::known(&lasting), 1).await?,
             None => false,
         };
         if !cancelled {
-            let lasting = truly_slow(case).await?.ok_or(Abort::Lacks("a tool that is slow, and done in time"))?;
-            case.setting().learnt.lasts(lasting.clone());
-            cancel_lasting(case, &lasting, TRIES).await?;
+            cancel_slow(case).await?;
         }
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
 }
 
+/// A call that takes long.
+struct Slow {
+    call: Value,
+    reports: bool,
+    /// How long it takes when it is left alone, as soon as that is known.
+    span: watch::Receiver<Option<Duration>>,
+}
+
+impl Slow {
+    fn known(lasting: &LastingCall) -> Self {
+        let call = json!({ "name": lasting.tool, "arguments": lasting.arguments });
+        Self { call, reports: lasting.reports, span: watch::channel(Some(lasting.span)).1 }
+    }
+
+    async fn span(&self) -> Duration {
+        let mut span = self.span.clone();
+        span.wait_for(Option::is_some).await.ok().and_then(|span| *span).unwrap_or_default()
+    }
+}
+
 /// Cancels this call until it is cancelled before it is done; while the first is listened to, three at a time. Whether one
 /// was cancelled in time.
-async fn cancel_lasting(case: &ProbeContext, lasting: &LastingCall, tries: usize) -> Result<bool, Abort> {
+async fn cancel_lasting(case: &ProbeContext, slow: &Slow, tries: usize) -> Result<bool, Abort> {
     // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
     // What is left of it must be longer than what may cross the cancellation.
-    let patience = if lasting.reports { case.patience() } else { lasting.span / 4 };
-    let call = json!({ "name": lasting.tool, "arguments": lasting.arguments });
+    let patience = if slow.reports { case.patience() } else { slow.span().await / 4 };
     let by_notification = case.transport() != Transport::StreamableHttp || case.era() == Era::Legacy;
     for attempt in 0..tries {
-        let Some(cancelled) = cancel_one(case, &call, lasting, patience).await? else { continue };
+        let Some(cancelled) = cancel_one(case, slow, patience).await? else { continue };
         let three = async {
             // Its answer shows that the cancellation has arrived.
             case.request(harmless(case), json!({})).await?;
-            if by_notification && attempt == 0 { beside_cancelled(case, &call, patience).await } else { Ok(()) }
+            if by_notification && attempt == 0 { beside_cancelled(case, &slow.call, patience).await } else { Ok(()) }
         };
-        let (is_conclusive, three) = tokio::join!(cancelled.listen(case, lasting.span), three);
+        let (is_conclusive, three) = tokio::join!(cancelled.listen(case, slow), three);
         three?;
         if is_conclusive {
             return Ok(true);
@@ -111,25 +133,52 @@ async fn cancel_lasting(case: &ProbeContext, lasting: &LastingCall, tries: usize
     Ok(false)
 }
 
-/// The first call that is found to take long.
-async fn truly_slow(case: &ProbeContext) -> Result<Option<LastingCall>, Abort> {
+/// Finds a call that takes long, and cancels it: while the one that is left alone still works, where that is seen to work.
+async fn cancel_slow(case: &ProbeContext) -> Result<(), Abort> {
     for called in slow_ones(case).into_iter().take(CANDIDATES) {
         let hinted = case.setting().hints.slow.is_some();
         let longer = if hinted { None } else { lasting(case, &called, Span::Whole) };
         let (tool, arguments) = longer.unwrap_or(called);
-        let begun = Instant::now();
-        let (id, token) = (case.next_id(), case.setting().tokens.text("undisturbed"));
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": token } });
-        let text = case.request_text(&json!(id), "tools/call", params);
-        // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
-        let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
-        let span = begun.elapsed();
-        if undisturbed.result().is_some() && span >= SLOW {
-            let reports = case.connection().received().iter().any(|m| reports_on(m, &token));
-            return Ok(Some(LastingCall { tool, arguments, span, reports }));
+        let (over, span) = watch::channel(None);
+        let slow = Slow { call: json!({ "name": tool, "arguments": arguments }), reports: true, span };
+        let token = case.setting().tokens.text("undisturbed");
+        let meanwhile = async {
+            match case.connection().wait_for(|m| reports_on(m, &token), SLOW).await {
+                Some(_) => cancel_lasting(case, &slow, 1).await,
+                None => Ok(false),
+            }
+        };
+        let (undisturbed, is_cancelled) = tokio::join!(left_alone(case, &slow.call, &token, over), meanwhile);
+        let (undisturbed, span) = (undisturbed?, slow.span().await);
+        let is_cancelled = is_cancelled?;
+        if undisturbed.result().is_none() || span < SLOW {
+            continue;
         }
+        let reports = case.connection().received().iter().any(|m| reports_on(m, &token));
+        let lasting = LastingCall { tool, arguments, span, reports };
+        if !is_cancelled {
+            cancel_lasting(case, &Slow::known(&lasting), TRIES).await?;
+        }
+        case.setting().learnt.lasts(lasting);
+        return Ok(());
     }
-    Ok(None)
+    Err(Abort::Lacks("a tool that is slow, and done in time"))
+}
+
+/// Makes a call and does nothing to it; says how long it took.
+async fn left_alone(
+    case: &ProbeContext,
+    call: &Value,
+    token: &Value,
+    over: watch::Sender<Option<Duration>>,
+) -> Result<Reply, Abort> {
+    let (begun, id, mut call) = (Instant::now(), case.next_id(), call.clone());
+    call["_meta"]["progressToken"] = token.clone();
+    let text = case.request_text(&json!(id), "tools/call", call);
+    // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
+    let answer = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await;
+    over.send_replace(Some(begun.elapsed()));
+    answer
 }
 
 /// Three calls at a time: one is cancelled, of another the id is named as a text where it is a number. All but the cancelled
@@ -168,15 +217,10 @@ struct CancelledCall {
 /// Puts a call and cancels it once it is seen to work or `patience` is over; nothing where it was done before. Where closing
 /// its stream cancels it, and it reports progress, the same call is then made under another token: what is still said of the
 /// first could only come on another stream.
-async fn cancel_one(
-    case: &ProbeContext,
-    call: &Value,
-    lasting: &LastingCall,
-    patience: Duration,
-) -> Result<Option<CancelledCall>, Abort> {
+async fn cancel_one(case: &ProbeContext, slow: &Slow, patience: Duration) -> Result<Option<CancelledCall>, Abort> {
     let token = case.setting().tokens.text("cancelled");
     let begun = Instant::now();
-    let (id, exchange) = put(case, call, &token).await?;
+    let (id, exchange) = put(case, &slow.call, &token).await?;
     let done = |m: &Message| answers(m, id);
     let seen = case.connection().wait_for(|m| reports_on(m, &token) || done(m), patience).await;
     if seen.is_some_and(|message| done(&message)) {
@@ -187,9 +231,9 @@ async fn cancel_one(
         exchange.abort();
         // The window opens when the stream is known to be closed.
         exchange.finished(case.short()).await;
-        if lasting.reports {
+        if slow.reports {
             let beside = case.setting().tokens.text("beside");
-            put(case, call, &beside).await?;
+            put(case, &slow.call, &beside).await?;
             case.connection().wait_for(|m| reports_on(m, &beside), case.patience()).await;
         }
     } else {
@@ -201,13 +245,26 @@ async fn cancel_one(
 impl CancelledCall {
     /// Listens for longer than the call would have taken. Whether what came shows how the cancellation was taken: a result
     /// that followed at once may have crossed it.
-    async fn listen(&self, case: &ProbeContext, span: Duration) -> bool {
-        let left = (span + LATER).saturating_sub(self.put.elapsed()).max(CROSSING + LATER);
-        let answer = async {
-            let answer = case.connection().wait_for(|m| answers(m, self.id), left).await;
-            answer.map(|answer| (answer.kind(), self.cancelled.elapsed()))
+    async fn listen(&self, case: &ProbeContext, slow: &Slow) -> bool {
+        let (over, mut is_over) = watch::channel(false);
+        let quiet = async {
+            let long_enough = async {
+                let end = (self.put + slow.span().await + LATER).max(self.cancelled + CROSSING + LATER);
+                tokio::time::sleep_until(end.into()).await;
+            };
+            case.quiet_during("after cancellation", long_enough).await;
+            over.send_replace(true);
         };
-        let ((), answer) = tokio::join!(case.quiet("after cancellation", left), answer);
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = case.connection().wait_for(|m| answers(m, self.id), LONGEST) => {
+                    answer.map(|answer| (answer.kind(), self.cancelled.elapsed()))
+                }
+                _ = is_over.wait_for(|over| *over) => None,
+            }
+        };
+        let ((), answer) = tokio::join!(quiet, answer);
         answer.is_none_or(|(kind, after)| kind == Kind::Error || after > CROSSING)
     }
 }

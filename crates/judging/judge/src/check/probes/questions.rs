@@ -1,7 +1,7 @@
 //! What a server asks of its client, answered in every manner there is: well, wrongly, not at all, too late, by somebody
 //! else; by clients that can do much and by clients that can do little.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use wire::error_code::URL_ELICITATION_REQUIRED;
@@ -80,6 +80,16 @@ async fn asks(case: &ProbeContext, call: &Call) -> Result<bool, Abort> {
     Ok(sends_away || questions(case) > before.1)
 }
 
+/// Waits until the roots were asked for more than `before` times. Looks only: the reader that takes the question answers it.
+async fn until_asked_for_roots(case: &ProbeContext, before: usize) {
+    const LOOK: Duration = Duration::from_millis(10);
+    const LEAST: Duration = Duration::from_millis(100);
+    let (begun, patience) = (Instant::now(), if before == 0 { LEAST } else { case.glance(LEAST, case.short()) });
+    while asked_for_roots(case) <= before && begun.elapsed() < patience {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
 pub(super) const ROOTS_CHANGED: Probe = Probe::shared("roots-changed", roots_changed).era(Era::Legacy);
 
 /// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
@@ -87,8 +97,9 @@ fn roots_changed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
             case.answer(manner);
+            let before = asked_for_roots(case);
             case.notify("notifications/roots/list_changed", json!({})).await?;
-            case.connection().wait_for(is_question, Duration::from_millis(100)).await;
+            until_asked_for_roots(case, before).await;
             case.request(harmless(case), json!({})).await?;
         }
         Ok(())
@@ -229,7 +240,7 @@ fn withheld(case: &ProbeContext) -> Script<'_> {
         let question = next.filter(is_question).ok_or(Abort::Lacks("a tool that asks something each time"))?;
         let answer = answers::answer(&question, Manner::Willing);
         let apart = case.transport() != Transport::Stdio && case.revision().at_least(Revision::R2025_11_25);
-        if apart && question.method() == Some("elicitation/create") {
+        if apart && question.method() != Some("roots/list") {
             let by_another = case.on_another_connection(async |other| answer_for(other, &answer).await).await;
             survived(by_another)?;
             case.quiet("after somebody else's answer", Duration::from_millis(400)).await;

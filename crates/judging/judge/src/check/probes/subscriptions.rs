@@ -141,7 +141,7 @@ fn listen(case: &ProbeContext) -> Script<'_> {
 }
 
 pub(super) const LEFT_OPEN: Probe =
-    Probe::fresh("subscription-left-open", left_open).era(Era::Modern).on(&[Transport::Stdio]);
+    Probe::listening("subscription-left-open", left_open).era(Era::Modern).on(&[Transport::Stdio]);
 
 /// The input ends while a subscription is open: whatever its server still says of it comes now.
 fn left_open(case: &ProbeContext) -> Script<'_> {

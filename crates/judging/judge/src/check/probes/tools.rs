@@ -1,7 +1,9 @@
 //! Tools: those that may be called are, with made arguments; those that do not exist are too.
 
+use std::time::Duration;
+
 use schema::sample::{Style, object};
-use schema::vary::{refused, refused_within};
+use schema::vary::{beyond_bounds, refused, refused_within};
 use serde_json::{Map, Value, json};
 use wire::Revision;
 use wire::trace::Stimulus;
@@ -135,15 +137,35 @@ fn token(case: &ProbeContext, number: usize) -> Value {
 
 pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools");
 
-/// Calls each tool once, every other time with a token for progress.
+/// How many tools are called without arguments.
+const PLAIN: usize = 3;
+
+/// Calls each tool once, every other time with a token for progress; and some that take no arguments with none and without
+/// the member.
 fn calls(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (number, (name, arguments)) in callable(case).into_iter().take(TOOLS).enumerate() {
             let meta = if number % 3 == 2 { json!({}) } else { json!({ "progressToken": token(case, number) }) };
             call(case, &name, &arguments, meta).await?;
         }
+        let quick = |name: &str| case.setting().learnt.took(name).is_some_and(|took| took < QUICK);
+        let tools = case.survey().tools.iter().filter(|tool| is_callable(case, tool));
+        let without = tools.filter(|tool| tool.get("inputSchema").is_some_and(admits_none));
+        let names = without.filter_map(|tool| tool.get("name")?.as_str()).filter(|name| quick(name));
+        for name in names.take(PLAIN) {
+            case.request("tools/call", json!({ "name": name, "arguments": {} })).await?;
+            case.request("tools/call", json!({ "name": name })).await?;
+        }
         Ok(())
     })
+}
+
+/// What takes longer does more than its call without arguments could tell.
+const QUICK: Duration = Duration::from_secs(1);
+
+/// Whether a tool can do without arguments.
+fn admits_none(schema: &Value) -> bool {
+    schema::Validator::new(schema).is_ok_and(|validator| validator.is_valid(&json!({})))
 }
 
 pub(super) const UNKNOWN: Probe = Probe::shared("tools-unknown", unknown).needs("tools");
@@ -175,7 +197,16 @@ fn recased(case: &ProbeContext, name: &str) -> Option<String> {
 
 pub(super) const REFUSED: Probe = Probe::shared("tools-wrong-arguments", wrong_arguments).needs("tools");
 
-/// Arguments that the tool's own schema refuses, at the top and in an object within.
+/// Arguments that are in order but for a number beyond its bounds.
+fn out_of_bounds(case: &ProbeContext, name: &str, input: &Value) -> Option<Map<String, Value>> {
+    let (member, value) = beyond_bounds(input)?;
+    let known = case.setting().learnt.arguments(name);
+    let mut arguments = known.or_else(|| object(input, Style::Smallest, &case.setting().rng(name)))?;
+    arguments.insert(member, value);
+    Some(arguments)
+}
+
+/// Arguments that the tool's own schema refuses, at the top and in an object within, and a number out of bounds.
 fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let setting = case.setting();
@@ -183,7 +214,8 @@ fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
             let Some(input) = tool.get("inputSchema") else { continue };
             let rng = setting.rng(name);
-            for wrong in [refused(input, &rng), refused_within(input, &rng)].into_iter().flatten() {
+            let wrong = [refused(input, &rng), refused_within(input, &rng), out_of_bounds(case, name, input)];
+            for wrong in wrong.into_iter().flatten() {
                 case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
             }
         }

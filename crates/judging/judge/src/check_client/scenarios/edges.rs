@@ -92,6 +92,16 @@ pub(super) const EDGES: &[&Scenario] = &[
         .wrong(&[quirks::GREETING_UNANSWERED])
         .era(Legacy)
         .shows(&[client(&[r#""initialize""#])]),
+    &hostile("hostile.later-versions", "Connect by `server/discover`. The server lists no version that you know: give up.")
+        .wrong(&[quirks::LISTS_LATER_VERSIONS])
+        .era(Modern)
+        .shows(&[server(&["2099-12-31"])]),
+    &scenario("long-task", "Call `outlasts_patience` as a task. It takes a minute: give up after a second or two, and cancel the task.")
+        .offers(|_| Catalogue::client_scenarios_with_a_long_task())
+        .optional()
+        .since(R2025_11_25)
+        .until(R2025_11_25)
+        .shows(&[client(&["tools/call", r#""task""#])]),
     &hostile("hostile.undeclared-tools", "Declare sampling without tools and call `echo`. The server offers tools to your model: refuse.")
         .wrong(&[quirks::SAMPLES_WITH_TOOLS])
         .since(R2025_11_25)

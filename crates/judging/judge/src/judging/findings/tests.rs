@@ -1,5 +1,6 @@
 //! How the verdicts of cases with and without a greeting become one finding.
 
+use rules::{Stop, Verdict};
 use wire::redact::Redactor;
 use wire::trace::file;
 use wire::{Revision, Transport};
@@ -63,4 +64,18 @@ fn without_any_greeting_it_is_a_gap() {
     for rule in [BY_NEED, BY_SUBJECT] {
         assert_eq!(outcome(rule, &[None, None]).0, Outcome::NotExercised, "{rule}");
     }
+}
+
+#[test]
+fn a_case_without_time_for_judging_shows_nothing_and_says_so() {
+    let (revision, by) = (Revision::R2025_11_25, Selection::default());
+    let greeted = trace(Some(r#"{"tools":{}}"#));
+    let until = |stop: &Stop| Judged::until(stop, "t", Vec::new(), &greeted, revision, &by);
+    let holds = |judged: &Judged| judged.verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::Holds(_)));
+    let stop = Stop::default();
+    let judged = until(&stop);
+    assert!(!judged.stopped && holds(&judged));
+    stop.stop();
+    let judged = until(&stop);
+    assert!(judged.stopped && !holds(&judged));
 }

@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server without authorization server metadata MUST serve the default endpoints /authorize, /token and /register.",
         )
         .gone(R2025_06_18)
-        .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that the endpoint is missing; a page, a redirect or an error about parameters shows that it exists.")
+        .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that the endpoint is missing; a page, a redirect or an error about parameters shows that it exists. A missing one counts only where a Bearer challenge of the server says more than its realm, as OAuth has it: others may want a token of another kind.")
         .fix("Publish authorization server metadata, or serve /authorize, /token and /register at the root of the origin.")
         .judge(default_endpoints),
 ];
@@ -93,8 +93,16 @@ const AUTHORIZE: &str = "/authorize";
 fn default_endpoints(view: &View<'_>) -> Verdict {
     let missing = root(view).filter(|x| is_missing(x) && !refused(view).is_empty());
     let missing = missing.filter(|_| !is_delegated(view) && !fetches(view).any(|x| metadata(x).is_some()));
+    // Who only wants a token of some kind is no part of OAuth, and owes none of its endpoints.
+    let speaks_of_oauth = |challenge: &str| {
+        let bearer = challenge.trim_start().get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+        bearer && challenge.split([',', ' ']).any(|word| word.contains('=') && !word.starts_with("realm="))
+    };
+    let challenges = |x: &Exchange<'_>| x.response_header("www-authenticate").is_some_and(speaks_of_oauth);
+    let oauth = view.exchanges().iter().any(|x| x.status() == Some(401) && challenges(x));
     let requested = view.exchanges().iter().find(|x| x.is("GET") && x.path() == Some(AUTHORIZE));
     let judged = missing.zip(requested).and_then(|(metadata, x)| match x.status()? {
+        404 | 410 if !oauth => None,
         404 | 410 => {
             let why = "the server publishes no authorization server metadata, and /authorize does not exist";
             Some((x.event(), Err(x.status_breach(why))))

@@ -45,7 +45,9 @@ impl<'v> Offers<'v> {
             "tools/list" | "prompts/list" | "resources/list" => view.era() == Era::Legacy,
             "tools/call" => {
                 let tool = named("name").and_then(|name| self.tools.definition(name));
-                !is_task && tool.is_some_and(|tool: &Value| tool.get("execution").is_none())
+                // A server that reads params and method as one type finds no method for params that do not fit.
+                let well_formed = params.and_then(|p| p.get("arguments")).is_none_or(Value::is_object);
+                !is_task && well_formed && tool.is_some_and(|tool: &Value| tool.get("execution").is_none())
             }
             "prompts/get" => named("name").is_some_and(|name| self.prompts.definition(name).is_some()),
             "resources/read" | "resources/subscribe" => {

@@ -203,7 +203,10 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let served = version.is_none_or(|v| v == view.revision().as_str());
     // A server of both eras may tell them by the version, and does not know `server/discover` in the older one.
     let two_eras = version.is_none() && view.modern_only() != Some(true);
+    // A legacy result of such a server has no `resultType`.
+    let served_as_legacy = two_eras && call.result().is_some_and(|result| result.get("resultType").is_none());
     let other_ground = view.is_envelope_refusal(response)
+        || served_as_legacy
         || (call.error_code() == Some(METHOD_NOT_FOUND) && (!request.is("server/discover") || two_eras));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
     known && !request.has_required_meta() && served && !other_ground && !legacy && is_surely_modern(view, request)

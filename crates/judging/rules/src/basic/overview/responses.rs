@@ -9,7 +9,7 @@ use wire::{Era, Kind, Party, RequestId, Transport, method};
 use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Call, Exchange, MessageAt, Timeout, View};
+use crate::view::{Call, Exchange, MessageAt, Timeout, View, has_unpaired_escape};
 
 const FIRST: Anchor = at("basic/messages", "responses");
 const SINCE: Anchor = at("basic/index", "responses");
@@ -167,6 +167,10 @@ fn missing_id(view: &View<'_>, error: MessageAt<'_>) -> Option<Breach> {
         _ if on_stream && all_accepted(view, error) => open_request(view, error)?,
         _ => posted_request(view, error)?,
     };
+    // Some parsers take an unpaired surrogate for a syntax error, and then nothing of the request was read.
+    if has_unpaired_escape(request.message.text()) {
+        return None;
+    }
     let id = request.message.id()?.to_json();
     Some(error.breach("/id", format!("the error has no id; the request it answers was readable and had the id {id}")))
 }

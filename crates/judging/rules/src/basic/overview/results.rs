@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Compare `resultType` with those you know, and treat the answer as an error where it is unknown.")
         .judge(unknown_refused),
     client("result.client-absent-type-complete")
-        .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
+        .says(R2026_07_28, at("basic/index", "resulttype"), "A client MAY be given a result without a type, as servers of earlier revisions have them: it takes that for a complete one.")
         .how("Needs a server that leaves `resultType` out, and checks whether the client uses what is in such lists: a cursor, or a name with six digits that the client cannot know from elsewhere. It is broken by a client that crashes, or that read two pages before and stops at this one.")
         .fix("Read a result without `resultType` as a complete one.")
         .judge(absent_complete),

@@ -11,6 +11,7 @@ use wire::{Kind, Party, Revision, method};
 
 use crate::reading::content::{is_base64, scheme, uri_fault};
 use crate::rule::{Rule, at, both};
+use crate::server::resources::subscriptions::UPDATED;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};
 
@@ -42,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/index", "schema"),
             "A text that the schema calls Base64 or a URI MUST be one.",
         )
-        .how("Reads the images, sounds and links in results of tools, the URIs of listed resources, and the images and sounds of sampling. A text that came from the other party counts not. Prompts, read resources, icons and elicitation have rules of their own.")
+        .how("Reads the images, sounds and links in results of tools, the URIs of listed resources and of those said to have changed, and the images and sounds of sampling. A text that the other party had sent before does not count. Prompts, read resources, icons and elicitation have rules of their own.")
         .fix("Encode binary data in Base64 without a prefix such as `data:`, and write URIs with their scheme.")
         .judge(formats),
 ];
@@ -182,15 +183,21 @@ fn formats(view: &View<'_>) -> Verdict {
         let texts = shape::formatted("CreateMessageRequest", view.revision(), value);
         texts.into_iter().map(|text| (call.request, "", text)).collect::<Vec<_>>()
     });
-    let peer: Vec<&str> = view.by(view.subject().peer()).map(|sent| sent.message.text()).collect();
-    let judged = calls.chain(asks).flatten().filter_map(|(sent, base, text)| {
+    let peer: Vec<_> = view.by(view.subject().peer()).map(|sent| (sent.event, sent.message.text())).collect();
+    let judged = calls.chain(asks).chain([updates(view)]).flatten().filter_map(|(sent, base, text)| {
         let fault = match text.format {
             "byte" => (!is_base64(text.text)).then(|| "it is not Base64".to_owned()),
             "uri" => uri_fault(text.text),
             _ => return None,
         };
-        // What the other party made up may come back.
-        let echoed = || peer.iter().any(|sent| sent.contains(text.text));
+        // What the other party made up may come back; what it sends later it may have learnt here.
+        let before = || peer.iter().take_while(|(event, _)| *event < sent.event);
+        let named = || Value::from(text.text).to_string();
+        let echoed = || {
+            // A part of what was subscribed to is not the other party's own.
+            let part = if sent.is(UPDATED) { named() } else { text.text.to_owned() };
+            before().any(|(_, said)| said.contains(&part))
+        };
         match fault {
             None => Some((sent.event, Ok(()))),
             Some(_) if !text.text.is_empty() && echoed() => None,
@@ -198,6 +205,18 @@ fn formats(view: &View<'_>) -> Verdict {
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no text with a format was sent")
+}
+
+/// The URIs of resources that are said to have changed.
+fn updates<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, &'static str, Formatted<'v>)> {
+    let known = method::find(UPDATED, view.revision()).map(|method| method.definition);
+    let sent = view.notifications(UPDATED).filter(|sent| view.is_current(*sent));
+    let texts = |sent: MessageAt<'v>| {
+        let all = known.map(|definition| shape::formatted(definition, view.revision(), sent.message.value()));
+        let uri = all.unwrap_or_default().into_iter().filter(|text| text.pointer == "/params/uri");
+        uri.map(move |text| (sent, "", text)).collect::<Vec<_>>()
+    };
+    sent.flat_map(texts).collect()
 }
 
 /// Whether no other rule judges the format: of icons (`icons.src-showable`), of embedded bytes (`resources.binary-encoded`)

@@ -206,18 +206,10 @@ fn only_messages(view: &View<'_>) -> Verdict {
     let split_messages = split_messages(view);
     let within = |event: usize| split_messages.iter().any(|&(first, last)| (first..=last).contains(&event));
     let cut = |event: usize| matches!(view.frame(event).content, Content::Line { terminated: false, .. });
-    // Who gives an impossible id back answers an impossible request of ours.
-    let echoes = |g: &crate::view::InvalidMessage<'_>| {
-        let same = |asked: &crate::view::InvalidMessage<'_>| {
-            asked.connection == g.connection && asked.event < g.event && asked.malformed.fault == g.malformed.fault
-        };
-        matches!(g.malformed.fault, Fault::IdType | Fault::IdFraction | Fault::IdNull)
-            && view.invalid_by_peer().any(|asked| same(&asked))
-    };
     let stray = view.invalid_by_subject().filter(|g| {
         // A blank line is judged apart; a line that never ended may have been cut by us.
         let judged = g.malformed.fault != Fault::Empty && !g.malformed.fault.is_ours();
-        judged && !within(g.event) && !cut(g.event) && !echoes(g)
+        judged && !within(g.event) && !cut(g.event) && !view.echoes_impossible_id(g)
     });
     let why = |g: crate::view::InvalidMessage<'_>| {
         Breach::at(g.event, "", format!("this line is not a message: {}", g.malformed.fault))

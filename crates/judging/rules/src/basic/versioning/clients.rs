@@ -11,7 +11,7 @@ use wire::{Party, method};
 
 use super::{BACKWARD, EXTENSIONS, NEGOTIATION, named};
 use crate::basic::overview::meta::{is_prefixed_key, modern_requests};
-use crate::rule::{Rule, client};
+use crate::rule::{Rule, at, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View, declared};
 
@@ -22,6 +22,11 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
         .fix("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
+    client("discover.client-version-listed")
+        .says(R2026_07_28, at("server/discover", "discoverresult"), "A client SHOULD go on under one of the versions that `server/discover` lists, or give up.")
+        .how("Needs a client that asks for `server/discover`, and compares the version of each later request with the list. One that lacks the client's own version shows more.")
+        .fix("Choose a version that you implement from `supportedVersions`, or give up.")
+        .judge(version_listed),
     client("versioning.client-extension-ids")
         .says(R2026_07_28, EXTENSIONS, "The identifier of an extension that a client declares MUST follow the rules for `_meta` keys and have a prefix.")
         .how("Reads the keys of `extensions` in the capabilities that the client declares. Works with any server.")
@@ -78,6 +83,28 @@ fn retries(view: &View<'_>) -> Verdict {
 
 /// How long (microseconds) a message may be on its way.
 const CROSSING: u64 = 100_000;
+
+/// Judged by the list that was answered last, once it had time to arrive.
+fn version_listed(view: &View<'_>) -> Verdict {
+    let lists: Vec<_> = view
+        .client_calls("server/discover")
+        .filter_map(|call| {
+            let list = call.result()?.get("supportedVersions")?.as_array().filter(|list| !list.is_empty())?;
+            Some((call.response?, list))
+        })
+        .collect();
+    let judged = modern_requests(view).into_iter().filter(|sent| !sent.is("server/discover")).filter_map(|sent| {
+        let known = |answer: &MessageAt<'_>| {
+            answer.connection == sent.connection && sent.done > answer.done.saturating_add(CROSSING)
+        };
+        let (_, list) = lists.iter().rfind(|(answer, _)| known(answer))?;
+        let version = sent.message.meta()?.get(meta::PROTOCOL_VERSION)?.as_str()?;
+        let why = || format!("version `{}`, which the server does not list", version.escape_debug());
+        let kept = if list.iter().any(|one| one == version) { Ok(()) } else { Err(sent.breach("", why())) };
+        Some((sent.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "`server/discover` was not answered and followed by a request")
+}
 
 /// The extensions that the client declares in a request.
 fn extensions(sent: MessageAt<'_>) -> Option<&serde_json::Map<String, Value>> {

@@ -138,7 +138,7 @@ fn by_retry<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
     }
     let fillings = retries(view).into_iter().flat_map(|retry| {
         let filling = |question: &Question<'v>| {
-            let key = question.pointer.rsplit('/').next()?.replace("~1", "/").replace("~0", "~");
+            let key = wire::pointer::unescape(question.pointer.rsplit('/').next()?);
             Some((retry.call, retry.call.request.event, schema(question)?, accepted(retry.entries.get(&key)?)?))
         };
         origin.get(&retry.origin.sent.event).into_iter().flatten().filter_map(filling).collect::<Vec<_>>()
@@ -210,7 +210,12 @@ fn refusals(view: &View<'_>) -> Verdict {
 }
 
 fn bound(view: &View<'_>) -> Verdict {
-    let judged = questions(view, ELICIT).into_iter().filter_map(|question| {
+    bound_to_client(view, ELICIT, "no other client answered an elicitation")
+}
+
+/// Judges that no question of `method` is taken for answered by what another client says.
+pub(crate) fn bound_to_client(view: &View<'_>, method: &str, unseen: &str) -> Verdict {
+    let judged = questions(view, method).into_iter().filter_map(|question| {
         let intruder = view.by(Party::Client).find(|sent| intrudes(view, &question, sent))?;
         let own = view.answer(question.sent).map(|answer| answer.event);
         let before_own = |event: usize| own.is_none_or(|own| event < own);
@@ -224,7 +229,7 @@ fn bound(view: &View<'_>) -> Verdict {
         let window = view.window_after(intruder.event, question.sent.connection)?;
         before_own(window.closed).then_some((window.closed, Ok(())))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no other client answered an elicitation")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
 /// Whether a message answers the question from another session, in which nothing was asked under that id.

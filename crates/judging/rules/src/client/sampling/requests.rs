@@ -1,13 +1,14 @@
 //! The page `client/sampling`: what a server may ask for, by what the client declared, and how it takes the answer.
 
 use serde_json::Value;
-use wire::revision::{R2024_11_05, R2025_11_25};
-use wire::{Era, shape};
+use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
+use wire::{Era, Transport, shape};
 
 use super::{SAMPLE, here};
+use crate::client::elicitation::answers::bound_to_client;
 use crate::reading::liveness::{Incident, server_survives};
 use crate::reading::questions::{questions, retries};
-use crate::rule::{Rule, server};
+use crate::rule::{Rule, safety, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};
 
@@ -31,6 +32,19 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares `includeContext` of every request for sampling with the client's declaration.")
         .fix("Leave `includeContext` out.")
         .judge(context_negotiated),
+    safety("sampling.bound-to-client")
+        .asks(
+            R2024_11_05,
+            here("security-considerations"),
+            "A good server takes an answer to its request for sampling from the client that it asked, and from no other.",
+        )
+        .gone(R2026_07_28)
+        .on(&[Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket])
+        .by_default()
+        .how("Answers a request for sampling from another session than the one it was sent to, and checks whether the call that \
+              waits for it continues. Without sessions the server cannot distinguish its clients.")
+        .fix("Keep the requests that you made with the session that you made them in, and look for their answers there only.")
+        .judge(|view| bound_to_client(view, SAMPLE, "no other client answered a request for sampling")),
     server("sampling.answers-checked")
         .says(
             R2024_11_05,

@@ -9,7 +9,7 @@ use wire::revision::R2026_07_28;
 use wire::{Party, RequestId};
 
 use super::{METHODS, capabilities, declares, here};
-use crate::basic::transports::streamable_http::headers::name_of;
+use crate::basic::transports::streamable_http::server_headers::name_of;
 use crate::reading::questions::{self, param};
 use crate::reading::task_polling::{about, unhurried, until_done};
 use crate::reading::tasks::{creations_of, named, task_states_of};

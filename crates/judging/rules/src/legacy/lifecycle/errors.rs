@@ -1,6 +1,8 @@
 //! The page `basic/lifecycle`, sections "Timeouts" and "Error Handling": what a server does where a client does not suit
 //! it, or says nothing more.
 
+use std::collections::BTreeMap;
+
 use wire::Party;
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::trace::StimulusKind;
@@ -76,6 +78,9 @@ fn given_up<'v>(view: &View<'v>, question: &Call<'v>) -> Option<MessageAt<'v>> {
 
 fn mismatch_handled(view: &View<'_>) -> Verdict {
     let greetings = view.calls("initialize").filter(|c| requested(c).is_some_and(never_existed));
+    // A server that leaves other versions unanswered, too, is not silent over the version.
+    let silent_to_all =
+        view.calls("initialize").any(|c| !requested(&c).is_some_and(never_existed) && is_given_up(view, c.request));
     let judged = greetings.filter_map(|call| {
         let breach = |why: &str| Some((call.request.event, Err(call.request.breach("/params/protocolVersion", why))));
         if let Some(response) = call.response {
@@ -90,7 +95,7 @@ fn mismatch_handled(view: &View<'_>) -> Verdict {
         }
         match (ended(view, call.request), is_given_up(view, call.request)) {
             (true, _) => breach("the server ended the connection over the version, without an answer"),
-            (_, true) => breach("a version that the server does not have was never answered"),
+            (_, true) if !silent_to_all => breach("a version that the server does not have was never answered"),
             _ => None,
         }
     });
@@ -109,10 +114,16 @@ fn is_given_up<'v>(view: &View<'v>, request: MessageAt<'v>) -> bool {
 }
 
 fn missing_capability_handled(view: &View<'_>) -> Verdict {
+    // A server that ends over a request before `initialized` does so for its time, not for what the client lacks.
+    let mut initialized = BTreeMap::new();
+    for sent in view.by(Party::Client).filter(|s| s.is("notifications/initialized")) {
+        initialized.entry(sent.connection).or_insert(sent.index);
+    }
     let bare = |c: &Call<'_>| {
         let handshake = view.handshake(c.request.connection).filter(|h| h.request.index < c.request.index);
         let declared = handshake.and_then(|h| h.request.message.params()?.get("capabilities")?.as_object());
         declared.is_some_and(serde_json::Map::is_empty)
+            && initialized.get(&c.request.connection).is_some_and(|index| *index < c.request.index)
     };
     let calls: Vec<_> = view.all_calls().filter(bare).collect();
     let fatal = calls.iter().filter(|c| c.response.is_none() && ended(view, c.request)).map(|c| {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use wire::Revision;
 use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Revision};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
-use crate::view::{Call, View};
+use crate::view::{Call, Exchange, View};
 
 const NEGOTIATION: Anchor = at("basic/lifecycle", "version-negotiation");
 
@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.version-echoed")
         .says(R2024_11_05, NEGOTIATION, "A version that the server supports MUST be answered with the same version.")
         .gone(R2026_07_28)
-        .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported.")
+        .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported: the server agreed to it elsewhere, or serves requests whose header names it and refuses those that name one that never existed.")
         .fix("Answer with the client's version if you serve it, and not always with your newest.")
         .judge(version_echoed),
     server("lifecycle.version-alternative")
@@ -66,8 +66,20 @@ pub(super) fn never_existed(version: &str) -> bool {
     is_date && (version < R2024_11_05.as_str() || version > "2090")
 }
 
+/// The versions with which requests were served over HTTP, where one that never existed was refused: a server must refuse
+/// those that it does not support.
+fn served_by_header<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
+    let named = |x: &&Exchange<'v>| x.request_header("mcp-protocol-version");
+    let refused = view.exchanges().iter().any(|x| x.status() == Some(400) && named(&x).is_some_and(never_existed));
+    let served = view.exchanges().iter().filter(|x| refused && x.served());
+    let greets = |x: &Exchange<'v>| x.client_messages.iter().any(|sent| sent.is("initialize"));
+    let legacy = |v: &&str| v.parse::<Revision>().is_ok_and(|revision| revision.era() == Era::Legacy);
+    served.filter(|x| !greets(x)).filter_map(|x| named(&x)).filter(legacy).collect()
+}
+
 fn version_echoed(view: &View<'_>) -> Verdict {
-    let supported = supported(view);
+    let mut supported = supported(view);
+    supported.extend(served_by_header(view));
     let marked = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
         (Some(version), Some(offered)) => {
             !never_existed(version) && (version == offered || supported.contains(version))

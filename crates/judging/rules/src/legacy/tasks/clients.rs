@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         "tool-level-negotiation",
         "A client MUST call a tool as a task where it says `required`, and never where it says nothing or `forbidden`.",
     )
-    .how("Needs a server with tasks whose tools say `required`, `forbidden` or nothing in `execution.taskSupport`, and compares the calls with the list.")
+    .how("Needs a server with tasks whose tools say `required`, `forbidden` or nothing in `execution.taskSupport`, and compares the calls with the list. A client that shows no sign of knowing tasks is passed over.")
     .fix("Read `execution.taskSupport` of the tool, and add `task` where it says `required` or, if you like, `optional`.")
     .judge(called_as_they_say),
     bound(

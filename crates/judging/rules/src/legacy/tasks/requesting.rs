@@ -32,7 +32,18 @@ pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no tool of a server without tasks was called")
 }
 
+/// Whether the client shows that it knows tasks: it declares them, asks for one, or speaks of one.
+fn knows_tasks(view: &View<'_>) -> bool {
+    let declares =
+        |call: &Call<'_>| view.client_capabilities(call.request).is_some_and(|own| declared(own, "tasks").is_some());
+    let speaks = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
+    view.calls_by(Party::Client).any(|call| declares(&call) || speaks(&call) || task_params(&call).is_some())
+}
+
 pub(super) fn called_as_they_say(view: &View<'_>) -> Verdict {
+    if !knows_tasks(view) {
+        return Verdict::NotSeen("the client shows no sign of knowing tasks".to_owned());
+    }
     let tools = Catalogue::of(view, &TOOLS);
     let listed = view.client_calls("tools/list").filter_map(|call| call.response).map(|sent| sent.event).min();
     let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(true)).filter_map(|call| {

@@ -6,7 +6,7 @@ use wire::revision::{R2025_03_26, R2025_11_25, R2026_07_28};
 use wire::{Kind, Party, Transport};
 
 use crate::rule::{Anchor, Rule, at, server};
-use crate::verdict::{Breach, Verdict};
+use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
@@ -33,6 +33,17 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Resumes one of several streams and looks for events, or the answer, of another.")
         .fix("Store events by stream, and replay those of the stream that `Last-Event-ID` belongs to alone.")
         .judge(replay_same_stream),
+    server("http.replay-follows-last")
+        .on(HTTP)
+        .says(
+            R2025_03_26,
+            SECTION,
+            "A server MAY replay what followed the event that `Last-Event-ID` names: then all of it, and not that event again.",
+        )
+        .gone(R2026_07_28)
+        .how("Resumes a stream after an event that others are known to have followed, and compares what is replayed: in between nothing is missing, and the event itself does not come again. A server that replays nothing is passed over.")
+        .fix("Look the event up that the header names, and begin with the very next one of its stream.")
+        .judge(replay_follows),
 ];
 
 /// A session: by its name where it has one, else by the client's connection.
@@ -119,6 +130,62 @@ fn replay_same_stream(view: &View<'_>) -> Verdict {
         }
     }
     Verdict::witnessed(witnesses, "no stream was resumed while there were others to confuse it with")
+}
+
+/// The events with data of one stream and of those that resumed it, in the order in which they were first seen.
+type Known<'v> = BTreeMap<(u32, Option<&'v str>, u32), Vec<&'v str>>;
+
+fn replay_follows(view: &View<'_>) -> Verdict {
+    if event_ids_unique(view).is_broken() {
+        return Verdict::NotSeen("event ids are not unique, so none tells what follows it".to_owned());
+    }
+    if replay_same_stream(view).is_broken() {
+        return Verdict::NotSeen("another stream was replayed, so what follows an event is not known".to_owned());
+    }
+    let streams = streams(view);
+    let origins = origins(&streams);
+    let (mut known, mut judged) = (Known::new(), Vec::new());
+    for x in &streams {
+        let ((connection, name), last) = (session(x), x.resumes());
+        let origin = last.map_or(Some(x.number), |last| origins.get(&(session(x), last)).copied());
+        let Some(origin) = origin else { continue };
+        let seen = known.entry((connection, name, origin)).or_default();
+        let said = |block: &wire::trace::SseFields| block.data.as_deref().is_some_and(|data| !data.is_empty());
+        let given: Vec<(usize, &str, bool)> = x
+            .blocks
+            .iter()
+            .filter_map(|(event, block)| Some((*event, block.id.as_deref().filter(|id| !id.is_empty())?, said(block))))
+            .collect();
+        if let Some(last) = last {
+            judged.extend(judge_replay(seen, &given, last));
+        }
+        for (_, id, _) in given {
+            if !seen.contains(&id) {
+                seen.push(id);
+            }
+        }
+    }
+    Verdict::of(judged, "no stream was resumed after an event that was known to be followed by others")
+}
+
+/// What a resumed stream shows, by the ids that its stream was known to have, in their order.
+fn judge_replay(seen: &[&str], given: &[(usize, &str, bool)], last: &str) -> Option<(usize, Kept)> {
+    let again = given.iter().find(|(_, id, said)| *id == last && *said);
+    if let Some((event, id, _)) = again {
+        let why = format!("event {id:?} is sent again, which `Last-Event-ID` names as received");
+        return Some((*event, Err(Breach::at(*event, "", why))));
+    }
+    let following = &seen[seen.iter().position(|id| *id == last)? + 1..];
+    let mut new = given.iter().filter(|(_, id, said)| *said && *id != last);
+    for (event, id, _) in new.clone() {
+        let before = following.iter().take_while(|known| *known != id);
+        let missing = before.copied().find(|known| !given.iter().any(|(_, given, _)| given == known));
+        if let Some(missing) = missing {
+            let why = format!("event {missing:?}, which followed {last:?}, is left out before this one");
+            return Some((*event, Err(Breach::at(*event, "", why))));
+        }
+    }
+    new.next_back().filter(|_| !following.is_empty()).map(|(event, ..)| (*event, Ok(())))
 }
 
 /// Whether the request that `response` answers was put in another exchange than `origin`, and only there.

@@ -123,7 +123,13 @@ fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Ex
 
 /// Whether a stream was over only for the connection that carried it: the server took it up again where it had stopped.
 fn continues_elsewhere(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
-    resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && !y.server_messages.is_empty())
+    let before: Vec<&str> = x.blocks.iter().filter_map(|(_, b)| b.id.as_deref()).collect();
+    // What was on the stream itself is only sent once more.
+    let is_new = |block: &SseFields| {
+        block.data.as_deref().is_some_and(|data| !data.is_empty())
+            && block.id.as_deref().is_none_or(|id| !before.contains(&id))
+    };
+    resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && y.blocks.iter().any(|(_, b)| is_new(b)))
 }
 
 fn stream_primed(view: &View<'_>) -> Verdict {

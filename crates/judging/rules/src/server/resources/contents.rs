@@ -9,8 +9,8 @@ use crate::reading::content::{is_base64, scheme, uri_fault};
 use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
-use crate::verdict::Verdict;
-use crate::view::{Call, View};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, MessageAt, View};
 
 const SECURITY: Anchor = at("server/resources", "security-considerations");
 
@@ -41,8 +41,8 @@ pub(crate) const RULES: &[Rule] = &[
     server("resources.uris-validated")
         .says(R2024_11_05, SECURITY, "A server MUST check the URIs it is asked for.")
         .needs("resources")
-        .how("Looks at reads of what is not a URI by any reading and in no list: they must not yield contents.")
-        .fix("Parse the URI before use, and answer with an error where it is invalid.")
+        .how("Looks at reads of what is not a URI by any reading and in no list: they must not yield contents. Nor must a URI whose path climbs by `..` out of what a template serves, where a made-up name in its place and what the path comes to are refused.")
+        .fix("Parse the URI before use, resolve `..` in its path first, and answer with an error where it is invalid.")
         .judge(validated),
     server("resources.access-controlled")
         .says(
@@ -54,8 +54,8 @@ pub(crate) const RULES: &[Rule] = &[
     server("resources.binary-encoded")
         .says(R2024_11_05, SECURITY, "Binary contents MUST be properly encoded.")
         .about(&["resources"])
-        .how("Reads every `blob` in the contents of read and embedded resources as Base64, in whatever variant.")
-        .fix("Encode the bytes as Base64, without a `data:` prefix.")
+        .how("Reads every `blob` in the contents of read and embedded resources as Base64, padded or not, and looks for a `text` that is an image, a sound or a document in Base64: its media type says so, and so do its first bytes.")
+        .fix("Put the bytes into `blob`, encoded as Base64 in its standard alphabet, without a `data:` prefix.")
         .judge(encoded),
     server("resources.traversal-refused")
         .says(
@@ -104,12 +104,40 @@ fn validated(view: &View<'_>) -> Verdict {
         let breach = || response.breach("/result/contents", "what is not a URI was read anyway");
         Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
     });
-    Verdict::of(judged, "nothing was read by what is not a URI")
+    let climbing = climbed(view).into_iter().map(|(response, served)| {
+        let breach =
+            || response.breach("/result/contents", "a path with `..` was read, which leads out of what is served");
+        (response.event, if served { Err(breach()) } else { Ok(()) })
+    });
+    Verdict::of(judged.chain(climbing).collect::<Vec<(usize, Kept)>>(), "nothing was read by what is not a URI")
+}
+
+/// Reads of URIs whose path climbs by `..`, of schemes other than `file`, where the same with a made-up name is refused, and
+/// what the path comes to as well; whether each was served.
+fn climbed<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, bool)> {
+    let reads: Vec<_> = view.calls("resources/read").filter(|call| view.judges_content(call)).collect();
+    let named = |call: &Call<'v>| uri(call).and_then(Value::as_str);
+    let refused = |wanted: &dyn Fn(&str) -> bool| {
+        reads.iter().any(|call| call.error().is_some() && named(call).is_some_and(wanted))
+    };
+    let judged = reads.iter().filter_map(|call| {
+        let (before, after) = named(call).filter(|uri| !uri.starts_with("file:"))?.split_once("/../")?;
+        let (scheme, path) = before.split_once("://")?;
+        let (authority, down) = (path.split('/').next()?, after.trim_start_matches("../"));
+        let beside = |uri: &str| {
+            let name = uri.strip_prefix(before).and_then(|rest| rest.strip_prefix('/'));
+            name.is_some_and(|name| !name.is_empty() && !name.contains('/') && !name.contains(".."))
+        };
+        let comes_to = format!("{scheme}://{authority}/{down}");
+        let known = refused(&beside) && refused(&|uri| uri == comes_to);
+        Some((call.response.filter(|_| known)?, has_contents(call)))
+    });
+    judged.collect()
 }
 
 /// The contents of read resources and of resources embedded in tools' results, with their pointers. Prompts have a rule
 /// of their own.
-fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::MessageAt<'v>, String, &'v Value)> {
+fn contents<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
     let mut found = Vec::new();
     let mut take = |method: &str, member: &str, inner: &[&str]| {
         for (sent, result) in view.results(method).filter(|(sent, _)| view.is_current(*sent)) {
@@ -125,8 +153,33 @@ fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::MessageAt<'v>, String, &'v
     found
 }
 
+/// What some kinds of binary data begin with in Base64: a part of their media types, how that begins, and a word for it.
+const MAGIC: [(&str, &str, &str); 9] = [
+    ("image/", "iVBORw0KGgo", "a PNG image"),
+    ("image/", "/9j/", "a JPEG image"),
+    ("image/", "R0lGOD", "a GIF image"),
+    ("image/", "UklGR", "a WebP image"),
+    ("audio/", "UklGR", "a WAV sound"),
+    ("audio/", "SUQz", "an MP3 sound"),
+    ("audio/", "T2dnUw", "an Ogg sound"),
+    ("application/pdf", "JVBERi", "a PDF document"),
+    ("application/zip", "UEsDB", "a ZIP archive"),
+];
+
+/// What binary data a resource has as its text, where both its media type and the text itself say that it is that.
+fn bytes_as_text(resource: &Value) -> Option<&'static str> {
+    let member = |name: &str| resource.get(name).and_then(Value::as_str);
+    let (media, text) = (member("mimeType")?.to_ascii_lowercase(), member("text")?);
+    let begins = |(kind, magic, _): &&(&str, &str, &str)| media.starts_with(kind) && text.starts_with(magic);
+    MAGIC.iter().find(begins).filter(|_| is_base64(text)).map(|(_, _, word)| *word)
+}
+
 fn encoded(view: &View<'_>) -> Verdict {
     let judged = contents(view).into_iter().filter_map(|(sent, pointer, resource)| {
+        if let Some(kind) = bytes_as_text(resource) {
+            let why = format!("the text is {kind} in Base64, which belongs into `blob`");
+            return Some((sent.event, Err(sent.breach(format!("{pointer}/text"), why))));
+        }
         let blob = resource.get("blob")?.as_str()?;
         let breach = || sent.breach(format!("{pointer}/blob"), "the blob is not Base64");
         Some((sent.event, if is_base64(blob) { Ok(()) } else { Err(breach()) }))

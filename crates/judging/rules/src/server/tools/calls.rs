@@ -1,5 +1,7 @@
 //! `server/tools#error-handling` and `#security-considerations`: what happens to calls that cannot be served.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 use wire::Kind;
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
@@ -58,6 +60,26 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at calls of listed tools without a required argument, or with one of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
         .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
+    server("tools.bounds-held")
+        .says(
+            R2024_11_05,
+            SECURITY,
+            "A client MAY rely on the bounds in a tool's schema: a call with a number outside of them does not succeed.",
+        )
+        .needs("tools")
+        .how("Looks at calls of listed tools with a number above the `maximum` or below the `minimum` of its argument, where nothing else is wrong. A result whose text reports an error without `isError` is accepted here.")
+        .fix("Check numbers against the bounds in the `inputSchema`, or leave out bounds that you do not hold.")
+        .judge(bounds_held),
+    server("tools.arguments-optional")
+        .says(
+            R2024_11_05,
+            at("server/tools", "calling-tools"),
+            "A client MAY leave `arguments` out: a tool that succeeds with none does so without the member, too.",
+        )
+        .needs("tools")
+        .how("Compares the answers to calls of one tool with empty `arguments` and without the member.")
+        .fix("Take a missing `arguments` for an empty object.")
+        .judge(arguments_optional),
     server("tools.access-controlled")
         .says(R2024_11_05, SECURITY, "A server MUST control access to its tools.")
         .unobservable("who may do what is the server's own policy"),
@@ -215,6 +237,76 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         (final_word && alone).then(|| (response.event, Err(response.breach("/result", why()))))
     });
     Verdict::of(judged, UNSEEN)
+}
+
+/// The argument whose number lies beyond the bounds of its schema.
+fn out_of_bounds<'v>(schema: &'v Value, arguments: &Value) -> Option<&'v str> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
+    let beyond = |(name, property): &(&'v String, &'v Value)| {
+        let given = arguments.get(name.as_str()).and_then(Value::as_f64);
+        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_f64);
+        let above = given.zip(bound("maximum")).is_some_and(|(given, most)| given > most);
+        above || given.zip(bound("minimum")).is_some_and(|(given, least)| given < least)
+    };
+    properties.iter().find(beyond).map(|(name, _)| name.as_str())
+}
+
+/// Whether a call came to a final result that reports no failure, in whatever way.
+fn succeeded(call: &Call<'_>) -> bool {
+    call.result().is_some_and(|result| {
+        result.get("content").is_some()
+            && result.get("isError").is_none_or(|failed| *failed == false)
+            && result.get("resultType").is_none_or(|kind| kind == "complete")
+            && !speaks_of_trouble(result)
+    })
+}
+
+fn bounds_held(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
+    let tools = Catalogue::of(view, &TOOLS);
+    let judged = calls.into_iter().filter_map(|call| {
+        let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
+        let arguments = params(&call)?.get("arguments")?;
+        let argument = out_of_bounds(schema, arguments)?;
+        let mut without = arguments.clone();
+        without.as_object_mut()?.remove(argument);
+        // Whatever else is wrong may be what a refusal is about.
+        if matches!(fit(schema, arguments, view.budget()), Fit::Yes) || mistyped(schema, &without).is_some() {
+            return None;
+        }
+        let response = call.response?;
+        let refused = call.error_code() == Some(INVALID_PARAMS);
+        let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| *error == true));
+        let why = || format!("the argument `{}` is out of bounds, and the call succeeded", argument.escape_debug());
+        match (refused || failed, succeeded(&call)) {
+            (true, _) => Some((response.event, Ok(()))),
+            (false, true) => Some((response.event, Err(response.breach("/result", why())))),
+            (false, false) => None,
+        }
+    });
+    Verdict::of(judged, "no listed tool was called with a number out of bounds")
+}
+
+fn arguments_optional(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
+    let given = |call: &Call<'_>| params(call).and_then(|p| p.get("arguments")).cloned();
+    // The first of each tool; a search for each call would be slow in a long recording.
+    let mut twins = HashMap::new();
+    for call in calls.iter().filter(|call| given(call) == Some(json!({})) && succeeded(call)) {
+        twins.entry(name(call)).or_insert(call);
+    }
+    let judged = calls.iter().filter(|call| given(call).is_none()).filter_map(|call| {
+        let response = call.response?;
+        let twin = twins.get(&name(call))?;
+        if succeeded(call) {
+            return Some((response.event, Ok(())));
+        }
+        let failed = call.error().is_some() || call.result()?.get("isError") == Some(&json!(true));
+        let why =
+            format!("without `arguments` the call fails, with empty ones it succeeds (event {})", twin.request.event);
+        failed.then(|| (response.event, Err(response.breach("", why))))
+    });
+    Verdict::of(judged, "no tool that takes no arguments was called without the member")
 }
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {

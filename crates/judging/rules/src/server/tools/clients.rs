@@ -1,12 +1,14 @@
 //! What `server/tools` demands of clients.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use wire::Party;
 use wire::http::{PARAM_PREFIX, annotations};
-use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
+use wire::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
 
 use crate::basic::transports::streamable_http::client_headers::argument;
-use crate::basic::transports::streamable_http::headers::Schemas;
+use crate::basic::transports::streamable_http::server_headers::Schemas;
 use crate::reading::liveness::client_continues;
 use crate::rule::{Rule, at, client};
 use crate::verdict::{Kept, Verdict};
@@ -32,6 +34,15 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Needs a tool that returns an embedded resource, and checks whether the client continues.")
         .fix("Show the resource, or pass it to the model; at least skip content of kinds that you do not handle.")
         .judge(|view| taken(view, "resource", "embedded resources")),
+    client("tools.client-names-case-sensitive")
+        .says(
+            R2025_11_25,
+            at("server/tools", "tool-names"),
+            "A client SHOULD take tool names as case-sensitive: it calls a tool by its name as listed.",
+        )
+        .how("Needs a server that lists a tool with capital letters, and compares the names in calls with all that were listed.")
+        .fix("Keep the name as `tools/list` gave it.")
+        .judge(names_kept),
     client("tools.header-integers-sent-safe")
         .says(
             R2026_07_28,
@@ -62,6 +73,24 @@ fn taken(view: &View<'_>, kind: &str, what: &str) -> Verdict {
     });
     let events: Vec<_> = calls.filter_map(|call| call.response.map(|sent| sent.event)).collect();
     client_continues(view, events, what, "no tool returned any, or the client sent nothing afterwards")
+}
+
+/// Calls of listed tools whose name has capital letters, and calls of unlisted ones that differ from a listed one by letter
+/// case alone.
+fn names_kept(view: &View<'_>) -> Verdict {
+    let lists = view.client_calls("tools/list").filter_map(|call| call.result()?.get("tools")?.as_array());
+    let names: BTreeSet<&str> = lists.flatten().filter_map(|tool| tool.get("name")?.as_str()).collect();
+    let lower: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let judged = view.client_calls("tools/call").filter_map(|call| {
+        let name = call.request.message.params()?.get("name")?.as_str()?;
+        let small = name.to_lowercase();
+        if names.contains(name) {
+            return (small != name).then_some((call.request.event, Ok(())));
+        }
+        let why = || format!("`{}` is listed only with other letter case", name.escape_debug());
+        lower.contains(&small).then(|| (call.request.event, Err(call.request.breach("/params/name", why()))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no tool with capital letters in its name was called")
 }
 
 /// The greatest integer, either way, that every reader of JSON keeps exactly.

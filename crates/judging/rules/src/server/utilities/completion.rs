@@ -44,6 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
             "`total` is at least the number of values given, and `hasMore` agrees with it.",
         )
         .about(&["completions"])
+        .by_default()
         .how("Compares `total` and `hasMore` with the number of values.")
         .fix("Count all matches into `total`, and set `hasMore` where there are more than you return.")
         .judge(plausible),

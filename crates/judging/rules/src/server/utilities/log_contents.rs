@@ -27,8 +27,9 @@ pub(crate) const RULES: &[Rule] = &[
     server("logging.no-credentials")
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
         .about(&["logging"])
-        .how("Looks in log messages for the very credential that the client sent in `Authorization` before, and for private \
-              keys. Other secrets cannot be recognized in the text.")
+        .how("Looks in log messages for the very credential that the client sent in `Authorization` before, for private \
+              keys, and for members of `data` that are called as passwords and keys are and whose value looks like one. \
+              Other secrets cannot be recognized in the text.")
         .fix("Leave request headers out of what is logged, or blacken them first.")
         .judge(no_credentials),
     server("logging.nothing-secret")
@@ -84,12 +85,73 @@ fn no_credentials(view: &View<'_>) -> Verdict {
         if texts.iter().any(|text| is_private_key(text)) {
             return Some((sent.event, Err(sent.breach("/params/data", "a private key is in a log message"))));
         }
+        if let Some(name) =
+            named_secret(&sent).filter(|(_, value)| !said_before(view, &sent, value)).map(|(name, _)| name)
+        {
+            let why = format!("`{}` of the data has a secret", name.escape_debug());
+            return Some((sent.event, Err(sent.breach("/params/data", why))));
+        }
         known.peek()?;
         let why = "the credential that the client sent is in a log message";
         let leaked = known.any(|(credential, _)| has(credential));
         Some((sent.event, if leaked { Err(sent.breach("/params/data", why)) } else { Ok(()) }))
     });
     Verdict::of(judged, "no log message came after the client had sent a credential")
+}
+
+/// What members are called whose value is a secret, without the signs between words.
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "clientsecret",
+    "secretkey",
+    "accesstoken",
+    "refreshtoken",
+    "privatekey",
+];
+
+/// A member of a message's `data` that is called as a secret is, and whose value looks like one: a word with letters and
+/// digits, none of which is masked.
+fn named_secret<'v>(sent: &MessageAt<'v>) -> Option<(&'v str, &'v str)> {
+    let mut left: Vec<&Value> = sent.message.params()?.get("data").into_iter().collect();
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(items) => left.extend(items),
+            Value::Object(members) => {
+                let secret = members.iter().find_map(|(name, value)| {
+                    let value = value.as_str().filter(|value| looks_secret(value))?;
+                    SECRETS.contains(&plain(name).as_str()).then_some((name.as_str(), value))
+                });
+                if secret.is_some() {
+                    return secret;
+                }
+                left.extend(members.values());
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn looks_secret(value: &str) -> bool {
+    let has = |kind: fn(char) -> bool| value.chars().any(kind);
+    let masked = value.contains("**") || value.contains("xxx") || value.contains("XXX") || value.contains("...");
+    (6..=512).contains(&value.len())
+        && value.is_ascii()
+        && has(|c| c.is_ascii_digit())
+        && has(|c| c.is_ascii_alphabetic())
+        && !has(char::is_whitespace)
+        && !value.contains(['<', '[', '{', '\u{2026}'])
+        && !value.contains("://")
+        && !masked
+}
+
+/// Whether the client itself had said it.
+fn said_before(view: &View<'_>, sent: &MessageAt<'_>, value: &str) -> bool {
+    let mut earlier = view.by(Party::Client).take_while(|other| other.event < sent.event);
+    earlier.any(|other| other.message.text().contains(value))
 }
 
 /// Every string in a message's `data` and `logger`.

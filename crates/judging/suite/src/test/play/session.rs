@@ -136,7 +136,7 @@ impl Player<'_> {
             None => Url::parse(url).map_err(|error| error.to_string())?,
         };
         let is_socket = matches!(url.scheme(), "ws" | "wss");
-        let http = HttpAddress { url, headers, ca: None };
+        let http = HttpAddress { headers, ..HttpAddress::new(url) };
         let address = match transport {
             Some(Transport::HttpSse) => Address::Sse(http),
             _ if is_socket => Address::WebSocket(http),

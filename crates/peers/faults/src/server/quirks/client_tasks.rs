@@ -16,14 +16,14 @@ const TTL: u64 = 60_000;
 pub(super) const CLIENT_TASKS: &[&Fault] = &[WANTS_TASKS];
 
 /// The quirk `wants-tasks`.
-pub const WANTS_TASKS: &Fault = &quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();
+pub const WANTS_TASKS: &Fault = &quirk("wants-tasks", Kind::Handles(request_tasks)).since(R2025_11_25).legacy();
 
 /// The first call is answered when everything has been asked and seen.
-fn commission(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
+fn request_tasks(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
-    let client = Commissioned(link.clone());
+    let client = TaskClient(link.clone());
     Reply::later(async move {
         // A client that makes no tasks has nothing more to show.
         let _ = client.tried().await;
@@ -32,9 +32,9 @@ fn commission(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
 }
 
 /// A client that is asked for tasks.
-struct Commissioned(Link);
+struct TaskClient(Link);
 
-impl Commissioned {
+impl TaskClient {
     async fn tried(&self) -> Option<()> {
         let text = json!({ "type": "text", "text": "Hello" });
         let sampling = json!({ "messages": [{ "role": "user", "content": text }], "maxTokens": 90 });

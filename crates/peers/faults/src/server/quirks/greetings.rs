@@ -30,6 +30,7 @@ pub(super) const GREETINGS: &[&Fault] = &[
     SESSION_IN_CAPITALS,
     GREETING_UNANSWERED,
     DECLARES_LITTLE,
+    LISTS_LATER_VERSIONS,
 ];
 
 /// The quirk `first-request-refused-for-version`.
@@ -112,6 +113,15 @@ pub const DECLARES_LITTLE: &Fault = &quirk(
     }),
 )
 .legacy();
+
+/// The quirk `lists-later-versions`.
+pub const LISTS_LATER_VERSIONS: &Fault = &quirk(
+    "lists-later-versions",
+    Kind::Results("server/discover", |answer| {
+        answer["result"]["supportedVersions"] = json!(["2099-12-31"]);
+    }),
+)
+.modern();
 
 /// The first request of all is refused for its version, which is then said to be the one that is served.
 fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {

@@ -11,8 +11,8 @@ use super::extended::{Extended, JWT_BEARER, PLATFORM};
 use super::form::Form;
 use super::token::Fault;
 use super::{Grant, Issuer, TENANTS, name, provider};
-use crate::authorization::token::{TokenRequirements, text, vouched};
 use crate::authorization::{CALL, Extension, READ};
+use oauth::resource::{TokenRequirements, text, vouched};
 
 const SIGNED: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 

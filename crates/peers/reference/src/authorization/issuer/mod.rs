@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use net::server::http::{self, GuardRequest, GuardResponse, Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
+use oauth::resource::{TokenFlaw, TokenRequirements, access, granted, text};
 use oauth::{Secret, now, random};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -26,7 +27,6 @@ use self::client::{Authentication, Registered};
 use self::extended::Extended;
 use self::state::{Code, Grant, State};
 use super::proof::Proofs;
-use super::token::{CONSENT, Flaw, TokenRequirements, access, granted, text};
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -35,6 +35,8 @@ const TENANTS: [&str; 2] = ["", "/tenant"];
 const OFFLINE: &str = "offline_access";
 /// All that may be asked for.
 const SCOPES: [&str; 3] = [READ, CALL, OFFLINE];
+/// The claim that names the consent which a token came of.
+const CONSENT: &str = "consent";
 /// How many documents of clients are fetched at once: anybody may have us fetch some.
 const FETCHES: usize = 8;
 /// Who agrees to everything.
@@ -156,11 +158,11 @@ impl Issuer {
     }
 
     /// What a token of ours grants, unless its consent was revoked.
-    pub(super) fn admit(&self, token: &str, wanted: &TokenRequirements) -> Result<http::Grant, Flaw> {
+    pub(super) fn admit(&self, token: &str, wanted: &TokenRequirements) -> Result<http::Grant, TokenFlaw> {
         let claims = access(token, &self.keys, wanted)?;
-        let consent = text(&claims, CONSENT).ok_or(Flaw::Form)?;
+        let consent = text(&claims, CONSENT).ok_or(TokenFlaw::Form)?;
         match self.state().revoked.find(consent) {
-            Some(()) => Err(Flaw::Revoked),
+            Some(()) => Err(TokenFlaw::Revoked),
             None => Ok(granted(token, &claims)),
         }
     }

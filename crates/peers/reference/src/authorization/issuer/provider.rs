@@ -11,8 +11,8 @@ use super::extended::Extended;
 use super::form::Form;
 use super::token::{Fault, basic};
 use super::{Issuer, Page, USER};
-use crate::authorization::token::{TokenRequirements, vouched};
 use crate::authorization::{CALL, Extension, READ, reply};
+use oauth::resource::{TokenRequirements, vouched};
 
 /// The client as the provider knows it.
 pub(super) const CLIENT: &str = "scenario-sign-in-client";

@@ -15,8 +15,11 @@ use wire::revision::R2025_06_18;
 
 use super::prompt::Prompt;
 use super::resource::{Body, Contents, Resource};
-use super::{Catalogue, Hints, Invocation, Outcome, Question, Tool, ask};
+use super::{Catalogue, Hints, Invocation, Outcome, Question, TaskSupport, Tool, ask};
 use crate::Server;
+
+/// How long a task runs that is to be cancelled.
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Before a stream is given back, and before its answer is there.
 const STEP: Duration = Duration::from_millis(50);
@@ -44,6 +47,18 @@ pub(super) fn strict_forms() -> Catalogue {
 /// A tool, and neither resources nor prompts.
 pub(super) fn one_tool() -> Catalogue {
     Catalogue { tools: vec![add()], ..Catalogue::new("proof-scenarios", env!("CARGO_PKG_VERSION")) }
+}
+
+/// A tool that only runs as a task, and for longer than clients wait.
+pub(super) fn long_task() -> Catalogue {
+    let tool = Tool::later("outlasts_patience", "Takes a minute", |_, _| async {
+        tokio::time::sleep(MINUTE).await;
+        Outcome::text("Done after a minute")
+    });
+    Catalogue {
+        tools: vec![tool.tasks(TaskSupport::Required)],
+        ..Catalogue::new("proof-scenarios", env!("CARGO_PKG_VERSION"))
+    }
 }
 
 /// A tool that is not declared read-only.

@@ -53,13 +53,13 @@ fn required(invocation: &Invocation, id: String) -> Outcome {
     };
     let mut visit = session.state::<SessionState>().visit.lock().unwrap_or_else(PoisonError::into_inner);
     match std::mem::replace(&mut *visit, Visit::Over) {
-        Visit::Untold => {
+        Visit::Pending => {
             let elicitation = json!({ "mode": "url", "message": WHY, "url": PAGE, "elicitationId": id });
-            *visit = Visit::Told(id);
+            *visit = Visit::Announced(id);
             let error = RpcError::new(code::URL_ELICITATION_REQUIRED, "A page has to be visited first");
             Outcome::Refused(error.with_data(json!({ "elicitations": [elicitation] })))
         }
-        Visit::Told(told) => {
+        Visit::Announced(told) => {
             invocation.notify("notifications/elicitation/complete", json!({ "elicitationId": told }));
             Outcome::text("Thank you for the visit.")
         }

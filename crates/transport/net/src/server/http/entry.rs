@@ -15,7 +15,8 @@ use super::layer::{Next, Request};
 use super::request_body::{not_json, read};
 use super::response::{Response, not_allowed, refuse, status};
 use super::{
-    MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
+    Grant, MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse,
+    upgrade,
 };
 use crate::server::batch::too_long;
 use crate::server::era_check::EraCheck;
@@ -24,7 +25,7 @@ use crate::service::{RpcError, code};
 
 /// What a path leads to.
 #[derive(Clone, Copy)]
-enum Endpoint {
+pub(super) enum Endpoint {
     /// Streamable HTTP.
     Mcp,
     /// The event stream of HTTP+SSE.
@@ -40,12 +41,12 @@ enum Endpoint {
 }
 
 impl Endpoint {
-    fn of(path: &str, options: &Options) -> Option<Self> {
+    pub(super) fn of(path: &str, options: &Options) -> Option<Self> {
         match path {
             path if path == options.path => Some(Self::Mcp),
-            SSE_PATH if options.other_transports.sse => Some(Self::Sse),
-            MESSAGES_PATH if options.other_transports.sse => Some(Self::Messages),
-            WEBSOCKET_PATH if options.other_transports.websocket => Some(Self::Socket),
+            path if options.other_transports.sse && is_below(path, options, SSE_PATH) => Some(Self::Sse),
+            path if options.other_transports.sse && is_below(path, options, MESSAGES_PATH) => Some(Self::Messages),
+            path if options.other_transports.websocket && is_below(path, options, WEBSOCKET_PATH) => Some(Self::Socket),
             path if bearer::is_metadata(path, options) => Some(Self::Metadata),
             path if guard::owns(path, options) => Some(Self::Guard),
             _ => None,
@@ -53,8 +54,14 @@ impl Endpoint {
     }
 }
 
+fn is_below(path: &str, options: &Options, end: &str) -> bool {
+    path.strip_prefix(options.prefix.as_str()) == Some(end)
+}
+
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: hyper::Request<Incoming>) -> Response {
+    let further = shared.endpoints.find(request.uri().path());
+    let shared = further.as_ref().unwrap_or(shared);
     match &shared.options.recorder {
         None => layered(shared, peer, request.map(BufferedBody::from)).await,
         Some(recorder) => recorded(recorder, shared, peer, request).await,
@@ -101,19 +108,21 @@ async fn layered(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Respons
     }
 }
 
+/// The refusal of a request whose `Host` or `Origin` is foreign.
+pub(super) fn distrust(shared: &Shared, peer: &Peer, headers: &HeaderMap, is_socket: bool) -> Option<Response> {
+    let access = Access { local: peer.local, hosts: &shared.options.hosts, origins: &shared.options.origins };
+    let trusted = if is_socket { access.is_trusted_for_sockets(headers) } else { access.is_trusted(headers) };
+    let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
+    (!trusted).then(|| refuse(StatusCode::FORBIDDEN, None, &error))
+}
+
 /// The answer of the endpoint itself.
 pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
-    let access = Access { local: peer.local, hosts: &shared.options.hosts, origins: &shared.options.origins };
-    let trusted = match endpoint {
-        Endpoint::Socket => access.is_trusted_for_sockets(request.headers()),
-        _ => access.is_trusted(request.headers()),
-    };
-    if !trusted {
-        let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
-        return refuse(StatusCode::FORBIDDEN, None, &error);
+    if let Some(refusal) = distrust(shared, peer, request.headers(), matches!(endpoint, Endpoint::Socket)) {
+        return refusal;
     }
     match endpoint {
         Endpoint::Metadata => return bearer::metadata(shared, request.method(), request.headers()),
@@ -134,7 +143,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
         (Endpoint::Mcp, &Method::POST) => post(shared, peer, parts, body).await,
         (Endpoint::Mcp, &Method::GET) => legacy::get(shared, &parts.headers),
         (Endpoint::Mcp, &Method::DELETE) => legacy::delete(shared, &parts.headers),
-        (Endpoint::Sse, &Method::GET) => old_sse::open(shared, peer, &parts.headers),
+        (Endpoint::Sse, &Method::GET) => old_sse::open(shared, peer, &parts),
         (Endpoint::Messages, &Method::POST) => old_sse::post(shared, &parts, body).await,
         (Endpoint::Mcp, _) => not_allowed("GET, POST, DELETE"),
         (Endpoint::Messages, _) => not_allowed("POST"),
@@ -168,8 +177,8 @@ async fn post(shared: &Arc<Shared>, peer: &Peer, parts: Parts, body: BufferedBod
         return denial;
     }
     match packet {
-        Ok(Packet::Message(message)) => receive(shared, peer, parts.headers, message).await,
-        Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
+        Ok(Packet::Message(message)) => receive(shared, peer, Sender::of(parts), message).await,
+        Ok(Packet::Batch(batch)) => legacy::batch(shared, Sender::of(parts), batch).await,
         Err(malformed) => malformed_body(&malformed),
     }
 }
@@ -180,19 +189,31 @@ fn malformed_body(malformed: &Malformed) -> Response {
     refuse(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &error)
 }
 
-async fn receive(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
-    let era_check = EraCheck::new(&message, Some(&headers));
+/// Who sends a message: the headers of its request, and what its token grants.
+pub(super) struct Sender {
+    pub(super) headers: HeaderMap,
+    pub(super) grant: Option<Arc<Grant>>,
+}
+
+impl Sender {
+    fn of(parts: Parts) -> Self {
+        Self { grant: guard::grant(&parts.extensions), headers: parts.headers }
+    }
+}
+
+async fn receive(shared: &Arc<Shared>, peer: &Peer, sender: Sender, message: Message) -> Response {
+    let era_check = EraCheck::new(&message, Some(&sender.headers));
     match (era_check.era_among(shared.service.revisions()), message.kind()) {
         (Era::Modern, Kind::Request) => match era_check.admit(shared.service.revisions()) {
-            Ok(revision) => modern::request(shared, headers, message, revision).await,
+            Ok(revision) => modern::request(shared, sender, message, revision).await,
             Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),
         },
-        (Era::Modern, Kind::Notification) => modern::notification(shared, headers, &message),
+        (Era::Modern, Kind::Notification) => modern::notification(shared, sender, &message),
         (Era::Modern, Kind::Result | Kind::Error) => {
             let error = RpcError::invalid_request("Invalid request: clients send no responses at 2026-07-28");
             refuse(StatusCode::BAD_REQUEST, None, &error)
         }
-        (Era::Legacy, Kind::Request) => legacy::request(shared, peer, headers, message).await,
-        (Era::Legacy, _) => legacy::other(shared, headers, message),
+        (Era::Legacy, Kind::Request) => legacy::request(shared, peer, sender, message).await,
+        (Era::Legacy, _) => legacy::other(shared, sender, message),
     }
 }

@@ -10,9 +10,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode, Uri};
 use ring::digest::{SHA256, digest};
+use serde_json::Value;
 use wire::Message;
 use wire::message::{Malformed, Packet, parse};
 
@@ -119,6 +121,8 @@ pub struct Grant {
     pub subject: String,
     /// The scopes of the token.
     pub scopes: Vec<String>,
+    /// The claims of the token, an object; null where the guard knows none.
+    pub claims: Value,
 }
 
 /// Why a request was denied.
@@ -177,6 +181,11 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool
 /// The subject in the headers of an admitted request; none where nothing guards the endpoints.
 pub(super) fn subject<'h>(shared: &Shared, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
     headers.get(SUBJECT).filter(|_| shared.options.guard.is_some())
+}
+
+/// What the token of an admitted request grants.
+pub(super) fn grant(extensions: &Extensions) -> Option<Arc<Grant>> {
+    extensions.get::<Arc<Grant>>().cloned()
 }
 
 /// SHA-256 of `subject` in base64: the header must not show the subject of a token.

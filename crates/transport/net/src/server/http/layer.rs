@@ -42,6 +42,11 @@ impl Next<'_> {
         entry::answer(self.shared, self.peer, request).await
     }
 
+    /// The refusal of a request whose `Host` or `Origin` is foreign, for a layer that answers by itself.
+    pub fn distrust(self, request: &Request) -> Option<Response> {
+        entry::distrust(self.shared, self.peer, request.headers(), false)
+    }
+
     /// The bounds of the endpoints.
     pub fn limits(&self) -> &Limits {
         &self.shared.options.limits

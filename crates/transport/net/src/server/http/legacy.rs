@@ -12,22 +12,23 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::accept::accepts;
+use super::entry::Sender;
 use super::events::{EventId, EventStream};
 use super::response::{Response, events, json, refuse, status};
 use super::response_body::{Body, Events};
 use super::sessions::{HttpSession, Owner};
-use super::{Peer, Shared, guard};
+use super::{Grant, Peer, Shared, guard};
 use crate::server::batch::{Batch, RequestSink};
 use crate::server::conversation::request_id;
 use crate::server::link::{Link, MessageSink};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, code};
 
 /// Answers a request.
-pub(super) async fn request(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
-    if message.method() == Some("initialize") && !headers.contains_key(SESSION_ID) {
-        return initialize(shared, peer, headers, message).await;
+pub(super) async fn request(shared: &Arc<Shared>, peer: &Peer, sender: Sender, message: Message) -> Response {
+    if message.method() == Some("initialize") && !sender.headers.contains_key(SESSION_ID) {
+        return initialize(shared, peer, sender, message).await;
     }
-    let session = match find(shared, &headers, message.id()) {
+    let session = match find(shared, &sender.headers, message.id()) {
         Ok(session) => session,
         Err(response) => return *response,
     };
@@ -37,39 +38,50 @@ pub(super) async fn request(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMa
         return refuse(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
     let stream = session.streams.open();
-    let reply = call(shared, &session, Arc::clone(&stream) as _, Some(headers), message);
+    let reply = call(shared, &session, Arc::clone(&stream) as _, Caller::of(sender), message);
     answer(shared, session, stream, id, reply).await
 }
 
-fn call(
-    shared: &Shared,
-    session: &HttpSession,
-    sink: Arc<dyn MessageSink>,
-    headers: Option<HeaderMap>,
-    message: Message,
-) -> Reply {
+fn call(shared: &Shared, session: &HttpSession, sink: Arc<dyn MessageSink>, caller: Caller, message: Message) -> Reply {
     let link = Link::new(sink, Some(Arc::clone(&session.session)), shared.closing.clone());
-    shared.service.call(Call { message, context: context(session, headers), link })
+    shared.service.call(Call { message, context: context(session, caller), link })
 }
 
-fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
+/// Who sends a message. One of a batch has no headers of its own.
+struct Caller {
+    headers: Option<HeaderMap>,
+    grant: Option<Arc<Grant>>,
+}
+
+impl Caller {
+    fn of(sender: Sender) -> Self {
+        Self { headers: Some(sender.headers), grant: sender.grant }
+    }
+
+    fn in_batch(sender: &Sender) -> Self {
+        Self { headers: None, grant: sender.grant.clone() }
+    }
+}
+
+fn context(session: &HttpSession, caller: Caller) -> Context {
     Context {
         subject: session.subject.clone(),
         revision: session.session.revision().unwrap_or(Revision::NEWEST_LEGACY),
         transport: Transport::StreamableHttp,
         session: Some(Arc::clone(&session.session)),
-        headers,
+        headers: caller.headers,
+        grant: caller.grant,
     }
 }
 
 /// Opens a session where the service agrees.
-async fn initialize(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, message: Message) -> Response {
-    if let Err(response) = check_version(shared, &headers, message.id()) {
+async fn initialize(shared: &Arc<Shared>, peer: &Peer, sender: Sender, message: Message) -> Response {
+    if let Err(response) = check_version(shared, &sender.headers, message.id()) {
         return *response;
     }
     let full = RpcError::internal("This server has as many sessions as it can take; try again later");
     let id = message.id().cloned();
-    let subject = guard::subject(shared, &headers);
+    let subject = guard::subject(shared, &sender.headers);
     let owner = Owner::new(subject, peer.remote);
     let room = shared.sessions.has_room(&owner);
     let Some(mut session) = shared.sessions.begin(owner).filter(|_| room) else {
@@ -77,7 +89,7 @@ async fn initialize(shared: &Arc<Shared>, peer: &Peer, headers: HeaderMap, messa
     };
     session.subject = subject.cloned();
     let stream = session.streams.open();
-    let answer = match call(shared, &session, Arc::clone(&stream) as _, Some(headers), message) {
+    let answer = match call(shared, &session, Arc::clone(&stream) as _, Caller::of(sender), message) {
         Reply::Now(answer) => answer,
         Reply::Later(pending) => pending.await,
     };
@@ -164,16 +176,16 @@ fn read_events(shared: &Shared, session: &HttpSession, stream: Arc<EventStream>,
 }
 
 /// Receives a notification or a response.
-pub(super) fn other(shared: &Shared, headers: HeaderMap, message: Message) -> Response {
-    let session = match find(shared, &headers, None) {
+pub(super) fn other(shared: &Shared, sender: Sender, message: Message) -> Response {
+    let session = match find(shared, &sender.headers, None) {
         Ok(session) => session,
         Err(response) => return *response,
     };
-    take(shared, &session, Some(headers), message);
+    take(shared, &session, Caller::of(sender), message);
     status(StatusCode::ACCEPTED)
 }
 
-fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, message: Message) {
+fn take(shared: &Shared, session: &HttpSession, caller: Caller, message: Message) {
     match (message.kind(), message.method()) {
         (Kind::Result | Kind::Error, _) => session.session.answer(message),
         (_, Some("notifications/cancelled")) => {
@@ -186,22 +198,18 @@ fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, mess
             if method == Some("notifications/initialized") {
                 session.session.set_ready();
             }
-            shared.service.notice(&message, &context(session, headers));
+            shared.service.notice(&message, &context(session, caller));
         }
     }
 }
 
 /// Receives a batch, which only 2025-03-26 has.
-pub(super) async fn batch(
-    shared: &Arc<Shared>,
-    headers: HeaderMap,
-    parts: Vec<Result<Message, Malformed>>,
-) -> Response {
+pub(super) async fn batch(shared: &Arc<Shared>, sender: Sender, parts: Vec<Result<Message, Malformed>>) -> Response {
     let unsupported = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
-    if !headers.contains_key(SESSION_ID) {
+    if !sender.headers.contains_key(SESSION_ID) {
         return refuse(StatusCode::BAD_REQUEST, None, &unsupported);
     }
-    let session = match find(shared, &headers, None) {
+    let session = match find(shared, &sender.headers, None) {
         Ok(session) if session.session.revision() == Some(R2025_03_26) => session,
         Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &unsupported),
         Err(response) => return *response,
@@ -210,8 +218,13 @@ pub(super) async fn batch(
     let mut batch = Batch::new(shared.options.limits.batch);
     for part in parts {
         match part {
-            Ok(message) if message.kind() != Kind::Request => take(shared, &session, None, message),
-            Ok(message) => batched(shared, &session, &stream, &mut batch, message),
+            Ok(message) if message.kind() != Kind::Request => {
+                take(shared, &session, Caller::in_batch(&sender), message);
+            }
+            Ok(message) => {
+                let caller = Caller::in_batch(&sender);
+                batched(shared, (&session, caller), &stream, &mut batch, message);
+            }
             Err(malformed) => batch.add_malformed(&malformed),
         }
     }
@@ -223,14 +236,20 @@ pub(super) async fn batch(
 }
 
 /// Answers one request of a batch.
-fn batched(shared: &Shared, session: &HttpSession, stream: &Arc<EventStream>, batch: &mut Batch, message: Message) {
+fn batched(
+    shared: &Shared,
+    (session, caller): (&HttpSession, Caller),
+    stream: &Arc<EventStream>,
+    batch: &mut Batch,
+    message: Message,
+) {
     let Some(id) = message.id().cloned() else { return };
     if session.in_flight.has(&id) {
         let error = RpcError::invalid_request("Invalid request: this id is in use");
         return batch.add(Some(&id), Answer::error(Some(&id), &error));
     }
     let sink = RequestSink::new(Arc::clone(stream) as _);
-    match call(shared, session, Arc::clone(&sink) as _, None, message) {
+    match call(shared, session, Arc::clone(&sink) as _, caller, message) {
         Reply::Now(answer) => batch.add(Some(&id), answer),
         // The batch itself takes one place, too.
         Reply::Later(_) if session.in_flight.count() + 1 >= shared.options.limits.in_flight => {

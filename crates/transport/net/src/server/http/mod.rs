@@ -4,6 +4,7 @@
 mod accept;
 mod bearer;
 mod buffered_body;
+mod endpoints;
 mod entry;
 mod events;
 mod guard;
@@ -43,6 +44,7 @@ pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Ur
 
 pub use self::bearer::Bearer;
 pub use self::buffered_body::BufferedBody;
+pub use self::endpoints::Endpoints;
 pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, SUBJECT};
 pub use self::layer::{Layer, Next, Request};
 use self::old_sse::SseSessions;
@@ -65,6 +67,19 @@ pub(crate) struct Shared {
     room: Arc<Semaphore>,
     shares: Shares,
     closing: Closing,
+    /// Further endpoints of the same listener, which have states of their own.
+    endpoints: Endpoints,
+}
+
+impl Shared {
+    fn new(service: Arc<dyn Service>, options: Options, closing: Closing) -> Self {
+        let sessions = Sessions::new(options.limits.clone());
+        let shares = Shares::new(share_of(options.limits.connections));
+        let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
+        let endpoints = Endpoints::new(closing.clone());
+        let sse_sessions = SseSessions::default();
+        Self { service, options, sessions, sse_sessions, room, shares, closing, endpoints }
+    }
 }
 
 /// The connection a request came on.
@@ -84,6 +99,7 @@ struct Peer {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    endpoints: Endpoints,
     ending: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -92,6 +108,11 @@ impl Server {
     /// Where it listens.
     pub const fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Further endpoints at the same address. None are there before they are set.
+    pub fn endpoints(&self) -> Endpoints {
+        self.endpoints.clone()
     }
 
     /// Stops listening, lets long-lived requests answer, and waits a bounded time for the others.
@@ -132,13 +153,7 @@ impl Endpoint {
 
 fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, Arc<Shared>) {
     let (ending, closing) = Closing::new();
-    let sessions = Sessions::new(options.limits.clone());
-    let shares = Shares::new(share_of(options.limits.connections));
-    let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
-    (
-        ending,
-        Arc::new(Shared { service, options, sessions, sse_sessions: SseSessions::default(), room, shares, closing }),
-    )
+    (ending, Arc::new(Shared::new(service, options, closing)))
 }
 
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
@@ -155,8 +170,9 @@ pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Opt
 /// that awaits [`listen`].
 fn start(listener: TcpListener, address: SocketAddr, service: Arc<dyn Service>, options: Options) -> Server {
     let (ending, shared) = share(service, options);
+    let endpoints = shared.endpoints.clone();
     let task = tokio::spawn(accept_all(listener, shared));
-    Server { address, ending, task }
+    Server { address, endpoints, ending, task }
 }
 
 async fn accept_all(listener: TcpListener, shared: Arc<Shared>) {
@@ -172,15 +188,20 @@ async fn accept_all(listener: TcpListener, shared: Arc<Shared>) {
                 // Probably out of descriptors: only waiting helps.
                 None => tokio::time::sleep(Duration::from_millis(20)).await,
             },
-            _ = sweep.tick() => shared.sessions.sweep(),
+            _ = sweep.tick() => {
+                shared.sessions.sweep();
+                shared.endpoints.each(|endpoint| endpoint.sessions.sweep());
+            }
             () = shared.closing.wait() => break,
         }
     }
     drop(listener);
     shared.sessions.hang_up();
+    shared.endpoints.each(|endpoint| endpoint.sessions.hang_up());
     let everyone = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let _ = tokio::time::timeout(limits.grace, places.acquire_many(everyone)).await;
     shared.sessions.end_all();
+    shared.endpoints.each(|endpoint| endpoint.sessions.end_all());
 }
 
 async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {

@@ -4,25 +4,26 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use hyper::{HeaderMap, StatusCode};
+use hyper::StatusCode;
 use wire::{Message, Revision, Transport};
 
+use super::entry::Sender;
 use super::outbox::Outbox;
 use super::response::{Response, events, json, status};
-use super::response_body::{Body, Silence, Stream};
+use super::response_body::{Body, Last, Silence, Stream};
 use super::{Shared, guard};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 
 /// Answers an admitted request.
-pub(super) async fn request(shared: &Shared, headers: HeaderMap, message: Message, revision: Revision) -> Response {
+pub(super) async fn request(shared: &Shared, sender: Sender, message: Message, revision: Revision) -> Response {
     let limits = &shared.options.limits;
     let outbox = Arc::new(Outbox::new(limits.events, limits.event_bytes));
     let link = Link::new(Arc::clone(&outbox) as _, None, shared.closing.clone());
-    let context = context(shared, revision, headers);
+    let context = context(shared, revision, sender);
     let stream = |pending: Option<Pending>, last: Option<Answer>, outbox: Arc<Outbox>| {
         let silence = Silence::new(limits.keep_alive);
-        events(Body::boxed(Stream { pending, last: last.map(Answer::into_text), outbox, silence }))
+        events(Body::boxed(Stream { pending, last: last.map(Last::from), outbox, silence }))
     };
     let mut pending = match shared.service.call(Call { message, context, link }) {
         Reply::Now(answer) if outbox.is_empty() => return json(status_of(&answer), answer),
@@ -57,12 +58,13 @@ fn status_of(answer: &Answer) -> StatusCode {
 }
 
 /// Receives a notification. This revision defines none over HTTP; any is accepted.
-pub(super) fn notification(shared: &Shared, headers: HeaderMap, message: &Message) -> Response {
-    shared.service.notice(message, &context(shared, Revision::NEWEST, headers));
+pub(super) fn notification(shared: &Shared, sender: Sender, message: &Message) -> Response {
+    shared.service.notice(message, &context(shared, Revision::NEWEST, sender));
     status(StatusCode::ACCEPTED)
 }
 
-fn context(shared: &Shared, revision: Revision, headers: HeaderMap) -> Context {
+fn context(shared: &Shared, revision: Revision, sender: Sender) -> Context {
+    let Sender { headers, grant } = sender;
     let subject = guard::subject(shared, &headers).cloned();
-    Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers), subject }
+    Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers), subject, grant }
 }

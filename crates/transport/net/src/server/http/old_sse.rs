@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use hyper::StatusCode;
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 use wire::Transport;
@@ -61,7 +61,8 @@ impl Drop for Entry {
 }
 
 /// Opens a session and its stream.
-pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Response {
+pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, parts: &Parts) -> Response {
+    let headers = &parts.headers;
     if !accepts(headers, EVENT_STREAM) {
         let error = RpcError::invalid_request("Not acceptable: `Accept` must list text/event-stream");
         return refuse(StatusCode::NOT_ACCEPTABLE, None, &error);
@@ -75,13 +76,13 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
     };
     let limits = &shared.options.limits;
     let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, Bounds::of(limits))
-        .of(guard::subject(shared, headers).cloned());
+        .of(guard::subject(shared, headers).cloned(), guard::grant(&parts.extensions));
     let session = Arc::new(SseSession { conversation, posted: Notify::new() });
     let entry = Entry { shared: Arc::clone(shared), key, _room: room };
     shared.sse_sessions.table().insert(key, Arc::clone(&session));
     let (sender, receiver) = mpsc::channel(HANDED_OVER);
     // The first of the channel's few places: it cannot be full.
-    let endpoint = format!("{MESSAGES_PATH}?session={id}");
+    let endpoint = format!("{}{MESSAGES_PATH}?session={id}", shared.options.prefix);
     let _ = sender.try_send(event("endpoint", endpoint.clone()));
     tokio::spawn(run(entry, session, sender, Arc::clone(&peer.cut)));
     let mut response = events(Body::boxed(Relay { events: receiver, silence: Silence::new(limits.keep_alive) }));
@@ -186,7 +187,7 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody
     // Looked up again: it may have ended while the body arrived.
     let Some(session) = find() else { return ended() };
     session.posted.notify_one();
-    session.conversation.hear(&text);
+    session.conversation.hear_with(&text, guard::grant(&parts.extensions));
     status(StatusCode::ACCEPTED)
 }
 

@@ -32,6 +32,8 @@ pub struct Options {
     pub path: String,
     /// Additional transports.
     pub other_transports: OtherTransports,
+    /// What stands before the paths of the additional transports: `/files` for `/files/sse`.
+    pub prefix: String,
     /// Host names that are allowed in `Host` and `Origin`, in addition to the address that a connection came to. Loopback names
     /// are allowed only on loopback.
     pub hosts: Vec<String>,
@@ -100,6 +102,7 @@ impl Default for Options {
         Self {
             path: "/mcp".to_owned(),
             other_transports: OtherTransports::default(),
+            prefix: String::new(),
             hosts: Vec::new(),
             origins: Vec::new(),
             strict: false,

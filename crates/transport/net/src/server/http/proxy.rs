@@ -33,7 +33,7 @@ use super::buffered_body::BufferedBody;
 use super::parser::protocol;
 use super::response::Response;
 use super::response_body::Body;
-use super::{Limits, Server, accept_one};
+use super::{Endpoints, Limits, Server, accept_one};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
@@ -77,8 +77,10 @@ pub struct Allowed {
 
 /// Passes on in the background; no `async fn`, so that its code is compiled in this crate.
 fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: watch::Sender<bool>) -> Server {
+    // A proxy has no endpoints of its own: what is set here is never asked.
+    let endpoints = Endpoints::new(proxy.closing.clone());
     let task = tokio::spawn(accept_all(listener, proxy));
-    Server { address, ending, task }
+    Server { address, endpoints, ending, task }
 }
 
 /// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.

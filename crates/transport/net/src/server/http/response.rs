@@ -19,14 +19,22 @@ pub(super) fn status(code: StatusCode) -> Response {
     response
 }
 
-/// A single JSON-RPC text.
+/// A single answer: a JSON-RPC text, or what passes in its place.
 pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
-    text(code, answer.into_text())
+    match answer.into_parts() {
+        Ok(whole) => text(code, whole),
+        Err(passed) if passed.is_event => events(passed.body),
+        Err(passed) => typed(code, passed.body),
+    }
 }
 
 /// A JSON text of any kind.
 pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Body::Whole(Some(text.into())));
+    typed(code, Body::Whole(Some(text.into())))
+}
+
+fn typed(code: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
-use crate::service::Pending;
+use crate::service::{Answer, PassedBody, Pending};
 
 /// The body of a response.
 pub enum Body {
@@ -65,9 +65,60 @@ impl HttpBody for Relay {
 /// is the cancellation (basic/transports/streamable-http#cancellation).
 pub(crate) struct Stream {
     pub(super) pending: Option<Pending>,
-    pub(super) last: Option<Vec<u8>>,
+    pub(super) last: Option<Last>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) silence: Silence,
+}
+
+/// The answer at the end of a modern response stream.
+pub(super) enum Last {
+    /// A text, which becomes an event.
+    Text(Vec<u8>),
+    /// An event that passes as it comes.
+    Event(Body),
+    /// A text that passes as it comes and becomes an event on the way; whether it has begun.
+    Json(Body, bool),
+}
+
+impl From<Answer> for Last {
+    fn from(answer: Answer) -> Self {
+        match answer.into_parts() {
+            Ok(text) => Self::Text(text),
+            Err(PassedBody { is_event: true, body }) => Self::Event(body),
+            Err(PassedBody { is_event: false, body }) => Self::Json(body, false),
+        }
+    }
+}
+
+impl Last {
+    /// The next piece; `None` at the end.
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Polled {
+        match self {
+            Self::Text(text) if text.is_empty() => Poll::Ready(None),
+            Self::Text(text) => frame(event(&String::from_utf8_lossy(&std::mem::take(text)))),
+            Self::Event(body) => Pin::new(body).poll_frame(context),
+            Self::Json(_, begun @ false) => {
+                *begun = true;
+                frame(Bytes::from_static(b"data: "))
+            }
+            Self::Json(body, true) => {
+                if let Some(piece) = ready!(Pin::new(body).poll_frame(context)) {
+                    return Poll::Ready(Some(piece.map(|piece| piece.map_data(one_line))));
+                }
+                *self = Self::Text(Vec::new());
+                frame(Bytes::from_static(b"\n\n"))
+            }
+        }
+    }
+}
+
+/// A part of a JSON text without its line ends, which stand between tokens only.
+fn one_line(piece: Bytes) -> Bytes {
+    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if piece.iter().any(ends) {
+        return piece.iter().map(|byte| if ends(byte) { b' ' } else { *byte }).collect();
+    }
+    piece
 }
 
 /// A reader of a legacy event stream.
@@ -141,7 +192,7 @@ impl HttpBody for Stream {
             && let Poll::Ready(answer) = pending.as_mut().poll(context)
         {
             self.pending = None;
-            self.last = Some(answer.into_text());
+            self.last = Some(answer.into());
         }
         match self.outbox.pop() {
             Ok(Some(text)) => {
@@ -151,8 +202,8 @@ impl HttpBody for Stream {
             Ok(None) => {}
             Err(gone) => return Poll::Ready(Some(Err(io::Error::other(gone)))),
         }
-        if let Some(text) = self.last.take() {
-            return frame(event(&String::from_utf8_lossy(&text)));
+        if let Some(last) = &mut self.last {
+            return last.poll_piece(context);
         }
         if self.pending.is_none() {
             return Poll::Ready(None);

@@ -45,7 +45,7 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
     let (shared, peer) = (Arc::clone(shared), peer.clone());
-    let subject = guard::subject(&shared, request.headers()).cloned();
+    let admitted = (guard::subject(&shared, request.headers()).cloned(), guard::grant(request.extensions()));
     let connection = request.extensions().get::<ConnectionRecorder>().cloned();
     tokio::spawn(async move {
         // Held to the end: the connection counts among connections, and the session among sessions.
@@ -55,7 +55,7 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
             let frames = Frames { layer: shared.options.layer.as_deref(), connection: connection.as_ref() };
             let io = TokioIo::new(upgraded);
-            websocket::serve(service, (io, subject), &shared.options.limits, closing, frames).await;
+            websocket::serve(service, (io, admitted), &shared.options.limits, closing, frames).await;
         }
     });
     response

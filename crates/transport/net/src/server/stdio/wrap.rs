@@ -20,7 +20,7 @@ use crate::tap::Tap;
 /// How long the child's last output may take to pass.
 const DRAIN: Duration = Duration::from_millis(500);
 /// How long the child may take to end after a signal.
-const GRACE: Duration = Duration::from_secs(2);
+const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 /// The longest line of stderr that is recorded as one.
 const STDERR_LINE: usize = 16 << 10;
 
@@ -61,7 +61,7 @@ pub async fn wrap(
         number = &mut signal => {
             let signal = if number == 2 { Signal::Int } else { Signal::Term };
             group.signal(signal);
-            if let Ok(status) = timeout(GRACE, child.wait()).await {
+            if let Ok(status) = timeout(AFTER_SIGNAL, child.wait()).await {
                 status?
             } else {
                 group.signal(Signal::Kill);

@@ -14,6 +14,9 @@ use crate::check::probes::http::streams::open;
 use crate::check::probes::tools;
 use crate::check::survey::{PAGES, Survey};
 
+/// How many tasks are made beside the two that are looked at.
+const MORE: usize = 4;
+
 const DECLARED: &str = "tasks.requests.tools.call";
 
 pub(in super::super) const TASKS: Probe =
@@ -59,6 +62,7 @@ fn tasks(case: &ProbeContext) -> Script<'_> {
         for (number, call) in task_calls(case).iter().enumerate() {
             one(case, call, number).await?;
         }
+        one_that_fails(case).await?;
         case.quiet("after a task", Duration::from_millis(200)).await;
         if let Some(ear) = ear {
             ear.abort();
@@ -121,6 +125,16 @@ async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<(), 
     Ok(())
 }
 
+/// A call of which the tools that were called meanwhile have shown that it fails in the tool, plainly and as a task.
+async fn one_that_fails(case: &ProbeContext) -> Result<(), Abort> {
+    let Some(call) = task_calls(case).into_iter().next() else { return Ok(()) };
+    case.setting().learnt.settled().await;
+    match case.setting().learnt.failure(&call.0) {
+        Some(arguments) => one(case, &(call.0, arguments), 0).await,
+        None => Ok(()),
+    }
+}
+
 /// Looks at a task as often as its server suggests; whether it is over.
 async fn watched(case: &ProbeContext, which: &Value) -> Result<bool, Abort> {
     for _ in 0..LOOKS {
@@ -168,7 +182,15 @@ async fn several(case: &ProbeContext) -> Result<(), Abort> {
     // By now it would be over, had it not been cancelled.
     case.request("tasks/get", cancelled).await?;
     if case.survey().has("tasks.list") {
+        // Enough for a list that has pages at all.
+        let mut last = None;
+        for _ in 0..MORE {
+            last = begin(case, &call, json!({}), "one-of-several").await?.or(last);
+        }
         case.list("tasks/list", "tasks", PAGES).await?;
+        if let Some(last) = last {
+            case.request("tasks/get", json!({ "taskId": last })).await?;
+        }
     }
     case.request("tasks/get", which).await?;
     Ok(())

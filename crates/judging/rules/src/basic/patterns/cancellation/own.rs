@@ -5,6 +5,7 @@ use wire::{Era, Party, RequestId, Transport};
 
 use super::{CANCELLED, SPARE, cancellations, id, named, new, old};
 use crate::reading::liveness::{Incident, server_survives};
+use crate::reading::questions::{METHODS, questions};
 use crate::rule::{Rule, both, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};
@@ -25,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
-        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between.")
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between. Sooner, it counts if the server gives the call that asked a result though nothing else was asked for it.")
         .fix("Forget a request once it is answered, and its time-out with it.")
         .judge(in_progress),
     both("cancellation.tasks-apart")
@@ -77,7 +78,7 @@ fn in_progress(view: &View<'_>) -> Verdict {
         let standing = if modern { subscription(view, &sent) } else { request(view, &sent) }?;
         let RequestState::Over(over) = standing else { return Some((sent.event, Ok(()))) };
         let why = "the request was over before, and its sender knew";
-        let surely = sent.done > over.done + SPARE && was_read(view, over, sent.event);
+        let surely = sent.done > over.done + SPARE && was_read(view, over, sent.event) || was_used(view, &sent, over);
         surely.then(|| (sent.event, Err(sent.breach("/params/requestId", why))))
     });
     Verdict::of(
@@ -121,6 +122,23 @@ fn was_read(view: &View<'_>, ours: MessageAt<'_>, event: usize) -> bool {
         return exchange.response.is_some_and(|(at, status, _)| at < event && (200..300).contains(&status));
     }
     view.answered_after(ours.event, ours.connection).is_some_and(|answer| answer < event)
+}
+
+/// Whether the call for which the server asked what it then cancelled came to a result all the same: it went on with the
+/// answer, which was taken before.
+fn was_used(view: &View<'_>, sent: &MessageAt<'_>, over: MessageAt<'_>) -> bool {
+    let taken = view.exchange(over.exchange).and_then(|x| x.response).is_some_and(|(at, ..)| at < sent.event);
+    let asked = |method: &&str| questions(view, method).into_iter().find(|q| q.sent.message.id() == over.message.id());
+    let found = METHODS.iter().filter(|_| view.subject() == Party::Server && taken).find_map(asked);
+    let call = found.filter(|question| question.sent.connection == sent.connection).and_then(|question| question.call);
+    call.is_some_and(|call| {
+        let later = call.response.is_some_and(|response| response.event > sent.event);
+        let alone = view
+            .calls_by(Party::Server)
+            .filter(|own| own.request.connection == sent.connection && own.request.event > call.request.event);
+        let done = call.result().is_some_and(|result| result.get("isError").is_none_or(|failed| *failed == false));
+        later && done && alone.take_while(|own| Some(own.request.event) < call.response.map(|r| r.event)).count() == 1
+    })
 }
 
 fn tasks_apart(view: &View<'_>) -> Verdict {

@@ -7,7 +7,7 @@ use wire::meta;
 use wire::revision::{R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Transport};
 
-use super::headers::{Schemas, is_param, name_of, names};
+use super::server_headers::{Schemas, is_param, name_of, names};
 use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Verdict};

@@ -1,6 +1,7 @@
 //! What the Streamable HTTP transport demands of clients that send and receive, in the newest revision and those before.
 //! What only the earlier revisions demand is in `legacy/transports/clients`; headers have a file of their own.
 
+use serde_json::Value;
 use wire::Era::Modern;
 use wire::error_code::MODERN_ONLY;
 use wire::http::{self, combined, lists};
@@ -11,6 +12,7 @@ use wire::{Kind, Party, Revision, Transport};
 
 use super::{LEGACY_SENDING, SENDING};
 use crate::basic::overview::shapes::fits_whole;
+use crate::basic::versioning::is_modern;
 use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -81,6 +83,16 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Needs a server that refuses a request with 400 and one of the errors -32020, -32021 and -32022, and checks whether the client stays in the modern era.")
         .fix("Parse the body of a 400: where it holds one of the modern errors, correct the request instead of falling back.")
         .judge(fallback_reads_body),
+    client("http.broken-streams-reissued")
+        .on(HTTP)
+        .says(
+            R2026_07_28,
+            at("changelog", "major-changes"),
+            "A client whose response stream breaks MUST send the request again as a new one with a new id; streams are not resumed.",
+        )
+        .how("Needs a server whose stream ends without a response, and looks at what follows: a GET with `Last-Event-ID`, or the same request under its old or a new id. A client that gives up is not judged.")
+        .fix("Send the request again with a new id, or report the failure. Do not resume streams.")
+        .judge(broken_reissued),
 ];
 
 /// The client's exchanges with the MCP server that carry a message.
@@ -99,6 +111,44 @@ fn posts_each(view: &View<'_>) -> Verdict {
         (begun(x), if x.is("POST") { Ok(()) } else { Err(Breach::at(begun(x), "", why())) })
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client sent no message")
+}
+
+/// Requests whose response stream ended without a response, by no doing of the client, and where.
+fn broken_streams<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = (MessageAt<'v>, usize)> + use<'a, 'v> {
+    carrying(view).filter_map(|x| {
+        let (asked, (end, ..)) = (x.question()?, x.closed?);
+        let broken = x.succeeded() && x.is_stream() && x.responses().next().is_none() && !x.aborted();
+        (broken && view.is_current(asked) && view.cancellation_of(asked).is_none()).then_some((asked, end))
+    })
+}
+
+/// What a request is about: its method, and which tool, prompt or resource it names.
+fn subject<'v>(sent: &MessageAt<'v>) -> (Option<&'v str>, Option<&'v Value>) {
+    let params = sent.message.params();
+    (sent.message.method(), params.and_then(|params| params.get("name").or_else(|| params.get("uri"))))
+}
+
+fn broken_reissued(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for (asked, end) in broken_streams(view) {
+        // Who starts from the beginning may count from the beginning.
+        let restart = view.client_calls("server/discover").map(|call| call.request.event).find(|event| *event > end);
+        let until = restart.unwrap_or(usize::MAX);
+        let later = view.endpoint_exchanges().into_iter().filter(|x| (end..until).contains(&begun(x)));
+        let modern = |x: &Exchange<'_>| x.request_header("mcp-protocol-version").is_none_or(is_modern);
+        for x in later {
+            if x.resumes().is_some() && modern(x) {
+                let why = "the client resumes a stream, which this revision does not know";
+                judged.push((begun(x), Err(Breach::at(begun(x), "header:Last-Event-ID", why))));
+            }
+            for sent in x.requests().filter(|sent| subject(sent) == subject(&asked)) {
+                let again = sent.message.id() == asked.message.id();
+                let why = "the request whose stream broke is sent again under its old id";
+                judged.push((sent.event, if again { Err(sent.breach("/id", why)) } else { Ok(()) }));
+            }
+        }
+    }
+    Verdict::of(judged, "no response stream broke off before the client went on")
 }
 
 fn accepts_both(view: &View<'_>) -> Verdict {
@@ -178,7 +228,7 @@ fn is_plain(view: &View<'_>, x: &Exchange<'_>, sent: MessageAt<'_>) -> bool {
     let agreed = result.and_then(|result| result.get("protocolVersion"));
     let fits = x.question().zip(result).is_some_and(|(requested, result)| fits_whole(view, requested, result));
     let listed = result.and_then(|result| result.get("supportedVersions")?.as_array());
-    let here = |version: &serde_json::Value| version == view.revision().as_str();
+    let here = |version: &Value| version == view.revision().as_str();
     x.server_messages.len() == 1 && fits && agreed.is_none_or(here) && listed.is_none_or(|all| all.iter().any(here))
 }
 

@@ -4,7 +4,7 @@ use wire::revision::R2026_07_28;
 use wire::{Party, Transport};
 
 use super::foreign_origin;
-use super::headers::{Posted, posted};
+use super::server_headers::{Posted, posted};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
 use crate::view::{Exchange, View};

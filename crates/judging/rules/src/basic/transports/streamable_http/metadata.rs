@@ -8,7 +8,7 @@ use wire::revision::R2026_07_28;
 use wire::{Revision, Transport};
 
 use super::foreign_origin;
-use super::headers::{Posted, posted};
+use super::server_headers::{Posted, posted};
 use crate::basic::overview::errors::is_made_up_name;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};

@@ -13,9 +13,9 @@ pub(crate) mod client_headers;
 pub(crate) mod clients;
 pub(crate) mod compatibility;
 mod exposure;
-pub(crate) mod headers;
 pub(crate) mod metadata;
 pub(crate) mod receiving;
+pub(crate) mod server_headers;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const OVER_HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];

@@ -1,0 +1,52 @@
+//! Rows 60a–60g: tasks of 2025-11-25 and of the extension to 2026-07-28.
+
+use super::{Row, flight, impossible, lossless, not_built, store};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        "60a",
+        "A call becomes a task",
+        store("For 2025-11-25, a server with the extension declares `tasks` without `list`. Where the client asks for a task, the task of the server becomes one of 2025-11-25, and a plain result becomes a task that is done. The server decides alone: `task` is removed. With several servers, or one without the extension, tasks are not declared, and the client gets the plain result."),
+        impossible("The client cannot ask for a task; row 60f runs what must be one."),
+    )
+    .instead("The plain result, or -32603 which says that the task cannot be followed.")
+    .missing("Tasks of 2025-11-25 as tasks of the extension. Tasks with several servers."),
+    Row::new(
+        "60b",
+        "State and result of a task",
+        flight("`tasks/get` is the server's, without what the extension adds. A completed task whose tool failed is a failed one. `tasks/result` asks the server at the interval that it wants, to the end, and names the task in `_meta`."),
+        not_built("`tasks/get` is not found."),
+    ),
+    Row::new(
+        "60c",
+        "Questions of a task",
+        flight("They go to the client on the stream of `tasks/result`, and name the task in `_meta`. The answers go back by `tasks/update`. What a client refuses is handled as in row 45. While nobody waits for the result, nobody is asked."),
+        not_built("`tasks/update` is not found."),
+    ),
+    Row::new(
+        "60d",
+        "Cancellation of a task",
+        store("A task that is over is refused with -32602. Any other is cancelled at the server, and stays cancelled for the client for an hour, even if the server goes on."),
+        not_built("`tasks/cancel` is not found."),
+    ),
+    Row::new(
+        "60e",
+        "Lists and status of tasks",
+        impossible("`tasks/list` is not found, and not declared. No status is announced."),
+        impossible("`notifications/tasks/status` is dropped."),
+    )
+    .instead("-32601; no status.")
+    .missing("Status notifications across eras."),
+    Row::new(
+        "60f",
+        "Tools that run only as a task",
+        flight("Where the server refuses the call for want of the extension, the gateway calls again and offers it, asks for the state of the task to its end, and passes the result. A call that is given up cancels its task."),
+        flight("The gateway calls the tool as a task, waits for its end and passes the result. So it does for clients of 2025-06-18 and before."),
+    ),
+    Row::new(
+        "60g",
+        "Tasks of the client",
+        lossless("Not declared to the server."),
+        lossless("Not declared to the server."),
+    ),
+];

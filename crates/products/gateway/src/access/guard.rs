@@ -1,0 +1,147 @@
+//! Admits requests by access tokens of an issuer (RFC 6750, RFC 8707, RFC 9068), and says where clients get one (RFC 9728).
+//! Knows no message.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+
+use net::server::http::{
+    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method, StatusCode,
+};
+use oauth::resource::{AcceptedTokens, Keys, TokenFlaw, authorities, carried};
+use serde_json::json;
+use wire::Message;
+
+use crate::hub::Gateway;
+use crate::settings::AuthSettings;
+
+/// Where the metadata is, before an endpoint's path.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+/// What stands after an endpoint's prefix for the other transports.
+const OTHER_PATHS: [&str; 3] = ["/sse", "/messages", "/ws"];
+
+/// Lets in who has a token of the issuer for the endpoint.
+#[derive(Debug)]
+pub struct TokenGuard {
+    gateway: Gateway,
+    settings: AuthSettings,
+    tokens: AcceptedTokens,
+    address: OnceLock<SocketAddr>,
+}
+
+impl TokenGuard {
+    /// Reads the issuer's keys; says why there are none otherwise.
+    pub async fn start(gateway: &Gateway, settings: &AuthSettings) -> Result<Self, String> {
+        let keys = Keys::read(settings.keys.clone()).await?;
+        let tokens = AcceptedTokens::new(keys, settings.issuer.clone());
+        Ok(Self { gateway: gateway.clone(), settings: settings.clone(), tokens, address: OnceLock::new() })
+    }
+
+    /// The path of the Streamable HTTP endpoint that `path` belongs to.
+    fn endpoint(&self, path: &str) -> Option<String> {
+        let belongs = |endpoint: &crate::Endpoint| {
+            let other = path.strip_prefix(endpoint.prefix.as_str());
+            path == endpoint.path || other.is_some_and(|rest| OTHER_PATHS.contains(&rest))
+        };
+        self.gateway.endpoints().into_iter().find(belongs).map(|endpoint| endpoint.path)
+    }
+
+    /// How clients call the endpoint, the preferred name first: as configured, or by the address where we listen. What a
+    /// request says of its host counts for nothing.
+    fn names(&self, endpoint: &str) -> Vec<String> {
+        if let Some(url) = &self.settings.public_url {
+            return vec![format!("{}{endpoint}", url.trim_end_matches('/'))];
+        }
+        let own = self.address.get().copied().map(authorities).unwrap_or_default();
+        own.into_iter().map(|host| format!("http://{host}{endpoint}")).collect()
+    }
+
+    /// What tokens for the endpoint must say in `aud`.
+    fn audiences(&self, endpoint: &str) -> Vec<String> {
+        self.settings.audience.clone().map_or_else(|| self.names(endpoint), |audience| vec![audience])
+    }
+
+    /// The name to tell a client that came to `host`.
+    fn name_for(&self, endpoint: &str, host: &str) -> String {
+        let names = self.names(endpoint);
+        let called = format!("http://{host}{endpoint}");
+        names.iter().find(|name| name.eq_ignore_ascii_case(&called)).or(names.first()).cloned().unwrap_or(called)
+    }
+
+    fn denied(&self, head: Head<'_>, status: StatusCode, error: Option<(&str, &str)>) -> Denied {
+        let endpoint = self.endpoint(head.uri.path()).unwrap_or_default();
+        let resource = self.name_for(&endpoint, head.host());
+        let base = resource.strip_suffix(endpoint.as_str()).unwrap_or(&resource);
+        let mut challenge = format!("Bearer resource_metadata=\"{base}{WELL_KNOWN}{endpoint}\"");
+        if !self.settings.scopes.is_empty() {
+            let _ = write!(challenge, ", scope=\"{}\"", self.settings.scopes.join(" "));
+        }
+        if let Some((error, why)) = error {
+            let _ = write!(challenge, ", error=\"{error}\", error_description=\"{why}\"");
+        }
+        Denied { status, challenge, nonce: None }
+    }
+
+    fn metadata(&self, endpoint: &str, host: &str) -> serde_json::Value {
+        let mut document = json!({
+            "resource": self.settings.audience.clone().unwrap_or_else(|| self.name_for(endpoint, host)),
+            "authorization_servers": [self.settings.issuer],
+            "bearer_methods_supported": ["header"],
+        });
+        if !self.settings.scopes.is_empty() {
+            document["scopes_supported"] = json!(self.settings.scopes);
+        }
+        document
+    }
+
+    async fn check(&self, head: Head<'_>) -> Result<Grant, Denied> {
+        let refuse =
+            |flaw: TokenFlaw| self.denied(head, StatusCode::UNAUTHORIZED, Some(("invalid_token", flaw.as_str())));
+        let token = carried(head.headers, "bearer").map_err(refuse)?;
+        let token = token.ok_or_else(|| self.denied(head, StatusCode::UNAUTHORIZED, None))?;
+        let endpoint = self.endpoint(head.uri.path()).ok_or(TokenFlaw::Audience).map_err(refuse)?;
+        let grant = self.tokens.grant(token, self.audiences(&endpoint)).await.map_err(refuse)?;
+        let lacks = self.settings.scopes.iter().any(|scope| !grant.scopes.contains(scope));
+        if lacks {
+            let error = Some(("insufficient_scope", "more scope is needed"));
+            return Err(self.denied(head, StatusCode::FORBIDDEN, error));
+        }
+        Ok(grant)
+    }
+}
+
+impl Guard for TokenGuard {
+    fn listening(&self, address: SocketAddr) {
+        // Where it listens twice, the first address is its own.
+        let _ = self.address.set(address);
+    }
+
+    fn owns(&self, path: &str) -> bool {
+        path.strip_prefix(WELL_KNOWN).is_some_and(|endpoint| self.endpoint(endpoint).is_some())
+    }
+
+    fn serve(&self, request: GuardRequest) -> HttpFuture<'_, GuardResponse> {
+        Box::pin(async move {
+            let path = request.uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();
+            let endpoint = self.endpoint(path).unwrap_or_default();
+            let mut headers = HeaderMap::new();
+            headers.insert("cache-control", HeaderValue::from_static("no-store"));
+            if request.method != Method::GET {
+                headers.insert("allow", HeaderValue::from_static("GET"));
+                return GuardResponse { status: StatusCode::METHOD_NOT_ALLOWED, headers, body: Vec::new() };
+            }
+            headers.insert("content-type", HeaderValue::from_static("application/json"));
+            let body = self.metadata(&endpoint, request.host()).to_string().into_bytes();
+            GuardResponse { status: StatusCode::OK, headers, body }
+        })
+    }
+
+    fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>> {
+        Box::pin(self.check(head))
+    }
+
+    fn permits(&self, _grant: &Grant, _head: Head<'_>, _message: &Message) -> Result<(), Denied> {
+        // What a client may use is decided where tools and resources are known.
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! Decides by rules whether a client may use an item. Must not know where an item is.
+
+use std::fmt;
+use std::panic::catch_unwind;
+use std::sync::{Arc, OnceLock};
+
+use cel::{Context, Env, Program, Value as CelValue};
+use net::server::http::Grant;
+use serde_json::{Map, Value, json};
+
+use crate::settings::{AccessRule, Effect};
+use crate::view::{has_dot_segments, matches};
+
+/// The names that conditions may use.
+const VARIABLES: [&str; 8] = ["claims", "scopes", "server", "client", "kind", "name", "annotations", "arguments"];
+
+/// What kind of item is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+}
+
+impl Kind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+        }
+    }
+}
+
+/// An item and who wants it.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'t> {
+    pub(crate) kind: Kind,
+    /// The name that clients see, or the URI.
+    pub(crate) name: &'t str,
+    /// The annotations of a tool, as its server gives them.
+    pub(crate) annotations: Option<&'t Value>,
+    /// The arguments of a call; `None` where they are not known yet, as in a list.
+    pub(crate) arguments: Option<&'t Value>,
+    /// What the token grants.
+    pub(crate) grant: Option<&'t Grant>,
+    /// `clientInfo`, which says what the client likes.
+    pub(crate) client: &'t Value,
+    /// The name of the server that clients see.
+    pub(crate) server: &'t str,
+}
+
+/// The rules of a gateway, ready to decide.
+#[derive(Debug)]
+pub(crate) struct AccessRules(Vec<Rule>);
+
+#[derive(Debug)]
+struct Rule {
+    settings: AccessRule,
+    condition: Option<Condition>,
+}
+
+/// A condition in CEL.
+#[derive(Debug)]
+struct Condition {
+    program: Program,
+    uses: Vec<&'static str>,
+}
+
+/// Why a rule's condition cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionError {
+    /// The rule's number, from 1.
+    pub rule: usize,
+    /// Line and column of the condition in its file.
+    pub at: (usize, usize),
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the condition of access rule {} is wrong: {}", self.rule, self.what)
+    }
+}
+
+impl std::error::Error for ConditionError {}
+
+/// Whether all conditions can be used; the first that cannot otherwise.
+pub fn check(rules: &[AccessRule]) -> Result<(), ConditionError> {
+    AccessRules::new(rules).map(drop)
+}
+
+impl AccessRules {
+    /// The rules in their order.
+    pub(crate) fn new(rules: &[AccessRule]) -> Result<Self, ConditionError> {
+        let rule = |(index, settings): (usize, &AccessRule)| {
+            let condition = settings.condition.as_ref().map(|condition| {
+                let at = (condition.line, condition.column);
+                Condition::new(&condition.text).map_err(|what| ConditionError { rule: index + 1, at, what })
+            });
+            Ok(Rule { settings: settings.clone(), condition: condition.transpose()? })
+        };
+        rules.iter().enumerate().map(rule).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a condition looks at a tool's annotations.
+    pub(crate) fn use_annotations(&self) -> bool {
+        self.0
+            .iter()
+            .filter_map(|rule| rule.condition.as_ref())
+            .any(|condition| condition.uses.contains(&"annotations"))
+    }
+
+    /// Whether the target may be used. The first rule that fits decides; where none does, it may not.
+    pub(crate) fn allow(&self, target: &Target<'_>) -> bool {
+        if target.kind == Kind::Resource && has_dot_segments(target.name) {
+            return false;
+        }
+        let first = self.0.iter().find(|rule| rule.fits(target));
+        first.is_some_and(|rule| rule.settings.effect == Effect::Allow)
+    }
+}
+
+impl Rule {
+    fn fits(&self, target: &Target<'_>) -> bool {
+        let AccessRule { tools, prompts, resources, scopes, effect, .. } = &self.settings;
+        let named = [(Kind::Tool, tools), (Kind::Prompt, prompts), (Kind::Resource, resources)];
+        // A rule that names nothing is for everything.
+        let about = named.iter().all(|(_, patterns)| patterns.is_none())
+            || named.iter().any(|(kind, patterns)| {
+                let fits = |patterns: &Vec<String>| patterns.iter().any(|pattern| matches(pattern, target.name));
+                *kind == target.kind && patterns.as_ref().is_some_and(fits)
+            });
+        let has = |scope: &String| target.grant.is_some_and(|grant| grant.scopes.contains(scope));
+        if !about || !scopes.iter().all(has) {
+            return false;
+        }
+        let Some(condition) = &self.condition else { return true };
+        if target.arguments.is_none() && condition.uses.contains(&"arguments") {
+            // It depends on the call. What might be allowed is shown, and the call decides.
+            return *effect == Effect::Allow;
+        }
+        match condition.holds(target) {
+            Ok(holds) => holds,
+            // A condition that cannot be decided speaks against the request.
+            Err(error) => {
+                tracing::debug!(kind = target.kind.as_str(), name = target.name, "a condition failed: {error}");
+                *effect == Effect::Deny
+            }
+        }
+    }
+}
+
+/// The functions of CEL, made once.
+fn environment() -> &'static Arc<Env> {
+    static ENVIRONMENT: OnceLock<Arc<Env>> = OnceLock::new();
+    ENVIRONMENT.get_or_init(|| Arc::new(Env::stdlib()))
+}
+
+impl Condition {
+    fn new(text: &str) -> Result<Self, String> {
+        // The parser of the library may panic at texts that are no CEL.
+        let compiled = catch_unwind(|| environment().compile(text));
+        let program = match compiled {
+            Ok(Ok(program)) => program,
+            Ok(Err(errors)) => {
+                let text = errors.to_string();
+                return Err(text.lines().next().unwrap_or("not CEL").to_owned());
+            }
+            Err(_) => return Err("not CEL".to_owned()),
+        };
+        let references = program.references();
+        if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
+            return Err(format!("there is no `{unknown}`; there are {}", VARIABLES.join(", ")));
+        }
+        let uses = VARIABLES.into_iter().filter(|name| references.has_variable(name)).collect();
+        Ok(Self { program, uses })
+    }
+
+    fn holds(&self, target: &Target<'_>) -> Result<bool, String> {
+        let mut context = Context::with_env(Arc::clone(environment()));
+        for name in &self.uses {
+            let none = Value::Object(Map::new());
+            let added = match *name {
+                "claims" => context.add_variable(*name, target.grant.map_or(&none, |grant| &grant.claims)),
+                "scopes" => context.add_variable(*name, target.grant.map_or(json!([]), |grant| json!(grant.scopes))),
+                "annotations" => context.add_variable(*name, target.annotations.unwrap_or(&none)),
+                "arguments" => context.add_variable(*name, target.arguments.unwrap_or(&none)),
+                "client" => context.add_variable(*name, target.client),
+                "kind" => context.add_variable(*name, target.kind.as_str()),
+                "server" => context.add_variable(*name, target.server),
+                _ => context.add_variable(*name, target.name),
+            };
+            added.map_err(|error| error.to_string())?;
+        }
+        match self.program.execute(&context) {
+            Ok(CelValue::Bool(holds)) => Ok(holds),
+            Ok(other) => Err(format!("it is {:?}, neither true nor false", other.type_of())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

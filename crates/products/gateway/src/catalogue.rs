@@ -1,0 +1,240 @@
+//! What all upstreams offer together, and which of them a name belongs to.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+use wire::Revision;
+use wire::translate::table::Loss;
+
+use crate::gateway::Missing;
+use crate::view::View;
+
+/// One list that servers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum List {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl List {
+    pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// The list that a method asks for.
+    pub(crate) fn of(method: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method() == method)
+    }
+
+    /// The method that asks for it.
+    pub(crate) const fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+        }
+    }
+
+    /// The member of the result.
+    pub(crate) const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The capability.
+    pub(crate) const fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+
+    /// The member by which an item is asked for.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+}
+
+/// Where a name leads.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Route {
+    /// The upstream.
+    pub(crate) upstream: usize,
+    /// The name there.
+    pub(crate) name: String,
+    /// Arguments that every call gets.
+    pub(crate) pinned: Option<Arc<Map<String, Value>>>,
+}
+
+/// The items of one list from all upstreams, under names that are unique.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Merged {
+    /// The items, as clients see them.
+    pub(crate) items: Vec<Value>,
+    /// Where each name leads.
+    pub(crate) routes: HashMap<String, Route>,
+    /// The input schemas of tools whose arguments stand in headers, too; by the upstream and the name there.
+    pub(crate) mirrored: HashMap<(usize, String), Arc<Value>>,
+    /// The tools that run only as a task (2025-11-25).
+    pub(crate) task_only: HashSet<(usize, String)>,
+    /// The servers whose items are missing.
+    pub(crate) missing: Vec<Missing>,
+    /// The whole result, by the revision of its client: made once.
+    rendered: [OnceLock<Rendered>; Revision::NEWEST_FIRST.len()],
+}
+
+/// A list as the text of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Rendered {
+    pub(crate) text: String,
+    /// What the client's revision cannot hold.
+    pub(crate) losses: Vec<Loss>,
+}
+
+impl Merged {
+    /// The result for clients of `revision`, which `make` makes where nobody has asked for it yet.
+    pub(crate) fn rendered(&self, revision: Revision, make: impl FnOnce() -> Rendered) -> &Rendered {
+        let place = Revision::NEWEST_FIRST.iter().position(|known| *known == revision).unwrap_or_default();
+        self.rendered[place].get_or_init(make)
+    }
+
+    /// Keeps names of an earlier list that have no meaning in this one.
+    pub(crate) fn keep_routes(&mut self, before: &Self) {
+        for (shown, target) in &before.routes {
+            self.routes.entry(shown.clone()).or_insert_with(|| target.clone());
+        }
+        for (target, schema) in &before.mirrored {
+            self.mirrored.entry(target.clone()).or_insert_with(|| schema.clone());
+        }
+        self.task_only.extend(before.task_only.iter().cloned());
+    }
+}
+
+/// Merges the items of `list`, given by upstream: its number, its name, its items. Only names that several upstreams have get
+/// the upstream's in front; of a resource that several have, the first one's counts.
+pub(crate) fn merge(list: List, view: &View, by_upstream: &[(usize, &str, Vec<Value>)]) -> Merged {
+    let shown: Vec<_> = by_upstream
+        .iter()
+        .flat_map(|(index, upstream, items)| {
+            items.iter().filter_map(move |item| Some((*index, *upstream, item, view.show(list, upstream, item)?)))
+        })
+        .collect();
+    let mut owners: HashMap<String, HashSet<usize>> = HashMap::new();
+    for (index, .., shown) in &shown {
+        owners.entry(shown.name.clone()).or_default().insert(*index);
+    }
+    let longest = view.longest_name();
+    let mut merged = Merged::default();
+    for (index, upstream, original, shown) in shown {
+        let there = original.get(list.key()).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let shared = owners.get(&shown.name).is_some_and(|owners| owners.len() > 1);
+        let named = matches!(list, List::Tools | List::Prompts);
+        let mut name = if shared && named { format!("{upstream}_{}", shown.name) } else { shown.name.clone() };
+        if named && (name.len() > longest && shared || owners.contains_key(&name) && name != shown.name) {
+            name = shorten(&name, upstream, &there, longest);
+        }
+        if merged.routes.contains_key(&name) {
+            continue;
+        }
+        let schema = original.get("inputSchema").filter(|_| list == List::Tools);
+        if let Some(schema) = schema.filter(|schema| schema.to_string().contains("x-mcp-header")) {
+            merged.mirrored.insert((index, there.clone()), Arc::new(schema.clone()));
+        }
+        if original.pointer("/execution/taskSupport").is_some_and(|support| support == "required") {
+            merged.task_only.insert((index, there.clone()));
+        }
+        let mut item = shown.item;
+        if name != there {
+            item[list.key()] = Value::from(name.as_str());
+        }
+        merged.items.push(item);
+        let pinned = Some(Arc::new(shown.pinned)).filter(|pinned| !pinned.is_empty());
+        merged.routes.insert(name, Route { upstream: index, name: there, pinned });
+    }
+    merged
+}
+
+/// A name of at most `longest` characters that stays the same from run to run and from build to build.
+fn shorten(shown: &str, upstream: &str, name: &str, longest: usize) -> String {
+    let mut short: String = shown.chars().filter(char::is_ascii).take(longest - 9).collect();
+    let _ = write!(short, "_{:08x}", digest(&[upstream, name]));
+    short
+}
+
+/// FNV-1a of texts, which no library's next version changes.
+fn digest(texts: &[&str]) -> u32 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Whether a URI can come from a template: the text before its first expression leads.
+pub(crate) fn fits(template: &str, uri: &str) -> bool {
+    let literal = template.split('{').next().unwrap_or_default();
+    !literal.is_empty() && uri.starts_with(literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{List, Merged, fits};
+    use crate::settings::{LONGEST_NAME as LONGEST, ServerSettings};
+    use crate::view::View;
+
+    fn merge(list: List, by_upstream: &[(usize, &str, Vec<Value>)]) -> Merged {
+        super::merge(list, &View::new(ServerSettings::everything("default", Vec::new())), by_upstream)
+    }
+
+    fn tools(names: &[&str]) -> Vec<Value> {
+        names.iter().map(|name| json!({ "name": name, "x": 1 })).collect()
+    }
+
+    #[test]
+    fn only_names_that_collide_get_a_prefix() {
+        let merged = merge(List::Tools, &[(0, "a", tools(&["read", "list"])), (1, "b", tools(&["read", "write"]))]);
+        let names: Vec<_> = merged.items.iter().map(|item| item["name"].as_str().unwrap_or_default()).collect();
+        assert_eq!(names, ["a_read", "list", "b_read", "write"]);
+        let route = |name: &str| (merged.routes[name].upstream, merged.routes[name].name.as_str());
+        assert_eq!(route("b_read"), (1, "read"));
+        assert_eq!(route("write"), (1, "write"));
+    }
+
+    #[test]
+    fn a_prefixed_name_hides_no_other() {
+        let merged = merge(List::Tools, &[(0, "a", tools(&["x", "a_x"])), (1, "b", tools(&["x"]))]);
+        assert_eq!(merged.items.len(), 3);
+        assert_eq!((merged.routes["a_x"].upstream, merged.routes["a_x"].name.as_str()), (0, "a_x"));
+        assert_eq!(merged.routes.values().filter(|route| route.name == "x").count(), 2);
+    }
+
+    #[test]
+    fn long_names_are_shortened_and_stay_apart() {
+        let (one, two) = ("x".repeat(64), format!("{}y", "x".repeat(63)));
+        let lists = [(0, "a", tools(&[&one, &two])), (1, "b", tools(&[&one, &two]))];
+        let merged = merge(List::Tools, &lists);
+        assert_eq!(merged.routes.len(), 4);
+        assert!(merged.routes.keys().all(|name| name.len() <= LONGEST), "{:?}", merged.routes);
+        let again = merge(List::Tools, &lists);
+        assert_eq!(merged.items, again.items);
+    }
+
+    #[test]
+    fn the_first_of_two_equal_resources_counts() {
+        let file = |n: i64| vec![json!({ "uri": "file:///a", "name": n })];
+        let merged = merge(List::Resources, &[(0, "a", file(1)), (1, "b", file(2))]);
+        assert_eq!(merged.items, file(1));
+        assert!(fits("file:///logs/{day}", "file:///logs/1") && !fits("{+any}", "file:///logs/1"));
+    }
+}

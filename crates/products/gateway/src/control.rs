@@ -1,0 +1,109 @@
+//! The gateway's side of `status`, `top`, `tail` and `reload`: a socket of this user, on which a word is answered by lines of
+//! JSON.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway::Gateway;
+use net::{LocalListener, socket_folder};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::Notify;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout;
+
+/// The folder of the sockets.
+const PROGRAM: &str = "proof-gateway";
+/// How long a word may take to come.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A gateway that can be asked.
+pub(crate) struct Control {
+    pub(crate) gateway: Gateway,
+    /// Where its clients reach it.
+    pub(crate) at: String,
+    /// Asks for the configuration to be read again.
+    pub(crate) reload: Arc<Notify>,
+}
+
+/// The sockets of all gateways of this user, by process.
+pub(crate) fn sockets() -> io::Result<Vec<(u32, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(socket_folder(PROGRAM)?)?.flatten() {
+        let path = entry.path();
+        let process = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+        if let Some(process) = process.filter(|_| path.extension().is_some_and(|extension| extension == "sock")) {
+            found.push((process, path));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The socket of this process. One that a killed process with the same number left behind is removed.
+pub(crate) fn listen() -> io::Result<LocalListener> {
+    let path = socket_folder(PROGRAM)?.join(format!("{}.sock", std::process::id()));
+    remove(&path);
+    LocalListener::bind(&path)
+}
+
+/// Removes a socket that nobody listens on.
+pub(crate) fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
+impl Control {
+    /// Answers for as long as it is polled.
+    pub(crate) async fn serve(self, listener: LocalListener) {
+        let control = Arc::new(self);
+        loop {
+            match listener.accept().await {
+                Ok(stream) => {
+                    let control = Arc::clone(&control);
+                    tokio::spawn(async move { control.answer(stream).await });
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Answers one word.
+    async fn answer(&self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        let mut word = String::new();
+        if !matches!(timeout(PATIENCE, stream.read_line(&mut word)).await, Ok(Ok(1..=64))) {
+            return Ok(());
+        }
+        let value = match word.trim() {
+            "status" => {
+                let mut status = self.gateway.status();
+                status["process"] = json!(std::process::id());
+                status["at"] = json!(self.at);
+                status
+            }
+            "top" => self.gateway.stats().counts(),
+            "reload" => {
+                self.reload.notify_one();
+                Value::Null
+            }
+            "tail" => return self.tail(stream).await,
+            _ => json!({ "error": "unknown word" }),
+        };
+        stream.write_all(format!("{value}\n").as_bytes()).await
+    }
+
+    async fn tail(&self, mut stream: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let stats = self.gateway.stats();
+        let mut lines = stats.watch();
+        loop {
+            let line = match lines.recv().await {
+                Ok(line) => line,
+                Err(RecvError::Lagged(missed)) => json!({ "missed": missed }).to_string(),
+                Err(RecvError::Closed) => return Ok(()),
+            };
+            stream.write_all(format!("{line}\n").as_bytes()).await?;
+        }
+    }
+}

@@ -1,0 +1,577 @@
+//! A server that clients see: which method is answered here, and which upstream answers the others.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use net::service::{Answer, Call, Reply, RpcError, code};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use wire::translate::result_and_losses;
+use wire::translate::table::{Loss, with_losses};
+use wire::{Era, Message, RequestId, meta, method};
+
+use crate::access::AccessRules;
+use crate::catalogue::{List, Merged, Rendered, Route, merge};
+use crate::changes::Changes;
+use crate::hub::Hub;
+use crate::kept_tasks::KeptTasks;
+use crate::losses::Losses;
+use crate::parked::ParkedRequests;
+use crate::relay::{Edits, Relay, error_text, result_text, task_capabilities};
+use crate::session::LogLevel;
+use crate::settings::{Limits, ServerSettings};
+use crate::stats::{Finished, Stats};
+use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
+use crate::view::{View, with_pinned, with_reference};
+
+/// How long a list may be used again where its server does not announce changes.
+const FRESH: Duration = Duration::from_secs(2);
+/// The same where it does, and the announcement might be lost.
+const WATCHED: Duration = Duration::from_mins(5);
+/// How long an old list still serves a call that needs to know something of its tool.
+const STALE: Duration = Duration::from_secs(10);
+/// The most pages of one list.
+const PAGES: usize = 1000;
+
+/// A list, by whose view of it.
+type ListKey = (List, Option<net::server::http::HeaderValue>);
+
+struct Cached {
+    merged: Arc<Merged>,
+    until: Instant,
+    /// It is known to be another one by now.
+    is_outdated: bool,
+    /// Somebody is looking whether it has changed.
+    renewing: bool,
+}
+
+impl Cached {
+    /// The next who asks for the list gets another one.
+    fn outdate(&mut self) {
+        self.until = Instant::now();
+        self.is_outdated = true;
+    }
+
+    /// Whether a call may still rely on what it says of a tool.
+    fn serves_calls(&self, now: Instant) -> bool {
+        let is_usable = !self.is_outdated && self.merged.missing.is_empty();
+        self.until > now || (is_usable && self.until + STALE > now)
+    }
+}
+
+/// The most lists that are kept.
+const MOST_LISTS: usize = 4096;
+
+/// A server that clients see.
+pub(crate) struct Inner {
+    pub(crate) limits: Limits,
+    pub(crate) parked: Arc<ParkedRequests>,
+    pub(crate) kept_tasks: Arc<KeptTasks>,
+    pub(crate) losses: Arc<Losses>,
+    hub: Weak<Hub>,
+    upstreams: Vec<Arc<Upstream>>,
+    view: View,
+    access: Option<Arc<AccessRules>>,
+    changes: Arc<Changes>,
+    stats: Arc<Stats>,
+    lists: Mutex<HashMap<ListKey, Cached>>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    pub(crate) fn new(
+        hub: &Arc<Hub>,
+        limits: Limits,
+        upstreams: Vec<Arc<Upstream>>,
+        (view, access): (View, Option<Arc<AccessRules>>),
+        changes: Arc<Changes>,
+    ) -> Self {
+        let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
+        let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
+        let hub = Arc::downgrade(hub);
+        Self {
+            limits,
+            parked,
+            kept_tasks,
+            losses,
+            hub,
+            upstreams,
+            view,
+            access,
+            changes,
+            stats,
+            lists: Mutex::default(),
+        }
+    }
+
+    /// Whether it already is what these settings say.
+    pub(crate) fn is(&self, server: &ServerSettings, upstreams: &[Arc<Upstream>]) -> bool {
+        let same = |(a, b): (&Arc<Upstream>, &Arc<Upstream>)| Arc::ptr_eq(a, b);
+        self.view.is(server)
+            && self.upstreams.len() == upstreams.len()
+            && self.upstreams.iter().zip(upstreams).all(same)
+    }
+
+    /// The upstream with this number, if it is one of this server's.
+    pub(crate) fn upstream(&self, index: usize) -> Option<&Arc<Upstream>> {
+        self.upstreams.iter().find(|upstream| upstream.index == index)
+    }
+
+    /// Answers one request.
+    pub(crate) fn call(self: Arc<Self>, call: Call) -> Reply {
+        match (call.context.era(), call.message.method().unwrap_or_default()) {
+            (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
+            (Era::Modern, "subscriptions/listen") => self.listen(call),
+            _ => Reply::later(surviving(call.id().clone(), self.answer(call))),
+        }
+    }
+
+    /// The only upstream, where everything of it is shown as it is.
+    pub(crate) fn upstream_alone(&self) -> Option<&Arc<Upstream>> {
+        let shows_all = self.view.is_plain() && self.access.is_none();
+        self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
+    }
+
+    /// Carries a request to an upstream and counts it.
+    async fn carry(self: Arc<Self>, upstream: Arc<Upstream>, client: Client, call: Call, edits: Edits) -> Answer {
+        let (request, began, stats) = (self.stats.number(), Instant::now(), Arc::clone(&self.stats));
+        let method = call.message.method().unwrap_or_default().to_owned();
+        let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
+        let target = target.map(std::borrow::Cow::into_owned);
+        let name = upstream.name.clone();
+        let answer = Relay::new(self, upstream, client, call, edits, request).run().await;
+        let took = began.elapsed();
+        tracing::info!(
+            request,
+            upstream = name,
+            method,
+            name = target,
+            micros = took.as_micros() as u64,
+            error = answer.code()
+        );
+        let error = answer.code();
+        stats.finished(&Finished { request, upstream: &name, method: &method, name: target.as_deref(), took, error });
+        answer
+    }
+
+    async fn answer(self: Arc<Self>, call: Call) -> Answer {
+        let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
+        let client = match client_of(&call) {
+            Ok(client) => client,
+            Err(error) => return Answer::error(Some(&id), &error),
+        };
+        // Over a WebSocket, the token of the handshake goes on counting, and may have expired since.
+        if client.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims)) {
+            return Answer::error(Some(&id), &RpcError::invalid_request("The access token has expired"));
+        }
+        let outcome = match (call.context.era(), method.as_str()) {
+            (Era::Legacy, "initialize") => self.initialize(&call, client).await,
+            (Era::Modern, "server/discover") => self.discover(&call, client).await,
+            (Era::Legacy, "logging/setLevel") => self.set_client_level(&call, &client).await,
+            (Era::Legacy, "resources/subscribe") => self.subscribe(&call, &client).await,
+            (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
+            _ => return Box::pin(self.route(call, client)).await,
+        };
+        match outcome {
+            Ok(body) => Answer::result(&id, &body),
+            Err(error) => Answer::error(Some(&id), &error),
+        }
+    }
+
+    /// The upstream that answers, and the name of the target there.
+    async fn route(self: Arc<Self>, call: Call, client: Client) -> Answer {
+        let id = call.id().clone();
+        let asked = call.message.method().unwrap_or_default();
+        // What the client's era does not have is not there, even if the server's era has it.
+        let same_era = self.upstream_alone().is_some_and(|upstream| upstream.era() == Some(call.context.era()));
+        if !same_era && method::known_ever(asked) && method::find(asked, call.context.revision).is_none() {
+            return Answer::error(Some(&id), &RpcError::method_not_found(asked));
+        }
+        if let Some(upstream) = self.upstream_alone() {
+            let upstream = Arc::clone(upstream);
+            return self.carry(upstream, client, call, Edits::default()).await;
+        }
+        let method = call.message.method().unwrap_or_default().to_owned();
+        if let Some(list) = List::of(&method) {
+            return self.list(&call, &client, list).await;
+        }
+        let text = |name: &str| call.message.string_member(name).map(std::borrow::Cow::into_owned);
+        let reference = |name: &str| {
+            let found = call.message.params()?.get("ref")?.get(name)?;
+            found.as_str().map(str::to_owned)
+        };
+        // A call without arguments has none, which a condition may look at.
+        let none = Value::Object(serde_json::Map::new());
+        let arguments = || Some(call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none));
+        let found = match method.as_str() {
+            "tools/call" => self.find(List::Tools, text("name"), arguments(), &client).await,
+            "prompts/get" => self.find(List::Prompts, text("name"), arguments(), &client).await,
+            "resources/read" => self.find_resource(text("uri"), &client).await,
+            "completion/complete" => match reference("name") {
+                Some(name) => self.find(List::Prompts, Some(name), None, &client).await,
+                None => self.find_resource(reference("uri"), &client).await,
+            },
+            method => Err(RpcError::method_not_found(method)),
+        };
+        let (upstream, route) = match found {
+            Ok(found) => found,
+            Err(error) => return Answer::error(Some(&id), &error),
+        };
+        match edits(&call, &method, &route) {
+            Ok(edits) => self.carry(upstream, client, call, edits).await,
+            Err(error) => Answer::error(Some(&id), &error),
+        }
+    }
+
+    /// Answers a list with what all upstreams have.
+    async fn list(self: &Arc<Self>, call: &Call, client: &Client, list: List) -> Answer {
+        if call.message.body_member("cursor").is_some() {
+            return Answer::error(Some(call.id()), &RpcError::invalid_params("Invalid params: no such cursor"));
+        }
+        let merged = self.merged(list, client).await;
+        if let Some(first) = merged.missing.first().filter(|_| merged.missing.len() == self.upstreams.len()) {
+            return Answer::error(Some(call.id()), &first.error());
+        }
+        let revision = call.context.revision;
+        let render = |items: &[Value]| {
+            let body = json!({ list.member(): items });
+            let (mut body, losses) = result_and_losses(list.method(), &body, revision, &identity());
+            missing::note(&mut body, &merged.missing);
+            Rendered { text: body.to_string(), losses }
+        };
+        let own;
+        let Rendered { text, losses } = match self.allowed(list, &merged, client) {
+            None => merged.rendered(revision, || render(&merged.items)),
+            Some(items) => {
+                own = render(&items);
+                &own
+            }
+        };
+        for loss in losses {
+            self.losses.count(*loss, "", list.method());
+        }
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{text}}}"#, call.id().to_json());
+        noted(Answer::raw(text.into_bytes(), None), losses)
+    }
+
+    /// One list of all upstreams.
+    async fn merged(self: &Arc<Self>, list: List, client: &Client) -> Arc<Merged> {
+        let key = (list, client.subject.clone());
+        if let Some(cached) = lock(&self.lists).get(&key).filter(|cached| cached.until > Instant::now()) {
+            return Arc::clone(&cached.merged);
+        }
+        let fetched = join_all(self.upstreams.iter().map(|upstream| async move {
+            let items = self.items(upstream, list, client);
+            // Without other servers, nobody waits but for this one.
+            let (items, watched) = self.part(upstream, list.method(), self.limits.list * 4, items).await?;
+            Ok((upstream.index, upstream.name.as_str(), items, watched))
+        }));
+        let (mut lists, mut missing, mut watched) = (Vec::new(), Vec::new(), true);
+        for fetched in fetched.await {
+            match fetched {
+                Ok((index, name, items, is_watched)) => {
+                    watched &= is_watched;
+                    lists.push((index, name, items));
+                }
+                Err(one) => missing.push(one),
+            }
+        }
+        let complete = missing.is_empty();
+        let mut merged = merge(list, &self.view, &lists);
+        merged.missing = missing;
+        if let Some(before) = lock(&self.lists).get(&key).filter(|_| !complete) {
+            // A call to who is missing shall learn why, and no name shall change for it.
+            merged.keep_routes(&before.merged);
+        }
+        let merged = Arc::new(merged);
+        let fresh = if complete && watched { WATCHED } else { FRESH };
+        let until = Instant::now() + fresh;
+        let cached = Cached { merged: Arc::clone(&merged), until, is_outdated: false, renewing: false };
+        let mut kept = lock(&self.lists);
+        if kept.len() >= MOST_LISTS {
+            kept.retain(|_, cached| cached.until > Instant::now());
+        }
+        if kept.len() < MOST_LISTS {
+            kept.insert(key, cached);
+        }
+        drop(kept);
+        merged
+    }
+
+    /// All pages of one list of one upstream, and whether it announces changes.
+    async fn items(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        list: List,
+        client: &Client,
+    ) -> Result<(Vec<Value>, bool), Trouble> {
+        let lease = upstream.lease(client, false).await?;
+        let conversation = lease.conversation();
+        self.follow_changes(upstream, conversation, client);
+        let profile = &conversation.profile;
+        if !profile.declares(&[list.capability()]) {
+            return Ok((Vec::new(), true));
+        }
+        let watched = profile.declares(&[list.capability(), "listChanged"]);
+        let (mut items, mut cursor) = (Vec::new(), None::<Value>);
+        for _ in 0..PAGES {
+            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+            let message = self.request(conversation, client, list.method(), params).await?;
+            let Some(result) = message.result() else {
+                // A server without such lists may say so. Any other error is no empty list.
+                let code = message.error_code().unwrap_or(code::INTERNAL_ERROR);
+                if code == code::METHOD_NOT_FOUND {
+                    return Ok((items, watched));
+                }
+                return Err(Trouble::Refused(RpcError::internal(format!("it refuses {} with {code}", list.method()))));
+            };
+            items.extend(result.get(list.member()).and_then(Value::as_array).cloned().unwrap_or_default());
+            match result.get("nextCursor") {
+                Some(next @ Value::String(_)) => cursor = Some(next.clone()),
+                _ => break,
+            }
+        }
+        Ok((items, watched))
+    }
+
+    /// Sends a request of our own.
+    pub(crate) async fn request(
+        &self,
+        conversation: &Conversation,
+        client: &Client,
+        method: &str,
+        mut params: Value,
+    ) -> Result<Message, Trouble> {
+        if conversation.profile.revision.era() == Era::Modern {
+            // A task asks its client, and is of no use to who does not know tasks; all else asks nothing.
+            let is_of_task = method.starts_with("tasks/");
+            let capabilities = if is_of_task { task_capabilities(&client.capabilities) } else { json!({}) };
+            params["_meta"] = json!({
+                meta::PROTOCOL_VERSION: conversation.profile.revision.as_str(),
+                meta::CLIENT_INFO: client.info,
+                meta::CLIENT_CAPABILITIES: capabilities,
+            });
+        }
+        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": method, "params": params }).to_string();
+        let limit = self.limits.message_bytes;
+        let answered = async {
+            let mut flight = Flight::start(&conversation.core, method, &text, Sending::default(), limit).await?;
+            loop {
+                match flight.next(limit).await? {
+                    Event::Response(message) => return Ok(message),
+                    Event::Question(message) => flight.answer_lightly(&unasked(&message)).await,
+                    // Nothing passes unread that the gateway asked for itself.
+                    Event::Notification(_) | Event::Passed(_) | Event::PassedStream(_) => {}
+                }
+            }
+        };
+        timeout(self.limits.request, answered).await.unwrap_or(Err(Trouble::Timeout(self.limits.request)))
+    }
+
+    /// The input schema of a tool of `upstream` whose arguments stand in headers, too.
+    pub(crate) async fn mirrored_schema(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        client: &Client,
+        tool: &str,
+    ) -> Option<Arc<Value>> {
+        let merged = self.known_tools(client).await;
+        if merged.mirrored.is_empty() {
+            return None;
+        }
+        merged.mirrored.get(&(upstream.index, tool.to_owned())).cloned()
+    }
+
+    /// Whether the tools of `upstream` are known.
+    pub(crate) async fn knows_tools_of(self: &Arc<Self>, upstream: &Upstream, client: &Client) -> bool {
+        self.known_tools(client).await.missing.iter().all(|missing| !missing.is(&upstream.name))
+    }
+
+    /// Whether a tool of `upstream` runs only as a task.
+    pub(crate) async fn is_task_only(self: &Arc<Self>, upstream: &Arc<Upstream>, client: &Client, tool: &str) -> bool {
+        let merged = self.known_tools(client).await;
+        !merged.task_only.is_empty() && merged.task_only.contains(&(upstream.index, tool.to_owned()))
+    }
+
+    /// The tools as they were when somebody last looked. A complete list that has just become old by itself is used once
+    /// more: one call looks again in the background, and no call waits for it.
+    async fn known_tools(self: &Arc<Self>, client: &Client) -> Arc<Merged> {
+        let now = Instant::now();
+        let key = (List::Tools, client.subject.clone());
+        let known = lock(&self.lists).get_mut(&key).filter(|cached| cached.serves_calls(now)).map(|cached| {
+            let renews = cached.until <= now && !std::mem::replace(&mut cached.renewing, true);
+            (Arc::clone(&cached.merged), renews)
+        });
+        let Some((merged, renews)) = known else { return self.merged(List::Tools, client).await };
+        if renews {
+            let (inner, client) = (Arc::clone(self), client.clone());
+            tokio::spawn(async move { inner.merged(List::Tools, &client).await });
+        }
+        merged
+    }
+
+    /// Sets the level of log messages of a legacy upstream, where the client wants more than it sends.
+    pub(crate) async fn set_level(&self, conversation: &Conversation, level: Option<LogLevel>) {
+        let Some(level) = level else { return };
+        if !conversation.lower_level(level) {
+            return;
+        }
+        let nobody = json!({ "name": "proof-gateway", "version": env!("CARGO_PKG_VERSION") });
+        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "logging/setLevel",
+            "params": { "level": level.as_str() } });
+        let limit = self.limits.message_bytes;
+        let sent = async {
+            let text = text.to_string();
+            let mut flight =
+                Flight::start(&conversation.core, "logging/setLevel", &text, Sending::default(), limit).await?;
+            while !matches!(flight.next(limit).await?, Event::Response(_)) {}
+            Ok::<_, Trouble>(())
+        };
+        if !matches!(timeout(self.limits.start, sent).await, Ok(Ok(()))) {
+            tracing::warn!(client = %nobody, "the level of log messages could not be set");
+        }
+    }
+}
+
+/// An answer even where making it panics: one request must not end the others.
+async fn surviving(id: RequestId, answer: impl Future<Output = Answer> + Send) -> Answer {
+    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request made the gateway panic");
+        let error = RpcError::internal("The gateway failed; the outcome is unknown");
+        Answer::error(Some(&id), &error.with_data(json!({ "outcome": "unknown", "retryable": false })))
+    })
+}
+
+/// An answer that says what it lost.
+pub(crate) fn noted(answer: Answer, losses: &[Loss]) -> Answer {
+    if losses.is_empty() {
+        return answer;
+    }
+    match std::str::from_utf8(answer.text()).map(|text| with_losses(text, losses)) {
+        Ok(std::borrow::Cow::Owned(text)) => Answer::raw(text.into_bytes(), answer.code()),
+        _ => answer,
+    }
+}
+
+/// A question outside the requests of a client: answered by what never harms.
+pub(crate) fn unasked(message: &Message) -> String {
+    match message.method() {
+        Some("ping") => result_text(message.id(), &json!({})),
+        Some("roots/list") => result_text(message.id(), &json!({ "roots": [] })),
+        Some("elicitation/create") => result_text(message.id(), &json!({ "action": "cancel" })),
+        Some("sampling/createMessage") => error_text(message.id(), &RpcError::new(-1, "No client can be asked now")),
+        method => error_text(message.id(), &RpcError::method_not_found(method.unwrap_or_default())),
+    }
+}
+
+/// The gateway's own name and version.
+pub(crate) fn identity() -> Value {
+    json!({ "name": "proof-gateway", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Who sends a request.
+fn client_of(call: &Call) -> Result<Client, RpcError> {
+    let context = &call.context;
+    let (info, capabilities) = match context.era() {
+        Era::Modern => {
+            let meta = call.message.meta();
+            let get = |name: &str| meta.and_then(|meta| meta.get(name)).cloned();
+            (get(meta::CLIENT_INFO).unwrap_or_else(identity), get(meta::CLIENT_CAPABILITIES))
+        }
+        Era::Legacy if call.message.method() == Some("initialize") => {
+            let params = call.message.params();
+            let get = |name: &str| params.and_then(|params| params.get(name)).cloned();
+            let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: `{what}`"));
+            let capabilities = get("capabilities").filter(Value::is_object).ok_or_else(|| bad("capabilities"))?;
+            let info = get("clientInfo")
+                .filter(|info| ["name", "version"].iter().all(|name| info.get(name).is_some_and(Value::is_string)));
+            (info.ok_or_else(|| bad("clientInfo"))?, Some(capabilities))
+        }
+        Era::Legacy => {
+            let opening = context.session.as_ref().and_then(|session| session.opening());
+            (opening.map_or_else(identity, |opening| opening.client.clone()), opening.map(|o| o.capabilities.clone()))
+        }
+    };
+    Ok(Client {
+        revision: context.revision,
+        info,
+        capabilities: capabilities.unwrap_or_else(|| json!({})),
+        subject: context.subject.clone(),
+        grant: context.grant.clone(),
+        session: context.session.clone(),
+        link: call.link.of_session(),
+    })
+}
+
+/// How a request for an item differs at its upstream.
+fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, RpcError> {
+    let mut edits = Edits::default();
+    let text = call.message.text();
+    if let Some(pinned) = &route.pinned {
+        let sent = with_pinned(text, pinned).map_err(|name| {
+            let name = wire::escape::line(&name).into_owned();
+            RpcError::invalid_params(format!("Invalid params: the argument `{name}` is set by this server"))
+        })?;
+        edits.text = Some(sent);
+    }
+    let shown = call.message.string_member("name");
+    if shown.is_some_and(|shown| shown != route.name) || edits.text.is_some() {
+        edits.name = Some(("name", route.name.clone()));
+    }
+    if method == "completion/complete" {
+        let reference = call.message.params().and_then(|params| params.get("ref")?.get("name")?.as_str());
+        if reference.is_some_and(|reference| reference != route.name) {
+            edits.name = None;
+            edits.text = Some(with_reference(text, &route.name));
+        }
+    }
+    Ok(edits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use net::service::Answer;
+    use wire::RequestId;
+
+    use super::{Cached, FRESH, STALE, surviving};
+
+    #[test]
+    fn a_call_relies_on_an_old_list_but_not_on_one_that_changed() {
+        let until = Instant::now() + FRESH;
+        let mut list = Cached { merged: Arc::default(), until, is_outdated: false, renewing: false };
+        assert!(list.serves_calls(until));
+        assert!(!list.serves_calls(until + STALE));
+        list.outdate();
+        assert!(!list.serves_calls(Instant::now()));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_whose_outcome_is_unknown() {
+        let answer = surviving(RequestId::from(7), async {
+            tokio::task::yield_now().await;
+            assert!(std::hint::black_box(false), "a bug");
+            Answer::raw(Vec::new(), None)
+        });
+        let text = String::from_utf8(answer.await.into_text()).expect("a text");
+        assert!(text.contains(r#""id":7"#) && text.contains(r#""outcome":"unknown""#), "{text}");
+    }
+}
+
+mod changing;
+mod finding;
+mod following_tasks;
+mod missing;
+mod opening;
+
+pub(crate) use self::changing::outside;
+pub(crate) use self::missing::Missing;

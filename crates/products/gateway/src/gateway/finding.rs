@@ -1,0 +1,98 @@
+//! Where a name or a URI leads, for a client that may use it. What it may not use reads as what does not exist.
+
+use std::sync::Arc;
+
+use net::service::{RpcError, code};
+use serde_json::{Value, json};
+use wire::Era;
+
+use super::{Inner, missing};
+use crate::access::{Kind, Target};
+use crate::catalogue::{List, Merged, Route, fits};
+use crate::upstream::{Client, Upstream};
+
+impl Inner {
+    /// The upstream that has a tool or a prompt. `arguments`: those of the call, where it is one.
+    pub(super) async fn find(
+        self: &Arc<Self>,
+        list: List,
+        name: Option<String>,
+        arguments: Option<&Value>,
+        client: &Client,
+    ) -> Result<(Arc<Upstream>, Route), RpcError> {
+        let kind = if list == List::Tools { "tool" } else { "prompt" };
+        let name = name.ok_or_else(|| RpcError::invalid_params("Invalid params: `name` is not a string"))?;
+        let merged = self.merged(list, client).await;
+        let route = merged.routes.get(&name).and_then(|route| Some((self.upstream(route.upstream)?, route)));
+        // What a client may not use reads as what does not exist.
+        let route = route.filter(|_| self.allows(list, &name, (&merged, arguments), client));
+        let (upstream, route) = route.ok_or_else(|| missing::unknown(kind, &name, &merged.missing))?;
+        Ok((Arc::clone(upstream), route.clone()))
+    }
+
+    /// Whether the client may use an item. `arguments`: those of a call, where it is one.
+    fn allows(&self, list: List, name: &str, (merged, arguments): (&Merged, Option<&Value>), client: &Client) -> bool {
+        let Some(access) = &self.access else { return true };
+        let kind = match list {
+            List::Tools => Kind::Tool,
+            List::Prompts => Kind::Prompt,
+            List::Resources | List::Templates => Kind::Resource,
+        };
+        let is_it = |item: &&Value| item.get(list.key()).and_then(Value::as_str) == Some(name);
+        let item = (access.use_annotations() && kind == Kind::Tool).then(|| merged.items.iter().find(is_it)).flatten();
+        access.allow(&Target {
+            kind,
+            name,
+            annotations: item.and_then(|item| item.get("annotations")),
+            arguments,
+            grant: client.grant.as_deref(),
+            client: &client.info,
+            server: self.view.name(),
+        })
+    }
+
+    /// The upstream that lists a resource, or else the first one whose template fits.
+    pub(super) async fn find_resource(
+        self: &Arc<Self>,
+        uri: Option<String>,
+        client: &Client,
+    ) -> Result<(Arc<Upstream>, Route), RpcError> {
+        let uri = uri.ok_or_else(|| RpcError::invalid_params("Invalid params: `uri` is not a string"))?;
+        // A URI that a template names may be one that is not shown.
+        let by = |index: usize| {
+            let upstream = self.upstream(index).filter(|one| self.view.shows(List::Resources, &one.name, &uri))?;
+            Some((Arc::clone(upstream), Route { upstream: index, name: uri.clone(), pinned: None }))
+        };
+        let code = if client.revision.era() == Era::Legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
+        let not_found = || {
+            let what = format!("Resource not found: {}", wire::escape::line(&uri));
+            RpcError::new(code, what).with_data(json!({ "uri": uri }))
+        };
+        let listed = self.merged(List::Resources, client).await;
+        if !self.allows(List::Resources, &uri, (&listed, None), client) {
+            return Err(not_found());
+        }
+        if let Some(found) = listed.routes.get(&uri).and_then(|route| by(route.upstream)) {
+            return Ok(found);
+        }
+        let templates = self.merged(List::Templates, client).await;
+        let mut fitting: Vec<_> = templates.routes.iter().filter(|(template, _)| fits(template, &uri)).collect();
+        // The longest template that fits says most of what it means.
+        fitting.sort_by_key(|(template, route)| (std::cmp::Reverse(template.len()), route.upstream));
+        if let Some(found) = fitting.first().and_then(|(_, route)| by(route.upstream)) {
+            return Ok(found);
+        }
+        Err(not_found())
+    }
+
+    /// The items that the client may use; `None` where it may use all of them.
+    pub(super) fn allowed(&self, list: List, merged: &Merged, client: &Client) -> Option<Vec<Value>> {
+        self.access.as_ref()?;
+        let may = |item: &&Value| {
+            let name = item.get(list.key()).and_then(Value::as_str);
+            name.is_some_and(|name| self.allows(list, name, (merged, None), client))
+        };
+        let items: Vec<_> = merged.items.iter().filter(may).cloned().collect();
+        (items.len() < merged.items.len()).then_some(items)
+    }
+}

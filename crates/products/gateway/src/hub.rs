@@ -1,0 +1,431 @@
+//! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
+//! configuration, while requests under way keep what they began with. Knows no message.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use net::Children;
+use net::service::{Answer, Call, Context, Reply, RpcError, Service};
+use tokio::time::{Instant, sleep, timeout};
+use wire::{Message, RequestId};
+
+use crate::access::{AccessRules, ConditionError};
+use crate::changes::Changes;
+use crate::gateway::{Inner, lock};
+use crate::kept_tasks::KeptTasks;
+use crate::losses::Losses;
+use crate::parked::ParkedRequests;
+use crate::session::Following;
+use crate::settings::{DEFAULT_SERVER, Ready, ServerSettings, Settings};
+use crate::stats::Stats;
+use crate::upstream::{Client, Outside, Upstream};
+use crate::view::View;
+
+/// A gateway: many servers behind one or several addresses.
+#[derive(Clone)]
+pub struct Gateway(Arc<Hub>);
+
+/// One address of a gateway.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The path of its Streamable HTTP endpoint.
+    pub path: String,
+    /// What stands before the paths of other transports.
+    pub prefix: String,
+    /// What answers there; it stays the same while its settings change.
+    pub service: Arc<Entrance>,
+}
+
+/// Another configuration, taken over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reloaded {
+    /// Upstreams that stay as they are.
+    pub kept: usize,
+    /// Upstreams that are new or that changed.
+    pub begun: usize,
+    /// Upstreams that end when their last request has.
+    pub ended: usize,
+}
+
+/// Why a gateway cannot run with its settings.
+#[derive(Debug)]
+pub enum SettingsError {
+    /// The address of an upstream is wrong.
+    Address(net::OpenError),
+    /// The condition of an access rule is wrong.
+    Condition(ConditionError),
+}
+
+impl std::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(error) => error.fmt(f),
+            Self::Condition(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl From<net::OpenError> for SettingsError {
+    fn from(error: net::OpenError) -> Self {
+        Self::Address(error)
+    }
+}
+
+impl From<ConditionError> for SettingsError {
+    fn from(error: ConditionError) -> Self {
+        Self::Condition(error)
+    }
+}
+
+/// What all servers share.
+pub(crate) struct Hub {
+    children: Children,
+    state: RwLock<State>,
+    next: AtomicUsize,
+    pub(crate) parked: Arc<ParkedRequests>,
+    pub(crate) kept_tasks: Arc<KeptTasks>,
+    pub(crate) losses: Arc<Losses>,
+    pub(crate) stats: Arc<Stats>,
+    /// Follow modern upstreams' changes.
+    pub(crate) followers: Mutex<HashMap<usize, Following>>,
+}
+
+#[derive(Default)]
+struct State {
+    settings: Settings,
+    upstreams: Vec<Arc<Upstream>>,
+    entrances: Vec<Arc<Entrance>>,
+}
+
+/// The service at one address.
+pub struct Entrance {
+    name: String,
+    changes: Arc<Changes>,
+    /// Nothing once the server is no longer in the configuration.
+    inner: RwLock<Option<Arc<Inner>>>,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("upstreams", &self.0.upstreams().len()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Entrance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entrance").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// A gateway to the upstreams of `settings`. Nothing is started or connected before a client asks.
+    pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
+        let hub = Arc::new(Hub {
+            children: children.clone(),
+            state: RwLock::default(),
+            next: AtomicUsize::new(0),
+            parked: Arc::default(),
+            kept_tasks: Arc::default(),
+            losses: Arc::default(),
+            stats: Arc::default(),
+            followers: Mutex::default(),
+        });
+        hub.take_over(settings)?;
+        Ok(Self(hub))
+    }
+
+    /// Takes another configuration over. Upstreams and servers that did not change stay with their sessions; requests under
+    /// way end where they began. An error changes nothing.
+    pub fn reload(&self, settings: &Settings) -> Result<Reloaded, SettingsError> {
+        self.0.take_over(settings)
+    }
+
+    /// The addresses that clients reach it at.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        let served = servers_of(&state.settings);
+        let entrance = |name: &str| state.entrances.iter().find(|entrance| entrance.name == name).cloned();
+        served
+            .iter()
+            .filter_map(|server| {
+                let service = entrance(&server.name)?;
+                Some(Endpoint { path: server.path(), prefix: server.prefix(), service })
+            })
+            .collect()
+    }
+
+    /// The service for clients without an address, over stdio: the default server, or else the first.
+    pub fn entrance(&self) -> Option<Arc<Entrance>> {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        let default = state.entrances.iter().find(|entrance| entrance.name == DEFAULT_SERVER);
+        default.or(state.entrances.first()).cloned()
+    }
+
+    /// Whether the upstreams that count answer. Those that were not used yet are tried, for at most `patience`.
+    pub async fn is_ready(&self, patience: Duration) -> Result<(), String> {
+        let (upstreams, ready) = {
+            let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+            (state.upstreams.clone(), state.settings.ready.clone())
+        };
+        let counts = |upstream: &Arc<Upstream>| match &ready {
+            Ready::Any | Ready::All => true,
+            Ready::Named(names) => names.contains(&upstream.name),
+        };
+        let tried = join_all(upstreams.iter().filter(|upstream| counts(upstream)).map(|upstream| async move {
+            let answered = matches!(timeout(patience, upstream.probe()).await, Ok(true));
+            (upstream.name.clone(), answered)
+        }))
+        .await;
+        let missing: Vec<_> = tried.iter().filter(|(_, answered)| !answered).map(|(name, _)| name.as_str()).collect();
+        let enough = if ready == Ready::Any { missing.len() < tried.len() } else { missing.is_empty() };
+        if enough { Ok(()) } else { Err(missing.join(", ")) }
+    }
+
+    /// What it does at this moment, for `status`.
+    pub fn status(&self) -> serde_json::Value {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        let upstreams: Vec<_> = state.upstreams.iter().map(|upstream| upstream.status()).collect();
+        let servers: Vec<_> = servers_of(&state.settings)
+            .iter()
+            .map(|server| {
+                let clients =
+                    state.entrances.iter().find(|e| e.name == server.name).map_or((0, 0), |e| e.changes.counts());
+                serde_json::json!({
+                    "name": server.name, "path": server.path(), "upstreams": server.upstreams,
+                    "sessions": clients.0, "subscriptions": clients.1,
+                })
+            })
+            .collect();
+        serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "uptime_s": self.0.stats.uptime().as_secs(),
+            "servers": servers,
+            "upstreams": upstreams,
+            "waiting_for_answers": self.0.parked.len(),
+        })
+    }
+
+    /// What was lost between revisions.
+    pub fn losses(&self) -> &Losses {
+        &self.0.losses
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> Arc<Stats> {
+        Arc::clone(&self.0.stats)
+    }
+
+    /// Ends unused sessions and children, until the gateway is dropped. To be run beside the server.
+    pub async fn maintain(&self) {
+        let mut tick = tokio::time::interval(Duration::from_secs(5));
+        loop {
+            tick.tick().await;
+            let (upstreams, answer) = {
+                let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+                (state.upstreams.clone(), state.settings.limits.answer)
+            };
+            self.0.parked.sweep(answer, &self.0.losses).await;
+            self.0.kept_tasks.sweep();
+            for upstream in upstreams {
+                upstream.look_again();
+                upstream.sweep().await;
+            }
+        }
+    }
+
+    /// Ends every connection to an upstream.
+    pub async fn shutdown(&self) {
+        lock(&self.0.followers).clear();
+        join_all(self.0.upstreams().iter().map(|upstream| upstream.shutdown())).await;
+    }
+}
+
+/// The servers that clients see: one with everything where the settings name none.
+fn servers_of(settings: &Settings) -> Vec<ServerSettings> {
+    if settings.servers.is_empty() {
+        let all = settings.upstreams.iter().map(|upstream| upstream.name.clone()).collect();
+        vec![ServerSettings::everything(DEFAULT_SERVER, all)]
+    } else {
+        settings.servers.clone()
+    }
+}
+
+impl Hub {
+    fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).upstreams.clone()
+    }
+
+    /// The servers that show an upstream.
+    fn servers_with(&self, index: usize) -> Vec<Arc<Inner>> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let inners = state.entrances.iter().filter_map(|entrance| entrance.inner());
+        inners.filter(|inner| inner.upstream(index).is_some()).collect()
+    }
+
+    fn upstream(&self, index: usize) -> Option<Arc<Upstream>> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.upstreams.iter().find(|upstream| upstream.index == index).cloned()
+    }
+
+    /// Passes on what a modern or legacy upstream announces.
+    pub(crate) fn changed(&self, index: usize, message: &Message) {
+        for server in self.servers_with(index) {
+            server.changed(message);
+        }
+    }
+
+    /// Says that every list may have changed, for servers that show this upstream.
+    pub(crate) fn announce_all(&self, index: usize) {
+        for server in self.servers_with(index) {
+            server.make_stale(|_| true);
+            server.announce_all();
+        }
+    }
+
+    fn take_over(self: &Arc<Self>, settings: &Settings) -> Result<Reloaded, SettingsError> {
+        let access = settings.access.as_deref().map(AccessRules::new).transpose()?.map(Arc::new);
+        let (before, old_limits) = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            (state.upstreams.clone(), state.settings.limits.clone())
+        };
+        let same = |upstream: &&Arc<Upstream>, wanted| upstream.is(wanted) && old_limits == settings.limits;
+        let mut upstreams = Vec::new();
+        let mut reloaded = Reloaded::default();
+        for wanted in &settings.upstreams {
+            if let Some(kept) = before.iter().find(|upstream| same(upstream, wanted)) {
+                upstreams.push(Arc::clone(kept));
+                reloaded.kept += 1;
+            } else {
+                let index = self.next.fetch_add(1, Ordering::Relaxed);
+                let listener = listener(Arc::downgrade(self));
+                upstreams.push(Upstream::new(index, wanted.clone(), &settings.limits, &self.children, listener)?);
+                reloaded.begun += 1;
+            }
+        }
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let entrances: Vec<_> = servers_of(settings)
+            .into_iter()
+            .map(|server| self.entrance(server, &state, (settings, access.clone()), &upstreams))
+            .collect();
+        let gone: Vec<_> =
+            before.into_iter().filter(|old| !upstreams.iter().any(|new| Arc::ptr_eq(old, new))).collect();
+        reloaded.ended = gone.len();
+        for entrance in &state.entrances {
+            if !entrances.iter().any(|other| Arc::ptr_eq(entrance, other)) {
+                entrance.set(None);
+            }
+        }
+        *state = State { settings: settings.clone(), upstreams, entrances };
+        drop(state);
+        self.drain(gone, settings.limits.request);
+        Ok(reloaded)
+    }
+
+    /// The entrance of a server, with what it shows from now on.
+    fn entrance(
+        self: &Arc<Self>,
+        server: ServerSettings,
+        before: &State,
+        (settings, access): (&Settings, Option<Arc<AccessRules>>),
+        upstreams: &[Arc<Upstream>],
+    ) -> Arc<Entrance> {
+        let known = before.entrances.iter().find(|entrance| entrance.name == server.name);
+        let entrance = known.cloned().unwrap_or_else(|| {
+            Arc::new(Entrance { name: server.name.clone(), changes: Arc::default(), inner: RwLock::default() })
+        });
+        let chosen = server.upstreams.iter().filter_map(|name| upstreams.iter().find(|one| one.name == *name)).cloned();
+        let chosen: Vec<_> = chosen.collect();
+        let old = entrance.inner();
+        let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen));
+        if stays && before.settings.limits == settings.limits && before.settings.access == settings.access {
+            return entrance;
+        }
+        let view = View::new(server);
+        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access), Arc::clone(&entrance.changes));
+        entrance.set(Some(Arc::new(inner)));
+        // What clients know of the lists may be out of date.
+        if let Some(old) = old {
+            old.announce_all();
+        }
+        entrance
+    }
+
+    /// Ends upstreams when the last request that uses them has ended.
+    fn drain(self: &Arc<Self>, gone: Vec<Arc<Upstream>>, patience: Duration) {
+        if gone.is_empty() {
+            return;
+        }
+        for upstream in &gone {
+            lock(&self.followers).remove(&upstream.index);
+        }
+        tokio::spawn(async move {
+            let until = Instant::now() + patience;
+            for upstream in gone {
+                while Arc::strong_count(&upstream) > 1 && Instant::now() < until {
+                    sleep(Duration::from_millis(50)).await;
+                }
+                tracing::info!(upstream = upstream.name, "no longer in the configuration: ended");
+                upstream.shutdown().await;
+            }
+        });
+    }
+
+    /// Takes what an upstream sent outside requests.
+    fn outside(self: &Arc<Self>, index: usize, client: Option<Client>, outside: Outside) {
+        if let Some(upstream) = self.upstream(index) {
+            crate::gateway::outside(self, &upstream, client, outside);
+        }
+    }
+}
+
+fn listener(hub: Weak<Hub>) -> crate::upstream::Listener {
+    Arc::new(move |index: usize, client: Option<Client>, outside: Outside| {
+        if let Some(hub) = hub.upgrade() {
+            hub.outside(index, client, outside);
+        }
+    })
+}
+
+impl Entrance {
+    fn inner(&self) -> Option<Arc<Inner>> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, inner: Option<Arc<Inner>>) {
+        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = inner;
+    }
+}
+
+impl Service for Entrance {
+    fn call(&self, call: Call) -> Reply {
+        match self.inner() {
+            Some(inner) => inner.call(call),
+            None => gone(call.id()).into(),
+        }
+    }
+
+    fn notice(&self, message: &Message, _context: &Context) {
+        // Each conversation with an upstream begins by itself; what a client announces of its roots, servers ask when they
+        // need it.
+        tracing::debug!(method = message.method(), "a notification of a client ends here");
+    }
+}
+
+/// The answer of a server that is no longer there.
+fn gone(id: &RequestId) -> Answer {
+    Answer::error(Some(id), &RpcError::internal("This server is no longer in the gateway's configuration"))
+}
+
+impl Service for Gateway {
+    fn call(&self, call: Call) -> Reply {
+        match self.entrance() {
+            Some(entrance) => entrance.call(call),
+            None => gone(call.id()).into(),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! A gateway: many MCP servers behind one address. Each client speaks its own revision and each server its own; what crosses
+//! is translated as text and otherwise passes byte for byte. It judges nothing and knows no rules.
+
+pub mod access;
+mod catalogue;
+mod changes;
+pub mod config;
+mod gateway;
+mod hub;
+mod kept_tasks;
+mod losses;
+mod pages;
+mod parked;
+pub mod recording;
+mod relay;
+mod session;
+pub mod settings;
+mod stats;
+mod upstream;
+mod view;
+
+pub use hub::{Endpoint, Entrance, Gateway, Reloaded, SettingsError};
+pub use losses::Losses;
+pub use pages::Pages;
+pub use stats::Stats;
+pub use view::ShownItem;

@@ -1,0 +1,545 @@
+//! One request of a client, carried to one upstream and back: translated both ways, its notifications passed on, its
+//! questions answered. Every way out is an answer.
+
+mod asking;
+mod tasks;
+mod texts;
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use net::server::http::{Body, HeaderMap};
+use net::service::{Answer, Call, RpcError, code};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use wire::http::{Annotation, PARAM_PREFIX, annotations, check_headers};
+use wire::json::duplicate_name;
+use wire::translate::is_untranslatable_task;
+use wire::translate::message::{Envelope, RequestEdits, Translated, notification, response};
+use wire::translate::table::{Loss, losses, with_losses};
+use wire::{Era, Kind, Message, Revision, meta, method};
+
+use self::asking::Handling;
+pub(crate) use self::tasks::task_capabilities;
+pub(crate) use self::texts::{error_text, result_text};
+use self::texts::{with_params, with_round};
+use crate::gateway::{Inner, noted};
+use crate::parked::{ParkedRequests, Question};
+use crate::session::LogLevel;
+use crate::upstream::{Carrier, Client, Conversation, Event, Flight, Lease, Sending, Trouble, Upstream};
+
+/// How many rounds of questions one request may take.
+const ROUNDS: u32 = 16;
+/// How long questions that come one after the other may be gathered for one round.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// A request on its way.
+pub(crate) struct Relay {
+    pub(crate) gateway: Arc<Inner>,
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) client: Client,
+    pub(crate) call: Call,
+    /// How it differs at the upstream.
+    edits: Edits,
+    /// The number of the request in the log.
+    request: u64,
+    /// The call was sent as a task, which the client does not know.
+    is_task: AtomicBool,
+    /// The server needs to know that the call may become a task.
+    needs_task: AtomicBool,
+    /// What was lost so far.
+    lost: Mutex<Vec<Loss>>,
+}
+
+/// How a request differs at its upstream, apart from the revision.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Edits {
+    /// A member of `params` that has another value.
+    pub(crate) name: Option<(&'static str, String)>,
+    /// The request in place of the client's.
+    pub(crate) text: Option<String>,
+}
+
+/// What a step leads to.
+enum Step {
+    Done(Answer),
+    /// Another round with these texts for `inputResponses` and `requestState`.
+    Again(Option<Value>, Option<String>),
+}
+
+impl Relay {
+    pub(crate) const fn new(
+        gateway: Arc<Inner>,
+        upstream: Arc<Upstream>,
+        client: Client,
+        call: Call,
+        edits: Edits,
+        request: u64,
+    ) -> Self {
+        let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { gateway, upstream, client, call, edits, request, is_task, needs_task, lost: Mutex::new(Vec::new()) }
+    }
+
+    /// The request, as the upstream gets it but for its revision.
+    fn text(&self) -> &str {
+        self.edits.text.as_deref().unwrap_or(self.call.message.text())
+    }
+
+    fn method(&self) -> &str {
+        self.call.message.method().unwrap_or_default()
+    }
+
+    fn to(&self) -> Revision {
+        self.call.context.revision
+    }
+
+    fn refuse(&self, error: &RpcError) -> Answer {
+        Answer::error(self.call.message.id(), error)
+    }
+
+    fn failed(&self, trouble: &Trouble) -> Answer {
+        if let Trouble::Refused(error) = trouble {
+            return self.refuse(error);
+        }
+        tracing::warn!(
+            request = self.request,
+            upstream = self.upstream.name,
+            method = self.method(),
+            "no answer: {trouble:?}"
+        );
+        self.refuse(&trouble.error(&self.upstream.name))
+    }
+
+    /// Counts what was lost; the answer says it.
+    fn lose(&self, loss: Loss) {
+        self.gateway.losses.count(loss, &self.upstream.name, self.method());
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if !lost.contains(&loss) {
+            lost.push(loss);
+        }
+    }
+
+    /// Carries the request.
+    pub(crate) async fn run(self) -> Answer {
+        let answer = self.carry().await;
+        let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
+        noted(answer, &lost)
+    }
+
+    async fn carry(&self) -> Answer {
+        // Who reads the first and who reads the last of two members would act on different requests.
+        if let Some(twice) = self.call.message.body_text().and_then(duplicate_name) {
+            let name = wire::escape::line(&twice.name).into_owned();
+            return self.refuse(&RpcError::invalid_params(format!("Invalid params: `{name}` stands twice")));
+        }
+        if self.has_malformed_responses() {
+            return self
+                .refuse(&RpcError::invalid_params("Invalid params: `inputResponses` does not answer what was asked"));
+        }
+        if let Some(state) = self.state() {
+            if let Some(parked) = self.gateway.parked.take(&state) {
+                return self.resume(parked).await;
+            }
+            if ParkedRequests::is_ours(&state) {
+                self.lose(losses::WAITING_REQUEST);
+                // Run without it, the request would be run a second time.
+                let what = "Invalid params: `requestState` has expired; the outcome of the request is unknown";
+                return self.refuse(&RpcError::invalid_params(what));
+            }
+        }
+        if let Some(answer) = self.answer_of_task().await {
+            return answer;
+        }
+        let asks = self.may_have_rounds();
+        let mut round: Option<(Option<Value>, Option<String>)> = None;
+        for attempt in 0..=ROUNDS {
+            let (lease, flight) = match self.start(asks, round.take()).await {
+                Ok(started) => started,
+                Err(trouble) => return self.failed(&trouble),
+            };
+            match self.follow(lease, flight, Vec::new(), attempt).await {
+                Ok(Step::Done(answer)) => return answer,
+                Ok(Step::Again(responses, state)) => round = Some((responses, state)),
+                Err(trouble) => return self.failed(&trouble),
+            }
+        }
+        let what = format!("The server `{}` asks again and again", self.upstream.name);
+        self.refuse(&RpcError::internal(what))
+    }
+
+    /// Whether a modern client may be asked in the course of the request.
+    fn may_have_rounds(&self) -> bool {
+        matches!(self.method(), "tools/call" | "prompts/get" | "resources/read")
+    }
+
+    /// A legacy server never sees `inputResponses`: they are looked at here.
+    fn has_malformed_responses(&self) -> bool {
+        let legacy = self.upstream.era() == Some(Era::Legacy) && self.call.context.era() == Era::Modern;
+        let given = self.call.message.body_member("inputResponses").filter(|_| legacy);
+        given.is_some_and(|given| !given.starts_with('{'))
+    }
+
+    /// The state that a retried request carries, where it can be one of ours.
+    fn state(&self) -> Option<String> {
+        let modern = self.call.context.era() == Era::Modern;
+        self.call.message.string_member("requestState").filter(|_| modern).map(Cow::into_owned)
+    }
+
+    /// Sends the request; once more in a new session where the server says that it did not run it.
+    async fn start(
+        &self,
+        asks: bool,
+        round: Option<(Option<Value>, Option<String>)>,
+    ) -> Result<(Lease, Flight), Trouble> {
+        let text = match &round {
+            None => Cow::Borrowed(self.text()),
+            Some((responses, state)) => Cow::Owned(with_round(self.text(), responses.as_ref(), state.as_deref())),
+        };
+        let mut again = true;
+        loop {
+            let lease = self.upstream.lease(&self.client, asks).await?;
+            match self.send(lease.conversation(), &text, round.is_some()).await {
+                Ok(flight) => return Ok((lease, flight)),
+                Err(Trouble::SessionGone) if again => {
+                    again = false;
+                    lease.conversation().core.abandon();
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+
+    async fn send(&self, conversation: &Conversation, text: &str, is_round: bool) -> Result<Flight, Trouble> {
+        let profile = &conversation.profile;
+        let (from, to) = (self.call.context.era(), profile.revision.era());
+        // What the server's era does not have is not there: it may mean something else by the name.
+        let unknown = method::known_ever(self.method()) && method::find(self.method(), profile.revision).is_none();
+        if from != to && unknown {
+            return Err(Trouble::Refused(RpcError::method_not_found(self.method())));
+        }
+        let level = self.log_level();
+        let to_modern = from == Era::Legacy && to == Era::Modern;
+        let declared: fn(&Value) -> Value =
+            if self.may_become_task(profile) && self.offers_tasks() { task_capabilities } else { modern_capabilities };
+        let capabilities = to_modern.then(|| declared(&self.client.capabilities));
+        let envelope = capabilities.as_ref().map(|capabilities| Envelope {
+            revision: profile.revision,
+            client: &self.client.info,
+            capabilities,
+            log_level: level.as_ref().map(|level| level.as_str()),
+        });
+        let name = self.edits.name.as_ref().map(|(member, value)| (*member, value.as_str()));
+        let to_legacy = from == Era::Modern && to == Era::Legacy;
+        let edits = RequestEdits { name, envelope, to_legacy, ..RequestEdits::default() };
+        let edited = name.is_some() || self.edits.text.is_some() || is_round;
+        let unchanged = from == Era::Modern && to == Era::Modern && !edited;
+        let over_http = matches!(conversation.core.carrier, Carrier::Http(_));
+        let headers = self.call.context.headers.as_ref().filter(|_| unchanged && over_http);
+        // Only a modern client has such headers, and only a modern server wants them.
+        let mirrors = headers.is_none() && (from == Era::Modern || (to == Era::Modern && over_http));
+        let schema = if mirrors { self.mirrored_schema().await? } else { None };
+        if let Some(error) = self.header_mismatch(schema.as_deref()) {
+            return Err(Trouble::Refused(error));
+        }
+        if to == Era::Legacy && profile.declares(&["logging"]) {
+            self.gateway.set_level(conversation, level).await;
+        }
+        let text: &str = &self.as_task(profile.revision, text).await;
+        // Between two parties of one revision, a result needs no edit.
+        let passes = unchanged && over_http && profile.revision == self.to() && self.call.takes_body();
+        let sending = Sending {
+            edits,
+            headers,
+            schema: schema.as_deref(),
+            message: Some(&self.call.message).filter(|message| std::ptr::eq(message.text(), text)),
+            passes: passes.then_some(self.gateway.limits.request),
+        };
+        let limit = self.gateway.limits.message_bytes;
+        let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
+        let (patience, begun) = (self.gateway.limits.request, Instant::now());
+        timeout(patience, started).await.unwrap_or_else(|_| Err(conversation.core.gave_up(begun)))
+    }
+
+    /// A call of a tool that runs only as a task (2025-11-25), for a client that knows no tasks.
+    async fn as_task<'t>(&self, revision: Revision, text: &'t str) -> Cow<'t, str> {
+        let knows_tasks = self.to() == Revision::R2025_11_25;
+        if revision != Revision::R2025_11_25 || knows_tasks || self.method() != "tools/call" {
+            return Cow::Borrowed(text);
+        }
+        let tool = self.tool();
+        let needs = match &tool {
+            Some(tool) => self.gateway.is_task_only(&self.upstream, &self.client, tool).await,
+            None => false,
+        };
+        if !needs {
+            return Cow::Borrowed(text);
+        }
+        self.is_task.store(true, Ordering::Relaxed);
+        Cow::Owned(with_params(text, &["task"], &[("task", "{}".to_owned())]))
+    }
+
+    /// The name of the called tool at the upstream.
+    fn tool(&self) -> Option<String> {
+        match &self.edits.name {
+            Some((_, name)) => Some(name.clone()),
+            None => self.call.message.string_member("name").map(Cow::into_owned),
+        }
+    }
+
+    /// The input schema of the tool, where it says that arguments stand in headers, too. Headers that cannot be compared,
+    /// because the tools of the server are not known yet, are refused.
+    async fn mirrored_schema(&self) -> Result<Option<Arc<Value>>, Trouble> {
+        let Some(tool) = self.tool().filter(|_| self.method() == "tools/call") else { return Ok(None) };
+        let schema = self.gateway.mirrored_schema(&self.upstream, &self.client, &tool).await;
+        let headers = self.call.context.headers.as_ref().filter(|_| self.call.context.era() == Era::Modern);
+        let mirrored = headers.is_some_and(|all| all.keys().any(|name| name.as_str().starts_with("mcp-param-")));
+        if schema.is_none() && mirrored && !self.gateway.knows_tools_of(&self.upstream, &self.client).await {
+            let what =
+                "The headers of this call cannot be compared with its arguments: the tools of the server are not known";
+            let data = json!({ "upstream": self.upstream.name, "outcome": "not run", "retryable": true });
+            return Err(Trouble::Refused(RpcError::internal(what).with_data(data)));
+        }
+        Ok(schema)
+    }
+
+    /// Why the headers of a modern client are refused. Its other headers were compared when the request came in.
+    fn header_mismatch(&self, schema: Option<&Value>) -> Option<RpcError> {
+        let headers = self.call.context.headers.as_ref().filter(|_| self.call.context.era() == Era::Modern)?;
+        let schema = schema?;
+        let faults = check_headers(&net::client::header_list(headers), &self.call.message, Some(schema));
+        let fault = match faults.first() {
+            Some(fault) => fault.to_string(),
+            None => {
+                format!("header {} mirrors an argument that is not there", self.header_of_nothing(headers, schema)?)
+            }
+        };
+        Some(RpcError::new(
+            code::HEADER_MISMATCH,
+            wire::escape::line(&format!("Header mismatch: {fault}")).into_owned(),
+        ))
+    }
+
+    /// A header that mirrors an argument which the call does not have.
+    fn header_of_nothing(&self, headers: &HeaderMap, schema: &Value) -> Option<String> {
+        let arguments = self.call.message.params().and_then(|params| params.get("arguments"));
+        let is_there = |path: &[String]| {
+            let found = path.iter().try_fold(arguments?, |value, name| value.get(name))?;
+            (!found.is_null()).then_some(())
+        };
+        let unbacked = |one: Annotation| {
+            let header = format!("{PARAM_PREFIX}{}", one.name);
+            (headers.contains_key(&*header) && is_there(&one.path).is_none()).then_some(header)
+        };
+        annotations(schema).valid.into_iter().find_map(unbacked)
+    }
+
+    /// The level of log messages that the client wants; none where it wants none.
+    fn log_level(&self) -> Option<LogLevel> {
+        match &self.client.session {
+            Some(session) => crate::session::ClientState::of(session).level(),
+            None => self.call.message.meta().and_then(|meta| meta.get(meta::LOG_LEVEL)?.as_str()?.parse().ok()),
+        }
+    }
+
+    /// Takes the messages of the request, to its answer.
+    async fn follow(
+        &self,
+        lease: Lease,
+        mut flight: Flight,
+        questions: Vec<Question>,
+        attempt: u32,
+    ) -> Result<Step, Trouble> {
+        let conversation = Arc::clone(lease.conversation());
+        let limits = &self.gateway.limits;
+        let mut asked: FuturesUnordered<BoxFuture<'_, String>> = FuturesUnordered::new();
+        let mut parked = questions;
+        let begun = Instant::now();
+        let end = begun + limits.request_total;
+        loop {
+            let next = async {
+                // Questions that come together are one round.
+                let patience = if parked.is_empty() { limits.request } else { GATHER };
+                // Messages without end keep no request open.
+                let patience = patience.min(end.saturating_duration_since(Instant::now()));
+                timeout(patience, flight.next(limits.message_bytes)).await
+            };
+            let event = tokio::select! {
+                biased;
+                Some(text) = asked.next(), if !asked.is_empty() => {
+                    flight.answer(&text).await?;
+                    continue;
+                }
+                event = next => match event {
+                    Ok(event) => event?,
+                    Err(_) if !parked.is_empty() => return Ok(Step::Done(self.park(lease, flight, parked))),
+                    // A question is with the user: that may take long.
+                    Err(_) if !asked.is_empty() && Instant::now() < end => continue,
+                    Err(_) => return Err(conversation.core.gave_up(begun)),
+                },
+            };
+            match event {
+                Event::Notification(message) => self.pass_on(&message),
+                Event::Question(message) => match self.question(message, conversation.profile.revision, parked.len()) {
+                    Handling::Answer(text) => flight.answer_lightly(&text).await,
+                    Handling::Ask(asking) => asked.push(asking),
+                    Handling::Park(question) => parked.push(*question),
+                },
+                Event::Response(message) => match self.task_of(&message) {
+                    // The result of a task that only the gateway knows of. It comes when the task has ended.
+                    Some(task) => {
+                        let params = json!({ "taskId": task });
+                        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
+                        let (text, sending) = (text.to_string(), Sending::default());
+                        let core = &conversation.core;
+                        let result = Flight::start(core, "tasks/result", &text, sending, limits.message_bytes).await;
+                        // The task runs, whether its result can be fetched or not.
+                        flight = result.map_err(Trouble::after_request)?;
+                    }
+                    None => return self.finish(&conversation, message, attempt).await,
+                },
+                Event::Passed(body) => return Ok(Step::Done(Answer::passed(Body::boxed(body)))),
+                Event::PassedStream(body) => return Ok(Step::Done(Answer::passed_event(Body::boxed(body)))),
+            }
+        }
+    }
+
+    /// The task that a call has become, where the client did not ask for one.
+    fn task_of(&self, message: &Message) -> Option<String> {
+        if !self.is_task.load(Ordering::Relaxed) {
+            return None;
+        }
+        Some(message.result()?.get("task")?.get("taskId")?.as_str()?.to_owned())
+    }
+
+    /// Whether a notification is one that the client's revision has, or that none has.
+    fn knows(&self, method: &str) -> bool {
+        !method::known_ever(method) || method::find(method, self.to()).is_some()
+    }
+
+    /// A notification as the client gets it, with what it lost.
+    fn noted_notification(&self, translated: Translated<'_>) -> String {
+        let count = |loss: &Loss| self.gateway.losses.count(*loss, &self.upstream.name, self.method());
+        translated.losses.iter().for_each(count);
+        match with_losses(&translated.text, &translated.losses) {
+            Cow::Owned(text) => text,
+            Cow::Borrowed(_) => translated.text.into_owned(),
+        }
+    }
+
+    /// Passes a notification of the server on.
+    fn pass_on(&self, message: &Message) {
+        let text = match message.method() {
+            Some("notifications/progress") => {
+                let token = self.call.message.meta().and_then(|meta| meta.get("progressToken"));
+                // A client that wants no progress gets none.
+                let Some(token) = token.map(ToString::to_string) else { return };
+                notification(message.text(), Some(&token), self.to())
+            }
+            Some("notifications/message") => {
+                let level = message.params().and_then(|params| params.get("level")?.as_str()?.parse::<LogLevel>().ok());
+                let wanted = match (&self.client.session, self.log_level()) {
+                    (_, Some(wanted)) => level.is_none_or(|level| level >= wanted),
+                    // Before it sets a level, a legacy client gets what the server chooses.
+                    (session, None) => session.is_some(),
+                };
+                if !wanted {
+                    return;
+                }
+                notification(message.text(), None, self.to())
+            }
+            Some("notifications/cancelled") => return,
+            Some("notifications/elicitation/complete") if !self.knows("notifications/elicitation/complete") => {
+                return self.lose(losses::ELICITATION_COMPLETE);
+            }
+            Some("notifications/tasks/status") if !self.knows("notifications/tasks/status") => {
+                return self.lose(losses::TASK_STATUS);
+            }
+            Some(method) if method.ends_with("list_changed") || method == "notifications/resources/updated" => {
+                return self.gateway.changed_at(self.upstream.index, message);
+            }
+            _ => notification(message.text(), None, self.to()),
+        };
+        let _ = self.call.link.send(self.noted_notification(text));
+    }
+
+    /// The answer for the client, or the next round.
+    async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
+        let profile = &conversation.profile;
+        let (from, to) = (profile.revision, self.to());
+        if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
+            match message.string_member("resultType").as_deref() {
+                Some("input_required") => return self.next_round(&message, from, attempt).await,
+                None | Some("complete") => {}
+                Some("task") if self.may_become_task(profile) => {
+                    return Ok(Step::Done(self.task_began(conversation, &message).await));
+                }
+                Some(kind) => {
+                    if kind == "task" {
+                        self.lose(losses::TASK);
+                    }
+                    let what = format!("The server sent a result of the unknown type `{}`", wire::escape::line(kind));
+                    return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+                }
+            }
+        }
+        if self.may_become_task(profile) && self.is_refused_without_tasks(&message) {
+            return Ok(Step::Again(None, None));
+        }
+        if from.era() == Era::Legacy
+            && to.era() == Era::Modern
+            && message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
+        {
+            return Ok(Step::Done(self.url_elicitation(conversation, &message)));
+        }
+        // Only a result with such a member can be a task: nothing else is read as a tree.
+        let may_be_task = message.body_member("task").is_some()
+            || to.era() == Era::Legacy && message.body_member("resultType").is_some();
+        let is_task =
+            may_be_task && message.result().is_some_and(|result| is_untranslatable_task(self.method(), result, to));
+        if is_task {
+            self.lose(losses::TASK);
+            let what = "The server made a task, which a client of this revision cannot follow";
+            return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+        }
+        // A task that the client asked for is a call that it waits for, unless the gateway can make one of it.
+        let wanted_task = from.era() != to.era() && self.call.message.body_member("task").is_some();
+        let makes_task = self.may_become_task(profile) && self.wants_task();
+        if wanted_task && self.method() == "tools/call" && !makes_task {
+            self.lose(losses::TASK);
+        }
+        let message_kind = message.kind();
+        let code = if message_kind == Kind::Error { message.error_code() } else { None };
+        let text = if from == to {
+            if message.id() == Some(self.call.id()) { message.into_text() } else { message.with_id(self.call.id()) }
+        } else {
+            let Translated { text, losses } =
+                response(message.text(), self.method(), from, to, self.call.id(), &profile.server);
+            for loss in losses {
+                self.lose(loss);
+            }
+            text.into_owned()
+        };
+        let text = self.offering_tasks(text, profile);
+        if makes_task && message_kind == Kind::Result {
+            return Ok(Step::Done(self.task_of_result(text)));
+        }
+        Ok(Step::Done(Answer::raw(text.into_bytes(), code)))
+    }
+}
+
+/// What a modern server is told of a legacy client.
+fn modern_capabilities(capabilities: &Value) -> Value {
+    let mut capabilities = capabilities.clone();
+    if let Some(members) = capabilities.as_object_mut() {
+        members.remove("tasks");
+        if let Some(roots) = members.get_mut("roots").and_then(Value::as_object_mut) {
+            roots.remove("listChanged");
+        }
+    }
+    capabilities
+}

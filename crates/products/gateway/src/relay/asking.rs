@@ -1,0 +1,274 @@
+//! Questions in the middle of a request: a legacy client is asked at once, a modern one by `input_required`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use net::service::{Answer, NoAnswer, RpcError, code};
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+use wire::translate::input_request_params;
+use wire::translate::question::Question as AskedQuestion;
+use wire::translate::table::losses;
+use wire::{Era, Message, RequestId, Revision, meta};
+
+use super::texts::{member_text, with_id};
+use super::{Relay, Step, error_text, result_text};
+use crate::gateway::unasked;
+use crate::parked::{Parked, Question};
+use crate::upstream::{Conversation, Flight, Lease, Trouble};
+
+/// How many questions one round may have.
+pub(super) const QUESTIONS: usize = 64;
+/// How long a server that only wants to be asked again is left alone, at first and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// What becomes of a question.
+pub(super) enum Handling<'r> {
+    /// The gateway answers it.
+    Answer(String),
+    /// The client is asked at once.
+    Ask(BoxFuture<'r, String>),
+    /// The client answers with its next request.
+    Park(Box<Question>),
+}
+
+impl Relay {
+    /// What becomes of a question of a server of `from`, while `parked` others wait for the client's next request.
+    pub(super) fn question(&self, message: Message, from: Revision, parked: usize) -> Handling<'_> {
+        match (message.method(), self.call.context.era()) {
+            (Some("ping"), _) => Handling::Answer(result_text(message.id(), &json!({}))),
+            (Some(method), _) if !self.may_ask(method, message.params()) => {
+                Handling::Answer(error_text(message.id(), &unable(method, message.params())))
+            }
+            (_, Era::Legacy) => Handling::Ask(Box::pin(self.ask(message, from))),
+            (_, Era::Modern) if !self.may_have_rounds() => {
+                self.lose(losses::QUESTION_OUTSIDE);
+                Handling::Answer(unasked(&message))
+            }
+            (_, Era::Modern) if parked < QUESTIONS => Handling::Park(Box::new(Question::new(message, from, self.to()))),
+            (_, Era::Modern) => {
+                let error = RpcError::internal("Too many questions at a time");
+                Handling::Answer(error_text(message.id(), &error))
+            }
+        }
+    }
+
+    /// Whether the client declared that it can be asked this.
+    fn may_ask(&self, method: &str, params: Option<&Value>) -> bool {
+        let name = method.split_once('/').map_or(method, |(name, _)| name);
+        let declared = self.client.capabilities.get(name);
+        let able = |declared: &Value| !asks_for_url(method, params) || declared.get("url").is_some();
+        matches!(name, "roots" | "sampling" | "elicitation") && declared.is_some_and(able)
+    }
+
+    /// Asks a legacy client and returns the response for the server.
+    async fn ask(&self, question: Message, from: Revision) -> String {
+        let method = question.method().unwrap_or_default();
+        let params = question.params().cloned().unwrap_or_else(|| json!({}));
+        let id = question.id().map(RequestId::to_json).unwrap_or_default();
+        let asked = self.for_client(method, &params, from, &id);
+        match self.call.link.request(method, asked.noted()).await {
+            Ok(answer) => match answer.result() {
+                Some(result) => match self.for_server(&asked, result, from) {
+                    // What stays the same stays byte for byte.
+                    same if same == *result => with_id(answer.text(), question.id()),
+                    result => result_text(question.id(), &result),
+                },
+                None => with_id(answer.text(), question.id()),
+            },
+            Err(NoAnswer::NotAllowed | NoAnswer::Gone) => {
+                error_text(question.id(), &RpcError::new(-1, "The client gave no answer"))
+            }
+        }
+    }
+
+    /// A question as the client gets it.
+    fn for_client(&self, method: &str, params: &Value, from: Revision, id: &str) -> AskedQuestion {
+        let asked = AskedQuestion::new(method, params, from, self.to(), id);
+        for loss in &asked.losses {
+            self.lose(*loss);
+        }
+        asked
+    }
+
+    /// The client's result as the server gets it.
+    fn for_server(&self, asked: &AskedQuestion, result: &Value, to: Revision) -> Value {
+        let (result, lost) = asked.answer(result, to);
+        for loss in lost {
+            self.lose(loss);
+        }
+        result
+    }
+
+    /// Asks a legacy client what a modern server needs (2026-07-28, basic/patterns/mrtr).
+    pub(super) async fn next_round(&self, message: &Message, from: Revision, attempt: u32) -> Result<Step, Trouble> {
+        let result = message.result().cloned().unwrap_or_default();
+        let state = member_text(message, "requestState");
+        let requests = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        if requests.is_empty() && state.is_none() || requests.len() > QUESTIONS {
+            let what = format!("The server `{}` requires input and does not say which", self.upstream.name);
+            return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+        }
+        if requests.is_empty() {
+            sleep((AGAIN.0 * 2_u32.pow(attempt.min(10))).min(AGAIN.1)).await;
+            return Ok(Step::Again(None, state));
+        }
+        match self.ask_all(&requests, from, None).await {
+            Ok(responses) => Ok(Step::Again(Some(Value::Object(responses)), state)),
+            Err(refused) => Ok(Step::Done(refused)),
+        }
+    }
+
+    /// Asks a legacy client all that a modern server needs, of `task` where a task needs it. An error answers the request,
+    /// which cannot go on.
+    pub(super) async fn ask_all(
+        &self,
+        requests: &Map<String, Value>,
+        from: Revision,
+        task: Option<&str>,
+    ) -> Result<Map<String, Value>, Answer> {
+        let answers = requests.iter().map(|(key, request)| async move {
+            let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
+            let params = request.get("params").cloned().unwrap_or_else(|| json!({}));
+            let asked = self.for_client(method, &params, from, key);
+            let answer = if self.may_ask(method, Some(&params)) {
+                self.call.link.request(method, of_task(asked.noted(), task)).await.ok()
+            } else {
+                None
+            };
+            let result = answer.as_ref().and_then(Message::result);
+            let result = result.map(|result| self.for_server(&asked, result, from));
+            if result.is_none() {
+                self.lose(losses::REFUSED_ANSWER);
+            }
+            // A modern server cannot be told of an error: a form is cancelled, anything else ends the request.
+            let result = result.or_else(|| (method == "elicitation/create").then(|| json!({ "action": "cancel" })));
+            (key.clone(), result.ok_or_else(|| method.to_owned()))
+        });
+        let mut responses = Map::new();
+        for (key, answer) in futures_util::future::join_all(answers).await {
+            match answer {
+                Ok(result) => responses.insert(key, result),
+                Err(method) => {
+                    let method = wire::escape::line(&method).into_owned();
+                    let what = format!("The server needs an answer to `{method}`, which the client did not give");
+                    return Err(self.refuse(&RpcError::internal(what)));
+                }
+            };
+        }
+        Ok(responses)
+    }
+
+    /// -32042 of 2025-11-25: the call has ended; the client opens the URLs and calls again.
+    pub(super) fn url_elicitation(&self, conversation: &Conversation, message: &Message) -> Answer {
+        if self.client.capabilities.pointer("/elicitation/url").is_none() {
+            let error = RpcError::new(
+                code::MISSING_CLIENT_CAPABILITY,
+                "The server needs the client to open a URL for the user",
+            );
+            let needs = json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
+            return self.refuse(&error.with_data(needs));
+        }
+        let data = message.error().and_then(|error| error.get("data")?.get("elicitations")?.as_array()).cloned();
+        let mut requests = Map::new();
+        for (index, params) in data.unwrap_or_default().into_iter().enumerate() {
+            let key =
+                params.get("elicitationId").and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
+            let params = input_request_params("elicitation/create", &params, self.to(), &key);
+            requests.insert(key, json!({ "method": "elicitation/create", "params": params }));
+        }
+        let body = json!({ "resultType": "input_required", "inputRequests": requests });
+        self.own_result(&body, &conversation.profile.server)
+    }
+
+    /// Keeps the request open at the upstream until the client has answered, and says what it must answer.
+    pub(super) fn park(&self, lease: Lease, flight: Flight, questions: Vec<Question>) -> Answer {
+        let requests: Map<String, Value> =
+            questions.iter().map(|question| (question.key().to_owned(), question.as_input_request())).collect();
+        for loss in questions.iter().flat_map(Question::losses) {
+            self.lose(*loss);
+        }
+        let server = lease.conversation().profile.server.clone();
+        let parked = Parked {
+            lease,
+            flight,
+            questions,
+            upstream: Arc::clone(&self.upstream),
+            content: self.content(),
+            subject: self.client.subject.clone(),
+        };
+        match self.gateway.parked.put(parked) {
+            Some(state) => {
+                let body = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
+                self.own_result(&body, &server)
+            }
+            None => self.refuse(&RpcError::internal("Too many requests wait for answers; try again later")),
+        }
+    }
+
+    /// A result for a modern client that no server sent.
+    fn own_result(&self, body: &Value, server: &Value) -> Answer {
+        Answer::result(self.call.id(), &wire::translate::result(self.method(), body, self.to(), server))
+    }
+
+    /// What the request asks for: a retry must ask for the same.
+    fn content(&self) -> String {
+        self.call.message.content_key(&["inputResponses", "requestState", "_meta"])
+    }
+
+    /// Goes on with a request whose questions are answered.
+    pub(super) async fn resume(&self, parked: Parked) -> Answer {
+        if parked.subject != self.client.subject || parked.content != self.content() {
+            // Not this client's: it waits for the one that it belongs to.
+            self.gateway.parked.put_back(self.state().unwrap_or_default(), parked);
+            return self.refuse(&RpcError::invalid_params("Invalid params: `requestState` belongs to another request"));
+        }
+        let Parked { lease, flight, questions, .. } = parked;
+        let revision = lease.conversation().profile.revision;
+        let given = self.call.message.params().and_then(|params| params.get("inputResponses")?.as_object());
+        let mut open = Vec::new();
+        for question in questions {
+            // What cannot be an answer counts as missing: it is asked for again.
+            match given.and_then(|given| given.get(question.key())).filter(|answer| answer.is_object()) {
+                Some(answer) => {
+                    let (text, lost) = question.response(answer, revision);
+                    for loss in lost {
+                        self.lose(loss);
+                    }
+                    let sent = flight.answer(&text).await;
+                    if let Err(trouble) = sent {
+                        return self.failed(&trouble);
+                    }
+                }
+                None => open.push(question),
+            }
+        }
+        match self.follow(lease, flight, open, 0).await {
+            Ok(Step::Done(answer)) => answer,
+            Ok(Step::Again(..)) => self.refuse(&RpcError::internal("A legacy server asked in the way of a modern one")),
+            Err(trouble) => self.failed(&trouble),
+        }
+    }
+}
+
+/// The parameters of a question of a task.
+fn of_task(mut params: Value, task: Option<&str>) -> Value {
+    if let (Some(task), true) = (task, params.is_object()) {
+        params["_meta"][meta::RELATED_TASK] = json!({ "taskId": task });
+    }
+    params
+}
+
+/// Whether a question wants the user to open a URL.
+fn asks_for_url(method: &str, params: Option<&Value>) -> bool {
+    method == "elicitation/create" && params.and_then(|params| params.get("mode")).is_some_and(|mode| mode == "url")
+}
+
+/// What a legacy server reads where the client cannot be asked.
+fn unable(method: &str, params: Option<&Value>) -> RpcError {
+    if asks_for_url(method, params) {
+        return RpcError::invalid_params("Invalid params: the client cannot open a URL for the user");
+    }
+    RpcError::method_not_found(method)
+}

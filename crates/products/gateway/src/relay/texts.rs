@@ -1,0 +1,49 @@
+//! The texts of requests and responses that the gateway changes or makes.
+
+use net::service::{Answer, RpcError};
+use serde_json::Value;
+use wire::splice::{Addition, Splice, member, members};
+use wire::{Message, RequestId};
+
+/// A request with the members of its next round.
+pub(super) fn with_round(text: &str, responses: Option<&Value>, state: Option<&str>) -> String {
+    let mut additions = Vec::new();
+    additions.extend(responses.map(|responses| ("inputResponses", responses.to_string())));
+    additions.extend(state.map(|state| ("requestState", state.to_owned())));
+    with_params(text, &["inputResponses", "requestState"], &additions)
+}
+
+/// A request with other members in `params`.
+pub(super) fn with_params(text: &str, drop: &[&str], additions: &[Addition<'_>]) -> String {
+    let Some(all) = members(text) else { return text.to_owned() };
+    let Some(params) = member(text, &all, "params") else { return text.to_owned() };
+    let mut splice = Splice::new(text);
+    splice.object(&params.value, &params.members, |name| !drop.contains(&name), additions);
+    splice.finish()
+}
+
+/// The raw text of a member of the result.
+pub(super) fn member_text(message: &Message, name: &str) -> Option<String> {
+    message.body_members().find(|(found, _)| found == name).map(|(_, text)| text.to_owned())
+}
+
+/// A response with the id of the server's request.
+pub(super) fn with_id(text: &str, id: Option<&RequestId>) -> String {
+    let (Some(all), Some(id)) = (members(text), id) else { return text.to_owned() };
+    let mut splice = Splice::new(text);
+    if let Some(at) = member(text, &all, "id") {
+        splice.replace(at.value.clone(), id.to_json());
+    }
+    splice.finish()
+}
+
+/// A response to a server's request.
+pub(crate) fn result_text(id: Option<&RequestId>, result: &Value) -> String {
+    let id = id.map_or_else(|| "null".to_owned(), RequestId::to_json);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// An error for a server's request.
+pub(crate) fn error_text(id: Option<&RequestId>, error: &RpcError) -> String {
+    String::from_utf8_lossy(Answer::error(id, error).text()).into_owned()
+}

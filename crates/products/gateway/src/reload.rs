@@ -1,0 +1,99 @@
+//! Reads the configuration again when its file changes, on SIGHUP and on `reload`. A file with mistakes changes nothing.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gateway::Gateway;
+use gateway::settings::Settings;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::args::{Args, read, text_of};
+use crate::tell::{Failure, tell};
+
+/// How often the file is looked at: also where a folder's link is exchanged, as for mounted configuration.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The file that the gateway runs by.
+pub(crate) struct Configuration {
+    file: PathBuf,
+    /// The text that was read last, good or bad.
+    text: String,
+    /// What holds until the gateway is started again.
+    running: Settings,
+    /// What the command line adds.
+    args: ArgsOfFile,
+}
+
+/// What of the command line counts beside a file.
+#[derive(Clone)]
+struct ArgsOfFile(Settings);
+
+impl Configuration {
+    /// The file of this command line, if it names one.
+    pub(crate) fn of(args: &Args, running: Settings) -> Option<Self> {
+        let file = args.config.clone()?;
+        let text = text_of(&file).unwrap_or_default();
+        Some(Self { file, text, args: ArgsOfFile(running.clone()), running })
+    }
+
+    /// Follows the file for ever; `update` is called after a change.
+    pub(crate) async fn follow(mut self, asked: &Notify, gateway: &Gateway, update: impl Fn()) {
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
+        loop {
+            let forced = tokio::select! {
+                _ = look.tick() => false,
+                _ = hang_up.recv() => true,
+                () = asked.notified() => true,
+            };
+            match text_of(&self.file) {
+                Ok(text) if forced || text != self.text => {
+                    self.text = text;
+                    self.take_over(gateway, &update);
+                }
+                Err(failure) if forced => report(&failure),
+                // A file that is being replaced is missing for a moment.
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+
+    fn take_over(&mut self, gateway: &Gateway, update: &impl Fn()) {
+        let settings = match read(&self.file) {
+            Ok(settings) => settings,
+            Err(failure) => return report(&failure),
+        };
+        let fixed = [
+            ("listen", settings.listen.is_some() && settings.listen != self.args.0.listen),
+            ("allow_hosts", !settings.hosts.iter().all(|host| self.args.0.hosts.contains(host))),
+            ("allow_origins", !settings.origins.iter().all(|origin| self.args.0.origins.contains(origin))),
+            ("auth", settings.auth != self.running.auth),
+            ("record", settings.record != self.running.record),
+        ];
+        for (name, _) in fixed.iter().filter(|(_, changed)| *changed) {
+            tell(&format!(
+                "warning: `{name}` has changed\n  try: restart the gateway; until then, the old value holds"
+            ));
+        }
+        match gateway.reload(&settings) {
+            Ok(done) => {
+                update();
+                tell(&format!(
+                    "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
+                    done.kept, done.begun, done.ended
+                ));
+                let (auth, record) = (self.running.auth.clone(), self.running.record.clone());
+                self.running = Settings { auth, record, ..settings };
+            }
+            Err(error) => report(&crate::unusable(&error)),
+        }
+    }
+}
+
+fn report(failure: &Failure) {
+    failure.print();
+    tell("the configuration stays as it was");
+}

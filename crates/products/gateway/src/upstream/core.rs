@@ -1,0 +1,376 @@
+//! One connection to an upstream and the requests that are open on it. Finds the request that a message belongs to; knows
+//! no method's meaning but of those few that say where they belong.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use net::upstream::{Child, Ended, Output, Passed, Sse, WebSocket};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use wire::message::{Packet, parse};
+use wire::redact::Redactor;
+use wire::{Era, Kind, Message, RequestId, Revision, meta};
+
+use super::http::HttpLink;
+use super::old_sse;
+use super::trouble::Trouble;
+
+/// How many messages may wait for one request.
+const WAITING: usize = 1024;
+/// How long it may take to find out why a connection has ended.
+const CAUSE: Duration = Duration::from_secs(1);
+/// The methods in whose course a server may ask its client something.
+const ASKING: [&str; 4] = ["tools/call", "prompts/get", "resources/read", "tasks/result"];
+
+/// A message that belongs to an open request.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Its response.
+    Response(Message),
+    /// A notification.
+    Notification(Message),
+    /// A request of the server.
+    Question(Message),
+    /// Its response: a JSON text that is a result, and that passes as it comes where [`super::Sending::passes`] allows it.
+    Passed(Passed),
+    /// The same as the one event of a stream.
+    PassedStream(Passed),
+}
+
+/// Takes messages that belong to no open request.
+pub(crate) type Unlinked = Arc<dyn Fn(&Arc<Core>, Message) + Send + Sync>;
+
+/// How messages get to the server.
+pub(crate) enum Carrier {
+    /// A child process.
+    Child(Child),
+    /// An HTTP endpoint.
+    Http(HttpLink),
+    /// The event stream of HTTP+SSE, and its endpoint.
+    Sse(Sse),
+    /// A WebSocket.
+    WebSocket(WebSocket),
+}
+
+/// Whose messages these are, for the log, and what no text about it shows.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub(crate) name: String,
+    pub(crate) redactor: Redactor,
+}
+
+struct Entry {
+    /// Boxed: the channel allocates room for many at once.
+    sender: mpsc::Sender<Box<Event>>,
+    /// A question of the server may belong to it.
+    asks: bool,
+    /// No log message is caused by it.
+    is_quiet: bool,
+}
+
+/// A connection to an upstream.
+pub(crate) struct Core {
+    pub(crate) carrier: Carrier,
+    /// The revision spoken, once it is known.
+    pub(crate) revision: OnceLock<Revision>,
+    entries: Mutex<HashMap<i64, Entry>>,
+    /// How many requests are open that have no entry.
+    alone: AtomicUsize,
+    next: AtomicI64,
+    unlinked: Unlinked,
+    ended: AtomicBool,
+    /// Why it has ended by itself.
+    cause: watch::Sender<Option<String>>,
+    begun: Instant,
+    /// When the last message came.
+    heard: Mutex<Instant>,
+    /// Whether it is being found out if the server still does anything.
+    doubt: watch::Sender<bool>,
+}
+
+impl Core {
+    /// A connection whose messages all come out of one receiver, which a task reads.
+    pub(crate) fn of_pipe(
+        carrier: Carrier,
+        output: mpsc::Receiver<Output>,
+        origin: Origin,
+        unlinked: Unlinked,
+    ) -> Arc<Self> {
+        let core = Self::new(carrier, unlinked);
+        tokio::spawn(read(Arc::downgrade(&core), output, origin));
+        core
+    }
+
+    /// A connection over HTTP.
+    pub(crate) fn of_http(http: HttpLink, unlinked: Unlinked) -> Arc<Self> {
+        Self::new(Carrier::Http(http), unlinked)
+    }
+
+    fn new(carrier: Carrier, unlinked: Unlinked) -> Arc<Self> {
+        Arc::new(Self {
+            carrier,
+            revision: OnceLock::new(),
+            entries: Mutex::default(),
+            alone: AtomicUsize::new(0),
+            next: AtomicI64::new(1),
+            unlinked,
+            ended: AtomicBool::new(false),
+            cause: watch::Sender::new(None),
+            begun: Instant::now(),
+            heard: Mutex::new(Instant::now()),
+            doubt: watch::Sender::new(false),
+        })
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<i64, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it can carry no more requests.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Why it has ended. Known a moment after the end.
+    pub(crate) async fn cause(&self) -> String {
+        let mut cause = self.cause.subscribe();
+        let found = timeout(CAUSE, cause.wait_for(Option::is_some)).await;
+        found.ok().and_then(|cause| cause.ok()?.clone()).unwrap_or_else(|| "it has ended".to_owned())
+    }
+
+    /// A request that was sent at `since` got no answer in its time. Where nothing at all has come for half of that time, the
+    /// server does nothing any more: later requests begin another conversation. Otherwise it is asked whether it does.
+    pub(crate) fn gave_up(self: &Arc<Self>, since: Instant) -> Trouble {
+        let trouble = Trouble::Timeout(since.elapsed());
+        if matches!(self.carrier, Carrier::Http(_)) {
+            return trouble;
+        }
+        if self.heard() < since + since.elapsed() / 2 {
+            tracing::warn!("a connection on which nothing comes is given up");
+            self.abandon();
+        } else if let Some(revision) = self.revision.get()
+            && !self.doubt.send_replace(true)
+        {
+            tokio::spawn(prove(Arc::clone(self), *revision, since.elapsed() / 4));
+        }
+        trouble
+    }
+
+    fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while it is in doubt whether the server does anything; says whether it was. Until then it gets no more requests:
+    /// one that was stopped would leave their outcome unknown, too.
+    pub(crate) async fn was_in_doubt(&self) -> bool {
+        let mut doubt = self.doubt.subscribe();
+        let in_doubt = *doubt.borrow_and_update();
+        if in_doubt {
+            let _ = doubt.wait_for(|doubt| !*doubt).await;
+        }
+        in_doubt
+    }
+
+    /// How long it lasted, where it has ended by itself; and why.
+    pub(crate) fn own_end(&self) -> Option<(Duration, String)> {
+        Some((self.begun.elapsed(), self.cause.borrow().clone()?))
+    }
+
+    /// How many requests are open.
+    pub(crate) fn open_requests(&self) -> usize {
+        self.entries().len() + self.alone.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request whose messages come on a stream of its own: it needs no entry.
+    pub(super) fn begin_alone(&self) {
+        self.alone.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    pub(super) fn end_alone(&self) {
+        self.alone.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// An id for a request, and where its messages come out.
+    pub(super) fn register(&self, method: &str) -> (i64, mpsc::Receiver<Box<Event>>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let is_quiet = matches!(method, "subscriptions/listen" | "ping");
+        let entry = Entry { sender, asks: ASKING.contains(&method), is_quiet };
+        self.entries().insert(id, entry);
+        (id, receiver)
+    }
+
+    pub(super) fn forget(&self, id: i64) {
+        self.entries().remove(&id);
+    }
+
+    /// The server has ended its session: later requests begin another one.
+    pub(crate) fn abandon(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// No message comes any more: every open request learns it.
+    pub(super) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.entries().clear();
+    }
+
+    async fn find_cause(&self, too_long: bool) -> String {
+        if too_long {
+            if let Carrier::Child(child) = &self.carrier {
+                child.kill();
+            }
+            return "a message is larger than the limit".to_owned();
+        }
+        match &self.carrier {
+            Carrier::Child(child) => {
+                let cause = child.cause().await;
+                // Without its stdout it is of no use.
+                child.kill();
+                cause
+            }
+            Carrier::Sse(_) => "its event stream ended".to_owned(),
+            Carrier::WebSocket(_) => "the WebSocket was closed".to_owned(),
+            Carrier::Http(_) => "it has ended".to_owned(),
+        }
+    }
+
+    /// Sends a message that has no response.
+    pub(crate) async fn post(&self, text: &str) -> Result<(), Trouble> {
+        match &self.carrier {
+            Carrier::Child(child) => self.write(child, text).await,
+            Carrier::Sse(sse) => old_sse::post(sse, text).await,
+            Carrier::WebSocket(socket) => Ok(socket.send(text).await?),
+            Carrier::Http(http) => http.post(text, self.revision.get().copied()).await,
+        }
+    }
+
+    /// Writes a message to the child process.
+    pub(super) async fn write(&self, child: &Child, text: &str) -> Result<(), Trouble> {
+        match child.send(text.as_bytes()).await {
+            Ok(()) => Ok(()),
+            Err(Ended::NotSent) => Err(Trouble::NotSent(self.cause().await)),
+            Err(Ended::Unknown) => Err(Trouble::Unknown(self.cause().await)),
+        }
+    }
+
+    /// Takes a message that did not come in the response to a request.
+    pub(super) async fn receive(self: &Arc<Self>, bytes: &[u8]) {
+        match parse(bytes) {
+            Ok(Packet::Message(message)) => self.route(message).await,
+            Ok(Packet::Batch(parts)) => {
+                for message in parts.into_iter().flatten() {
+                    self.route(message).await;
+                }
+            }
+            Err(malformed) => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
+        }
+    }
+
+    pub(super) async fn route(self: &Arc<Self>, message: Message) {
+        let target = match message.kind() {
+            Kind::Result | Kind::Error => {
+                let Some(id) = message.id().and_then(number) else { return };
+                // Later messages of this id are for nobody.
+                let entry = self.entries().remove(&id);
+                entry.map(|entry| (entry.sender, Event::Response as fn(Message) -> Event))
+            }
+            Kind::Notification => self.target_of(&message).map(|sender| (sender, Event::Notification as _)),
+            Kind::Request => self.asker().map(|sender| (sender, Event::Question as _)),
+        };
+        match target {
+            Some((sender, event)) => {
+                let _ = sender.send(Box::new(event(message))).await;
+            }
+            None if message.kind().is_response() => {}
+            None => (self.unlinked)(self, message),
+        }
+    }
+
+    /// The request that a notification belongs to.
+    fn target_of(&self, message: &Message) -> Option<mpsc::Sender<Box<Event>>> {
+        let entries = self.entries();
+        let by_id = |value: Option<&Value>| {
+            let id = RequestId::from_value(value?).as_ref().and_then(number)?;
+            entries.get(&id).map(|entry| entry.sender.clone())
+        };
+        match message.method() {
+            Some("notifications/progress") => by_id(message.params().and_then(|params| params.get("progressToken"))),
+            // Without a link, a log message belongs to the only request that can have caused it.
+            Some("notifications/message") => {
+                let mut calls = entries.values().filter(|entry| !entry.is_quiet);
+                calls.next().filter(|_| calls.next().is_none()).map(|entry| entry.sender.clone())
+            }
+            Some("notifications/cancelled") => None,
+            _ => by_id(message.meta().and_then(|meta| meta.get(meta::SUBSCRIPTION_ID))),
+        }
+    }
+
+    /// The only open request that a question can belong to.
+    fn asker(&self) -> Option<mpsc::Sender<Box<Event>>> {
+        let entries = self.entries();
+        let mut asking = entries.values().filter(|entry| entry.asks);
+        asking.next().filter(|_| asking.next().is_none()).map(|entry| entry.sender.clone())
+    }
+}
+
+/// Finds out whether a server answers what every server answers, within `patience`; gives the connection up otherwise. That
+/// something comes is not enough: it may be a flood.
+async fn prove(core: Arc<Core>, revision: Revision, patience: Duration) {
+    let (method, params) = match revision.era() {
+        Era::Legacy => ("ping", json!({})),
+        Era::Modern => {
+            let meta = json!({
+                meta::PROTOCOL_VERSION: revision.as_str(),
+                meta::CLIENT_INFO: crate::gateway::identity(),
+                meta::CLIENT_CAPABILITIES: {},
+            });
+            ("server/discover", json!({ "_meta": meta }))
+        }
+    };
+    let (id, mut answer) = core.register(method);
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
+    let asked = async { core.post(&text).await.is_ok() && answer.recv().await.is_some() };
+    if !timeout(patience, asked).await.unwrap_or(false) {
+        tracing::warn!("a connection on which no answer comes any more is given up");
+        core.abandon();
+    }
+    core.forget(id);
+    core.doubt.send_replace(false);
+}
+
+fn number(id: &RequestId) -> Option<i64> {
+    match id {
+        RequestId::Number(text) => text.parse().ok(),
+        RequestId::String(_) => None,
+    }
+}
+
+async fn read(core: Weak<Core>, mut output: mpsc::Receiver<Output>, origin: Origin) {
+    let mut too_long = false;
+    while let Some(output) = output.recv().await {
+        let Some(core) = core.upgrade() else { return };
+        *core.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        match output {
+            Output::Message(bytes) => core.receive(&bytes).await,
+            Output::Log(line) => tracing::debug!(upstream = origin.name, "{}", wire::escape::line(&line)),
+            Output::TooLong => {
+                too_long = true;
+                break;
+            }
+        }
+    }
+    if let Some(core) = core.upgrade() {
+        // Later requests begin another conversation.
+        core.abandon();
+        let cause = core.find_cause(too_long).await;
+        let cause = origin.redactor.redact_text(&cause).into_owned();
+        tracing::warn!(upstream = origin.name, "the connection has ended: {cause}");
+        core.cause.send_replace(Some(cause));
+        core.end();
+    }
+}

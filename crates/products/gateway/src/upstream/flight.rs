@@ -1,0 +1,364 @@
+//! One request that is open at an upstream. Dropped before its response, it is cancelled there.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use net::server::http::HeaderMap;
+use net::upstream::{Lost, NextEvent, Response};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use wire::framing::sse::{Block, open_data};
+use wire::http::JSON;
+use wire::message::{Packet, begins_result, parse, parse_owned};
+use wire::translate::message::{RequestEdits, request};
+use wire::{Era, Kind, Message, RequestId};
+
+use super::core::{Carrier, Core, Event};
+use super::http::{self, RequestText};
+use super::old_sse::{self, Posting};
+use super::trouble::Trouble;
+
+/// How long a server's `retry` may make us wait.
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// How often a response stream is resumed without a new event.
+const RESUMES: u32 = 3;
+/// Up to this size, a result is awaited whole even where it needs no edit: whether it came is then known before the client
+/// is answered.
+const HELD: usize = 64 << 10;
+
+/// What a request needs besides its text.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sending<'a> {
+    /// How the request differs at the upstream; id and progress token are set here.
+    pub(crate) edits: RequestEdits<'a>,
+    /// The headers of a modern client, where they hold for the request as it is sent.
+    pub(crate) headers: Option<&'a HeaderMap>,
+    /// The input schema of the tool that is called, where it is known.
+    pub(crate) schema: Option<&'a Value>,
+    /// The message that the text is, where it was read.
+    pub(crate) message: Option<&'a Message>,
+    /// How long a large result may pause that needs no edit and passes as it comes; none where it must be read whole.
+    pub(crate) passes: Option<Duration>,
+}
+
+/// A request that is open at an upstream.
+pub(crate) struct Flight {
+    core: Arc<Core>,
+    /// The number that it has there; none where all its messages come on a stream of its own.
+    number: Option<i64>,
+    /// Its id there.
+    id: RequestId,
+    /// Messages that come otherwise than on its stream.
+    events: Option<mpsc::Receiver<Box<Event>>>,
+    stream: Option<Stream>,
+    /// The POST of HTTP+SSE, where the server began to answer before it took it.
+    posting: Option<Posting>,
+    /// Messages that came together.
+    waiting: VecDeque<Event>,
+    passes: Option<Duration>,
+    /// It opens a session.
+    opens: bool,
+    done: bool,
+}
+
+struct Stream {
+    response: Response,
+    last: Option<String>,
+    retry: Duration,
+    resumes: u32,
+    /// How many bytes of an event are held before it may pass as it comes.
+    held: usize,
+}
+
+impl Flight {
+    /// Sends `text`, a request of `method`. `limit` bounds its response in bytes.
+    pub(crate) async fn start(
+        core: &Arc<Core>,
+        method: &str,
+        text: &str,
+        sending: Sending<'_>,
+        limit: usize,
+    ) -> Result<Self, Trouble> {
+        if core.is_ended() {
+            return Err(Trouble::NotSent(core.cause().await));
+        }
+        let mut flight = Self::new(core, method, text, &sending);
+        let sent = flight.send(text, sending, limit).await;
+        // What was not sent is not cancelled either.
+        flight.done |= sent.is_err();
+        sent.map(|()| flight)
+    }
+
+    fn new(core: &Arc<Core>, method: &str, text: &str, sending: &Sending<'_>) -> Self {
+        let revision = core.revision.get();
+        // A modern request over HTTP has a stream of its own: nothing needs to be told apart, and its id stays.
+        let alone = matches!(core.carrier, Carrier::Http(_)) && revision.is_some_and(|r| r.era() == Era::Modern);
+        let own_id =
+            if alone { sending.message.and_then(Message::id).cloned().or_else(|| parse_id(text)) } else { None };
+        let (number, id, events) = if let Some(id) = own_id {
+            core.begin_alone();
+            (None, id, None)
+        } else {
+            let (number, events) = core.register(method);
+            (Some(number), RequestId::from(number), Some(events))
+        };
+        let (core, passes) = (Arc::clone(core), sending.passes.filter(|_| number.is_none()));
+        let waiting = VecDeque::new();
+        let opens = method == "initialize";
+        Self { core, number, id, events, stream: None, posting: None, waiting, passes, opens, done: false }
+    }
+
+    async fn send(&mut self, text: &str, sending: Sending<'_>, limit: usize) -> Result<(), Trouble> {
+        let revision = self.core.revision.get().copied();
+        let mut edits = sending.edits;
+        if self.number.is_some() {
+            edits.id = Some(&self.id);
+            edits.progress_token = self.number;
+        }
+        let body = match sending.message {
+            Some(message) if edits.is_empty() => RequestText::Shared(message.shared_text()),
+            Some(message) => RequestText::Own(edits.apply(message).into_owned()),
+            None => RequestText::Own(request(text, &edits).into_owned()),
+        };
+        match &self.core.carrier {
+            Carrier::Child(child) => self.core.write(child, body.as_str()).await,
+            Carrier::WebSocket(socket) => Ok(socket.send(body.as_str()).await?),
+            Carrier::Sse(sse) => {
+                let mut posting = old_sse::post(sse, body.as_str());
+                tokio::select! {
+                    sent = &mut posting => sent,
+                    Some(event) = Self::next_linked(&mut self.events) => {
+                        self.waiting.push_back(*event);
+                        self.posting = Some(posting);
+                        Ok(())
+                    }
+                }
+            }
+            Carrier::Http(http) => {
+                let response = http.request(body, revision, sending.headers, sending.schema).await?;
+                self.take(response, limit).await
+            }
+        }
+    }
+
+    /// Takes the response to the POST: a message, a stream of them, or a refusal.
+    async fn take(&mut self, mut response: Response, limit: usize) -> Result<(), Trouble> {
+        // Servers of 2026-07-28 have no sessions, whatever their responses to other requests name.
+        if let (Carrier::Http(http), true) = (&self.core.carrier, self.opens) {
+            http.keep_session(&response);
+        }
+        if response.status.is_success() && response.is_event_stream() {
+            let retry = Duration::from_secs(1);
+            let held = if self.passes.is_some() { HELD } else { usize::MAX };
+            self.stream = Some(Stream { response, last: None, retry, resumes: 0, held });
+            return Ok(());
+        }
+        let status = response.status.as_u16();
+        let retry_after = response.header("retry-after").map(str::to_owned);
+        let mut body = Vec::new();
+        if let Some(patience) = self.passes.filter(|_| status == 200 && response.is_of(JSON)) {
+            // A length that is announced need not be awaited: the beginning tells.
+            let announced = if response.length().is_some_and(|length| length > HELD as u64) { 0 } else { HELD };
+            for enough in [announced, HELD] {
+                if !response.read(&mut body, enough, limit).await? && begins_result(&body, &self.id) {
+                    self.waiting.push_back(Event::Passed(response.into_body(body, patience)));
+                    return Ok(());
+                }
+            }
+        }
+        response.read(&mut body, usize::MAX, limit).await?;
+        match http::message(body) {
+            Some(message) if message.kind().is_response() => {
+                self.waiting.push_back(Event::Response(message));
+                Ok(())
+            }
+            _ => Err(Trouble::Status { status, retry_after }),
+        }
+    }
+
+    /// The next message that belongs to the request. The response is the last one.
+    pub(crate) async fn next(&mut self, limit: usize) -> Result<Event, Trouble> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                self.done |= matches!(event, Event::Response(_) | Event::Passed(_) | Event::PassedStream(_));
+                return Ok(event);
+            }
+            let over_http = matches!(self.core.carrier, Carrier::Http(_));
+            tokio::select! {
+                biased;
+                event = Self::next_linked(&mut self.events) => match event {
+                    Some(event) => self.waiting.push_back(*event),
+                    None if over_http && self.stream.is_some() => self.read(limit).await?,
+                    None => {
+                        self.done = true;
+                        return Err(Trouble::Unknown(self.core.cause().await));
+                    }
+                },
+                sent = Self::posted(&mut self.posting) => {
+                    self.posting = None;
+                    sent?;
+                }
+                next = Self::next_block(&mut self.stream, limit) => self.take_next(next).await?,
+            }
+        }
+    }
+
+    async fn read(&mut self, limit: usize) -> Result<(), Trouble> {
+        let next = Self::next_block(&mut self.stream, limit).await;
+        self.take_next(next).await
+    }
+
+    /// Waits for ever where nothing is being posted.
+    async fn posted(posting: &mut Option<Posting>) -> Result<(), Trouble> {
+        match posting {
+            Some(posting) => posting.await,
+            None => pending().await,
+        }
+    }
+
+    /// Waits for ever where nothing can come.
+    async fn next_linked(events: &mut Option<mpsc::Receiver<Box<Event>>>) -> Option<Box<Event>> {
+        match events {
+            Some(events) => events.recv().await,
+            None => pending().await,
+        }
+    }
+
+    /// Waits for ever where there is no stream.
+    async fn next_block(stream: &mut Option<Stream>, limit: usize) -> Result<NextEvent, Lost> {
+        match stream {
+            Some(stream) => stream.response.next_event_within(stream.held, limit).await,
+            None => pending().await,
+        }
+    }
+
+    async fn take_next(&mut self, next: Result<NextEvent, Lost>) -> Result<(), Trouble> {
+        match next {
+            Ok(NextEvent::Event(block)) => {
+                self.take_block(block).await;
+                Ok(())
+            }
+            Ok(NextEvent::Open) => {
+                self.pass_event();
+                Ok(())
+            }
+            Err(Lost::TooLarge) => Err(Lost::TooLarge.into()),
+            Ok(NextEvent::End) | Err(Lost::Broken) => self.resume().await,
+        }
+    }
+
+    /// A large event has begun. A result passes as it comes; anything else is awaited.
+    fn pass_event(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        stream.held = usize::MAX;
+        let is_result = open_data(stream.response.open_event()).is_some_and(|data| begins_result(data, &self.id));
+        if let Some(patience) = self.passes.filter(|_| is_result) {
+            let stream = self.stream.take();
+            self.waiting.extend(stream.map(|stream| Event::PassedStream(stream.response.into_event(patience))));
+        }
+    }
+
+    async fn take_block(&mut self, block: Block) {
+        let Some(stream) = &mut self.stream else { return };
+        if self.passes.is_some() {
+            stream.held = HELD;
+        }
+        if let Some(retry) = block.retry_ms() {
+            stream.retry = Duration::from_millis(retry).min(LONGEST_RETRY);
+        }
+        if let Some(id) = &block.id {
+            stream.last = Some(id.clone());
+            stream.resumes = 0;
+        }
+        let is_message = block.is_message();
+        let Some(data) = block.data.filter(|data| is_message && !data.is_empty()) else { return };
+        match parse_owned(data.into_bytes()) {
+            Ok(Packet::Message(message)) => self.sort(message).await,
+            Ok(Packet::Batch(parts)) => {
+                for message in parts.into_iter().flatten() {
+                    self.sort(message).await;
+                }
+            }
+            Err(malformed) => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
+        }
+    }
+
+    /// Everything on the stream of a request belongs to it, except responses to other requests.
+    async fn sort(&mut self, message: Message) {
+        let event = match message.kind() {
+            Kind::Result | Kind::Error if message.id() == Some(&self.id) || message.id().is_none() => {
+                Event::Response(message)
+            }
+            Kind::Result | Kind::Error => return self.core.route(message).await,
+            Kind::Notification => Event::Notification(message),
+            Kind::Request => Event::Question(message),
+        };
+        self.waiting.push_back(event);
+    }
+
+    /// Goes on with a response stream that ended too early.
+    async fn resume(&mut self) -> Result<(), Trouble> {
+        let broken = || Trouble::Unknown("its response stream ended without a response".to_owned());
+        let (Carrier::Http(http), Some(stream)) = (&self.core.carrier, &mut self.stream) else { return Err(broken()) };
+        let revision = self.core.revision.get().copied();
+        let legacy = revision.is_none_or(|revision| revision.era() == Era::Legacy);
+        let Some(last) = stream.last.clone().filter(|_| legacy && stream.resumes < RESUMES) else {
+            return Err(broken());
+        };
+        stream.resumes += 1;
+        sleep(stream.retry).await;
+        stream.response = http.resume(&last, revision).await.map_err(Trouble::after_request)?;
+        Ok(())
+    }
+
+    /// Answers a question of the server. What goes wrong leaves open what became of the request.
+    pub(crate) fn answer<'t>(&self, text: &'t str) -> impl Future<Output = Result<(), Trouble>> + Send + use<'t> {
+        let core = Arc::clone(&self.core);
+        async move { core.post(text).await.map_err(Trouble::after_request) }
+    }
+
+    /// The same without the client. A server that does not take it, as one of 2026-07-28 over HTTP, may still respond: the
+    /// request goes on.
+    pub(crate) fn answer_lightly<'t>(&self, text: &'t str) -> impl Future<Output = ()> + Send + use<'t> {
+        let answered = self.answer(text);
+        async move {
+            if answered.await.is_err() {
+                tracing::debug!("the server did not take the answer to its question");
+            }
+        }
+    }
+}
+
+fn parse_id(text: &str) -> Option<RequestId> {
+    match parse(text.as_bytes()) {
+        Ok(Packet::Message(message)) => message.id().cloned(),
+        _ => None,
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let Some(number) = self.number else {
+            // Over HTTP, a modern server learns it from the closed connection.
+            return self.core.end_alone();
+        };
+        self.core.forget(number);
+        let alone = matches!(self.core.carrier, Carrier::Http(_))
+            && self.core.revision.get().is_some_and(|revision| revision.era() == Era::Modern);
+        if self.done || alone || self.core.is_ended() {
+            return;
+        }
+        let core = Arc::clone(&self.core);
+        let reason = "The client no longer waits for the response";
+        let params = json!({ "requestId": number, "reason": reason });
+        let text = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = core.post(&text).await;
+            });
+        }
+    }
+}

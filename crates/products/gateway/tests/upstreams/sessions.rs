@@ -1,0 +1,261 @@
+//! Sessions that a server loses, and streams that it does not have.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use client::Params;
+use gateway::settings::Target;
+use serde_json::json;
+use wire::Revision;
+
+use crate::scene::{Scene, address, call, text};
+use crate::scripted::{self, STREAM, answer, json_answer, read, write};
+
+/// What the scripted server saw: `METHOD` or the method of the message, with the session.
+type Seen = Arc<Mutex<Vec<String>>>;
+
+/// A server of 2025-06-18 whose sessions end after `calls` calls, and that has no stream for GET.
+async fn forgetful(calls: usize) -> (String, Seen) {
+    let seen = Seen::default();
+    let kept = Arc::clone(&seen);
+    // The number of the session, and how many calls it has left.
+    let session = Arc::new(Mutex::new((0, 0)));
+    let origin = scripted::http(move |mut stream| {
+        let (seen, session) = (Arc::clone(&kept), Arc::clone(&session));
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                let text = {
+                    let method = if request.is("POST") { request.method() } else { request.head[..3].to_owned() };
+                    let given = request.header("mcp-session-id").unwrap_or("none").to_owned();
+                    seen.lock().unwrap().push(format!("{method} {given}"));
+                    let mut session = session.lock().unwrap();
+                    let known = given == session.0.to_string();
+                    match method.as_str() {
+                        "GET" => answer("405 Method Not Allowed", "", ""),
+                        "initialize" => {
+                            *session = (session.0 + 1, calls);
+                            let result = json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
+                                "serverInfo": { "name": "forgetful", "version": "1" } });
+                            json_answer(&format!("mcp-session-id: {}\r\n", session.0), &request.result(&result))
+                        }
+                        "tools/call" if known && session.1 > 0 => {
+                            session.1 -= 1;
+                            let text = format!("in session {}", session.0);
+                            json_answer("", &request.result(&json!({ "content": [{ "type": "text", "text": text }] })))
+                        }
+                        "tools/call" => answer("404 Not Found", "", ""),
+                        "notifications/initialized" => answer("202 Accepted", "", ""),
+                        _ => answer("400 Bad Request", "", ""),
+                    }
+                };
+                write(&mut stream, &text).await;
+            }
+        }
+    });
+    (origin.await, seen)
+}
+
+fn count(seen: &Seen, begins: &str) -> usize {
+    seen.lock().unwrap().iter().filter(|line| line.starts_with(begins)).count()
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_begun_again_once() {
+    let (origin, seen) = forgetful(1).await;
+    let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
+    let client = scene.client(Revision::R2025_11_25).await;
+    for session in 1..=3 {
+        let answer = call(&client, "any", json!({})).await;
+        assert!(answer.contains(&format!("in session {session}")), "{answer}");
+    }
+    assert_eq!(count(&seen, "initialize"), 3, "{seen:?}");
+    // The call that met the end of each session was sent once more, and never more.
+    assert_eq!(count(&seen, "tools/call"), 5, "{seen:?}");
+    scene.end().await;
+}
+
+/// A server that sends a request in the middle of a call, takes no response to it, and then answers the call. How often it
+/// was called.
+async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) -> (String, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let said = json!({ "content": [{ "type": "text", "text": "all the same" }], "resultType": "complete" });
+    let opening = json!({ "protocolVersion": revision.as_str(), "supportedVersions": [revision.as_str()],
+        "capabilities": { "tools": {} }, "serverInfo": { "name": "asking", "version": "1" }, "resultType": "complete",
+        "ttlMs": 0, "cacheScope": "private",
+        "_meta": { wire::meta::SERVER_INFO: { "name": "asking", "version": "1" } } });
+    let origin = scripted::http(move |mut stream| {
+        let (said, opening, counted) = (said.clone(), opening.clone(), Arc::clone(&counted));
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                let text = match request.method().as_str() {
+                    "tools/call" => {
+                        counted.fetch_add(1, Ordering::Relaxed);
+                        write(&mut stream, &format!("{STREAM}data: {asked}\n\n")).await;
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        return write(&mut stream, &format!("data: {}\n\n", request.result(&said))).await;
+                    }
+                    "initialize" => json_answer("mcp-session-id: s\r\n", &request.result(&opening)),
+                    "server/discover" => json_answer("", &request.result(&opening)),
+                    "notifications/initialized" => answer("202 Accepted", "", ""),
+                    _ => answer(refusal, "", ""),
+                };
+                write(&mut stream, &text).await;
+            }
+        }
+    });
+    (origin.await, calls)
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_answer_to_its_ping_still_answers() {
+    for revision in [Revision::R2025_11_25, Revision::NEWEST] {
+        let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let (origin, _) = asking(revision, ping, "400 Bad Request").await;
+        let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
+        let client = scene.client(revision).await;
+        let answer = call(&client, "any", json!({})).await;
+        assert!(answer.contains("all the same"), "{revision}: {answer}");
+        scene.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_server_takes_no_answer_is_not_sent_again() {
+    let question = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    for refusal in ["404 Not Found", "400 Bad Request"] {
+        let (origin, calls) = asking(Revision::R2025_11_25, question, refusal).await;
+        let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
+        let client = scene.rootless_client(Revision::R2025_11_25).await;
+        let answer = call(&client, "any", json!({})).await;
+        assert!(answer.contains(r#""outcome":"unknown""#), "{refusal}: {answer}");
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "{refusal}");
+        scene.end().await;
+    }
+}
+
+/// A server that opens sessions on an event stream, as the SDKs do, and serves nothing without one. Where it is modern, every
+/// response names a session, and unknown methods come with status 404.
+async fn streaming_sessions(revision: Revision) -> String {
+    let opening = json!({ "protocolVersion": revision.as_str(), "supportedVersions": [revision.as_str()],
+        "capabilities": { "tools": {} }, "serverInfo": { "name": "streaming", "version": "1" },
+        "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+        "_meta": { wire::meta::SERVER_INFO: { "name": "streaming", "version": "1" } } });
+    let modern = revision == Revision::NEWEST;
+    scripted::http(move |mut stream| {
+        let opening = opening.clone();
+        async move {
+            let session = "mcp-session-id: s\r\n";
+            while let Some(request) = read(&mut stream).await {
+                let known = modern || request.header("mcp-session-id") == Some("s");
+                let text = match request.method().as_str() {
+                    "initialize" if !modern => {
+                        let head = STREAM.replace("\r\n\r\n", &format!("\r\n{session}\r\n"));
+                        return write(&mut stream, &format!("{head}data: {}\n\n", request.result(&opening))).await;
+                    }
+                    "server/discover" if modern => json_answer(session, &request.result(&opening)),
+                    "notifications/initialized" if known => answer("202 Accepted", "", ""),
+                    "tools/call" if known => {
+                        json_answer(session, &request.result(&json!({ "content": [], "resultType": "complete" })))
+                    }
+                    _ if modern => {
+                        let error = json!({ "jsonrpc": "2.0", "id": request.message()["id"],
+                            "error": { "code": -32601, "message": "no such method" } });
+                        answer(
+                            "404 Not Found",
+                            &format!("content-type: application/json\r\n{session}"),
+                            &error.to_string(),
+                        )
+                    }
+                    _ => answer("400 Bad Request", "", ""),
+                };
+                write(&mut stream, &text).await;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_session_is_kept_that_opens_on_a_stream() {
+    let scene =
+        Scene::of(Target::Http(address(&format!("{}/mcp", streaming_sessions(Revision::R2025_11_25).await)))).await;
+    let client = scene.client(Revision::R2025_11_25).await;
+    let answer = call(&client, "any", json!({})).await;
+    assert!(answer.contains(r#""content":[]"#), "{answer}");
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_modern_server_has_no_session_that_could_end() {
+    let scene = Scene::of(Target::Http(address(&format!("{}/mcp", streaming_sessions(Revision::NEWEST).await)))).await;
+    let client = scene.client(Revision::NEWEST).await;
+    let answer = text(client.request("example/none", &Params::new()).await);
+    assert!(answer.contains("no such method"), "{answer}");
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_always_gone_is_an_error() {
+    let (origin, seen) = forgetful(0).await;
+    let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
+    let client = scene.client(Revision::R2025_11_25).await;
+    let answer = call(&client, "any", json!({})).await;
+    assert!(answer.contains("ended the session") && answer.contains("not run"), "{answer}");
+    assert_eq!(count(&seen, "tools/call"), 2, "{seen:?}");
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_server_without_a_stream_is_asked_for_it_once() {
+    let (origin, seen) = forgetful(2).await;
+    let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
+    let client = scene.client(Revision::R2025_11_25).await;
+    for _ in 0..6 {
+        call(&client, "any", json!({})).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(count(&seen, "initialize"), 3, "{seen:?}");
+    assert_eq!(count(&seen, "GET"), 1, "also later sessions know it: {seen:?}");
+    scene.end().await;
+}
+
+/// Some servers ask their client on that stream. A question before it is open would be lost.
+#[tokio::test]
+async fn calls_wait_for_the_stream_of_the_session() {
+    let is_open = Arc::new(AtomicBool::new(false));
+    let origin = scripted::http(move |mut stream| {
+        let is_open = Arc::clone(&is_open);
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                if request.is("GET") {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                    is_open.store(true, Ordering::Relaxed);
+                    write(&mut stream, STREAM).await;
+                    std::future::pending::<()>().await;
+                }
+                let text = format!("open: {}", is_open.load(Ordering::Relaxed));
+                let text = match request.method().as_str() {
+                    "initialize" => json_answer(
+                        "mcp-session-id: a\r\n",
+                        &request.result(&json!({
+                        "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
+                        "serverInfo": { "name": "asking", "version": "1" } })),
+                    ),
+                    "tools/call" => {
+                        json_answer("", &request.result(&json!({ "content": [{ "type": "text", "text": text }] })))
+                    }
+                    "notifications/initialized" => answer("202 Accepted", "", ""),
+                    _ => answer("400 Bad Request", "", ""),
+                };
+                write(&mut stream, &text).await;
+            }
+        }
+    });
+    let scene = Scene::of(Target::Http(address(&format!("{}/mcp", origin.await)))).await;
+    let client = scene.client(Revision::R2025_11_25).await;
+    let answer = call(&client, "any", json!({})).await;
+    assert!(answer.contains("open: true"), "{answer}");
+    scene.end().await;
+}
