@@ -158,12 +158,23 @@ fn ids_distinguished(view: &View<'_>) -> Verdict {
         Some((event, Err(call.request.breach("/id", why))))
     });
     // Cancelled by the id of the other type: that was none of this request's.
-    let misnamed = calls
-        .iter()
-        .filter(|call| view.is_twin_cancelled(call.request) && view.cancellation_of(call.request).is_none());
+    let is_cancelled = |call: &Call<'_>| view.cancellation_of(call.request).is_some();
+    let misnamed = calls.iter().filter(|call| view.is_twin_cancelled(call.request) && !is_cancelled(call));
     let kept = misnamed.filter_map(|call| {
         if let Some(answer) = call.response {
             return Some((answer.event, Ok(())));
+        }
+        // Where the same call is never answered, whatever is cancelled, the id has nothing to do with it.
+        let key = call.request.message.content_key(&["_meta"]);
+        let is_undisturbed = |other: &Call<'_>| {
+            other.request.connection == call.request.connection
+                && other.response.is_some()
+                && !is_cancelled(other)
+                && !view.is_twin_cancelled(other.request)
+                && other.request.message.content_key(&["_meta"]) == key
+        };
+        if !calls.iter().any(is_undisturbed) {
+            return None;
         }
         let why = "never answered after another id, of the other type, was cancelled";
         Some((silence(view, call)?, Err(call.request.breach("/id", why))))
