@@ -203,7 +203,7 @@ impl<'n> Target<'n> {
         }
         let (first, last) = (Progress::read(&said, "INITED"), Progress::read(&said, "DONE"));
         let (first, last) = first.zip(last).with_context(|| format!("no figures in {}", self.log.display()))?;
-        ensure!(first.edges > 100, "{}: {} edges seen; the counters are not in", self.name, first.edges);
+        ensure!(last.edges > 100, "{}: {} edges seen; the counters are not in", self.name, last.edges);
         let text = format!(
             "{:<12} {:>8} inputs, {:>6}/s; edges {:>5} (+{}); corpus {:>4} (+{})",
             self.name,
