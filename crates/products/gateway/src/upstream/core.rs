@@ -280,6 +280,7 @@ impl Core {
                 entry.map(|entry| (entry.sender, Event::Response as fn(Message) -> Event))
             }
             Kind::Notification => self.target_of(&message).map(|sender| (sender, Event::Notification as _)),
+            Kind::Request if !self.may_ask() => return,
             Kind::Request => self.asker().map(|sender| (sender, Event::Question as _)),
         };
         match target {
@@ -289,6 +290,15 @@ impl Core {
             None if message.kind().is_response() => {}
             None => (self.unlinked)(self, message),
         }
+    }
+
+    /// Whether the server may send requests. Since 2026-07-28 none does, and no client answers one.
+    pub(super) fn may_ask(&self) -> bool {
+        let may = self.revision.get().is_none_or(|revision| revision.era() == Era::Legacy);
+        if !may {
+            tracing::debug!("ignored a request of a server: in its revision only clients send requests");
+        }
+        may
     }
 
     /// The request that a notification belongs to.
