@@ -18,7 +18,7 @@ use wire::message::{Packet, begins_result, parse, parse_owned};
 use wire::translate::message::{RequestEdits, request};
 use wire::{Era, Kind, Message, RequestId};
 
-use super::core::{Carrier, Core, Event};
+use super::core::{Carrier, Core, Event, Incoming, invalid};
 use super::http::{self, RequestText};
 use super::old_sse;
 use super::trouble::Trouble;
@@ -57,7 +57,7 @@ pub(crate) struct Flight {
     /// Its id there.
     id: RequestId,
     /// Messages that come otherwise than on its stream.
-    events: Option<mpsc::Receiver<Box<Event>>>,
+    events: Option<mpsc::Receiver<Incoming>>,
     stream: Option<Stream>,
     /// The POST, where the server sent something on another stream before it answered it: it may wait for us first.
     posting: Option<Posting>,
@@ -148,7 +148,7 @@ impl Flight {
         tokio::select! {
             answered = &mut posting => self.take_answer(answered, limit).await,
             Some(event) = Self::next_linked(&mut self.events) => {
-                self.waiting.push_back(*event);
+                self.waiting.push_back((*event)?);
                 self.posting = Some(posting);
                 Ok(())
             }
@@ -208,7 +208,10 @@ impl Flight {
             tokio::select! {
                 biased;
                 event = Self::next_linked(&mut self.events) => match event {
-                    Some(event) => self.waiting.push_back(*event),
+                    Some(event) => match *event {
+                        Ok(event) => self.waiting.push_back(event),
+                        Err(trouble) => return self.fail(trouble),
+                    },
                     None if over_http && self.stream.is_some() => self.read(limit).await?,
                     None => {
                         self.done = true;
@@ -238,7 +241,7 @@ impl Flight {
     }
 
     /// Waits for ever where nothing can come.
-    async fn next_linked(events: &mut Option<mpsc::Receiver<Box<Event>>>) -> Option<Box<Event>> {
+    async fn next_linked(events: &mut Option<mpsc::Receiver<Incoming>>) -> Option<Incoming> {
         match events {
             Some(events) => events.recv().await,
             None => pending().await,
@@ -255,10 +258,7 @@ impl Flight {
 
     async fn take_next(&mut self, next: Result<NextEvent, Lost>) -> Result<(), Trouble> {
         match next {
-            Ok(NextEvent::Event(block)) => {
-                self.take_block(block).await;
-                Ok(())
-            }
+            Ok(NextEvent::Event(block)) => self.take_block(block).await,
             Ok(NextEvent::Open) => {
                 self.pass_event();
                 Ok(())
@@ -279,8 +279,8 @@ impl Flight {
         }
     }
 
-    async fn take_block(&mut self, block: Block) {
-        let Some(stream) = &mut self.stream else { return };
+    async fn take_block(&mut self, block: Block) -> Result<(), Trouble> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
         if self.passes.is_some() {
             stream.held = HELD;
         }
@@ -292,7 +292,7 @@ impl Flight {
             stream.resumes = 0;
         }
         let is_message = block.is_message();
-        let Some(data) = block.data.filter(|data| is_message && !data.is_empty()) else { return };
+        let Some(data) = block.data.filter(|data| is_message && !data.is_empty()) else { return Ok(()) };
         match parse_owned(data.into_bytes()) {
             Ok(Packet::Message(message)) => self.sort(message).await,
             Ok(Packet::Batch(parts)) => {
@@ -300,8 +300,16 @@ impl Flight {
                     self.sort(message).await;
                 }
             }
+            Err(malformed) if malformed.answered() == Some(&self.id) => return self.fail(invalid(&malformed)),
             Err(malformed) => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
         }
+        Ok(())
+    }
+
+    /// The request has ended, without a response that can be passed on.
+    fn fail<T>(&mut self, trouble: Trouble) -> Result<T, Trouble> {
+        self.done = true;
+        Err(trouble)
     }
 
     /// Everything on the stream of a request belongs to it, except responses to other requests.

@@ -105,7 +105,7 @@ async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) 
                     "initialize" => json_answer("mcp-session-id: s\r\n", &request.result(&opening)),
                     "server/discover" => json_answer("", &request.result(&opening)),
                     "notifications/initialized" => answer("202 Accepted", "", ""),
-                    "" => {
+                    "" if request.is("POST") => {
                         counted.responses.fetch_add(1, Ordering::Relaxed);
                         answer(refusal, "", "")
                     }
