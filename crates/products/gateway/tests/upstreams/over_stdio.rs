@@ -114,35 +114,3 @@ async fn the_session_of_a_client_that_leaves_is_ended() {
         assert_eq!(ended, round, "{seen:?}");
     }
 }
-
-/// `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
-#[tokio::test]
-async fn an_unanswered_initialize_is_not_cancelled() {
-    let seen = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&seen);
-    let origin = scripted::http(move |mut stream| {
-        let seen = Arc::clone(&kept);
-        async move {
-            while let Some(request) = read(&mut stream).await {
-                seen.lock().unwrap().push(request.method());
-                if request.method() == "initialize" {
-                    std::future::pending::<()>().await;
-                }
-                write(&mut stream, &answer("400 Bad Request", "", "")).await;
-            }
-        }
-    });
-    let mut client = Talk::start(&format!("{}/mcp", origin.await));
-    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": { "name": "c", "version": "1" } });
-    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    client.stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
-    while !seen.lock().unwrap().iter().any(|method| method == "initialize") {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    // The gateway gives up what it began.
-    drop(client.stdin);
-    let _ = tokio::time::timeout(std::time::Duration::from_secs(20), client.gateway.wait()).await;
-    let seen = seen.lock().unwrap();
-    assert!(seen.iter().all(|method| method != "notifications/cancelled"), "{seen:?}");
-}

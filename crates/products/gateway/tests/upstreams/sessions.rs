@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::Params;
-use gateway::settings::Target;
+use gateway::settings::{Limits, Target};
 use serde_json::json;
 use wire::Revision;
 
-use crate::scene::{Scene, address, call, text};
+use crate::scene::{Scene, address, call, limits, named, text};
 use crate::scripted::{self, STREAM, answer, json_answer, read, write};
 
 /// What the scripted server saw: `METHOD` or the method of the message, with the session.
@@ -316,4 +316,30 @@ async fn a_question_is_answered_before_its_call_is() {
         assert!(answer.contains(r#""content":[]"#), "{question}: {answer}");
         scene.end().await;
     }
+}
+
+/// `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
+#[tokio::test]
+async fn an_unanswered_initialize_is_not_cancelled() {
+    let seen = Seen::default();
+    let kept = Arc::clone(&seen);
+    let origin = scripted::http(move |mut stream| {
+        let seen = Arc::clone(&kept);
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                seen.lock().unwrap().push(request.method());
+                if request.method() == "initialize" {
+                    std::future::pending::<()>().await;
+                }
+                write(&mut stream, &answer("400 Bad Request", "", "")).await;
+            }
+        }
+    });
+    let target = Target::Http(address(&format!("{}/mcp", origin.await)));
+    let limits = Limits { start: Duration::from_millis(300), ..limits() };
+    let scene = Scene::with(vec![named("one", target)], limits).await;
+    assert!(scene.try_client(Revision::R2025_11_25).await.is_err());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(count(&seen, "initialize") > 0 && count(&seen, "notifications/cancelled") == 0, "{seen:?}");
+    scene.end().await;
 }
