@@ -12,6 +12,7 @@ mod coverage;
 mod docs;
 mod fixtures;
 mod fuzz;
+mod gateway_as_client;
 mod gateway_clients;
 mod gateway_faults;
 mod gateway_matrix;
@@ -71,6 +72,11 @@ const TASKS: &[Task] = &[
         run: fixtures::run,
     },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
+    Task {
+        name: "gateway-as-client",
+        help: "`proof check-client` on the gateway, which is a client of the servers behind it",
+        run: gateway_as_client::run,
+    },
     Task {
         name: "gateway-clients",
         help: "real clients of both eras, directly and through the gateway: they see the same",

@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cargo::cargo;
 use crate::words::{Words, help};
-use crate::{Verdict, attack, fuzz, gateway_clients, gateway_faults, gateway_peers, peers, root, soak};
+use crate::{Verdict, attack, fuzz, gateway_as_client, gateway_clients, gateway_faults, gateway_peers, peers, root, soak};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
 
@@ -78,6 +78,11 @@ const PARTS: &[Part] = &[
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
     Part {
+        name: "gateway-as-client",
+        title: "the gateway as a client of the servers behind it",
+        run: as_client,
+    },
+    Part {
         name: "gateway-faults",
         title: "every fault of the reference server behind a gateway: seen, or repaired for a known reason",
         run: |_| gateway(gateway_faults::run),
@@ -135,7 +140,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     }
     if matches!(args, [arg] if arg == "--list") {
         for part in PARTS {
-            println!("{:<15} {}", part.name, part.title);
+            println!("{:<18} {}", part.name, part.title);
         }
         return Ok(true);
     }
@@ -149,7 +154,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
             (part.run)(&options).unwrap_or_else(|error| Outcome { well: false, figure: format!("{error:#}") });
         well &= outcome.well;
         let word = if outcome.well { "ok" } else { "FAILED" };
-        let row = format!("{:<15} {word:<6} {:>6.0} s   {}", part.name, begun.elapsed().as_secs_f32(), outcome.figure);
+        let row = format!("{:<18} {word:<6} {:>6.0} s   {}", part.name, begun.elapsed().as_secs_f32(), outcome.figure);
         println!("{row}");
         rows.push(row);
     }
@@ -278,6 +283,11 @@ fn chaos(options: &Options) -> anyhow::Result<Outcome> {
     let run = cargo_test("gateway", &["--test", "chaos"], &variables)?;
     let figure = run.line("chaos: ");
     run.outcome(figure)
+}
+
+fn as_client(_: &Options) -> anyhow::Result<Outcome> {
+    let well = gateway_as_client::run(&[])?;
+    Ok(Outcome { well, figure: "judged".to_owned() })
 }
 
 /// A task that says itself what it finds.

@@ -77,3 +77,23 @@ fn answers_that_break_the_envelope_are_judged_without_waiting() {
         assert!(ran.stdout.contains("FAIL  jsonrpc.") && !ran.stdout.contains("Cut short"), "{name}: {}", ran.output());
     }
 }
+
+#[test]
+fn tools_that_are_left_alone_are_named() {
+    let tools = r#"{"tools":[
+        {"name":"book","inputSchema":{"type":"object"}},
+        {"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
+        {"name":"erase\u001b[2J","inputSchema":{"type":"object"}}]}"#;
+    let called = r#"tools/call) result '{"content":[]}' ;;"#;
+    let script = greeting(r#""tools":{}"#, &format!("tools/list) result '{}' ;;\n{called}", tools.replace('\n', "")));
+    let report = |arguments: &[&str]| judged(&[&["--only", "tools.*"], arguments].concat(), &script);
+    let text = report(&[]).stdout;
+    let line = r"Not called: 2 tools that may change something: book, erase\u{1b}[2J (--call all";
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(line), "{text}");
+    let text = report(&["--allow-tool", "book"]).stdout;
+    assert!(text.contains("1 tool that may change something: erase"), "{text}");
+    for given in [&["--call", "all"][..], &["--call", "none"]] {
+        let text = report(given).stdout;
+        assert!(!text.contains("Not called"), "{text}");
+    }
+}

@@ -28,6 +28,9 @@ pub struct Report {
     /// What the server also serves, and what was not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_served: Vec<Served>,
+    /// Names of tools that the check did not call, as it may call those that only read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools_not_called: Vec<String>,
     /// Rules that were broken once and not in a second play. They count nowhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unconfirmed: Vec<Finding>,

@@ -64,6 +64,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         summary: Summary::of(&results),
         results,
         also_served: Vec::new(),
+        tools_not_called: Vec::new(),
         unconfirmed: Vec::new(),
     }
 }

@@ -5,6 +5,9 @@ use crate::baseline::{Baseline, Known};
 use crate::conclusion::{Conclusion, Facts, FailOn, Weight};
 use crate::{Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun};
 
+/// How many tools that were not called are named.
+const NAMED: usize = 12;
+
 /// What a format is made from.
 pub struct ReportView<'r> {
     /// The report.
@@ -130,6 +133,16 @@ impl<'r> ReportView<'r> {
             format!("{} {}", served.transport, revisions.join(", "))
         });
         Some(served.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
+    }
+
+    /// The tools that were not called, in words: `2 tools that may change something: add, book`.
+    pub fn tools_not_called(&self) -> Option<String> {
+        let tools = &self.report.tools_not_called;
+        let named = tools.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = tools.len().saturating_sub(NAMED);
+        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let noun = if tools.len() == 1 { "tool" } else { "tools" };
+        (!tools.is_empty()).then(|| format!("{} {noun} that may change something: {named}{rest}", tools.len()))
     }
 
     /// The findings of one run.

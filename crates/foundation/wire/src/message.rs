@@ -274,6 +274,15 @@ pub struct Malformed {
     pub at: usize,
     /// The id of the message, where it could be read anyway: an error answer should carry it.
     pub id: Option<RequestId>,
+    /// Whether it names a method: it is meant as a request or a notification.
+    pub names_method: bool,
+}
+
+impl Malformed {
+    /// The id of the request that it is meant to answer.
+    pub fn answered(&self) -> Option<&RequestId> {
+        self.id.as_ref().filter(|_| !self.names_method)
+    }
 }
 
 /// What is wrong with a message.
@@ -392,11 +401,11 @@ pub fn batch_length(bytes: &[u8]) -> usize {
 }
 
 fn not_utf8(error: &std::str::Utf8Error) -> Malformed {
-    Malformed { fault: Fault::NotUtf8, at: error.valid_up_to(), id: None }
+    Malformed { fault: Fault::NotUtf8, at: error.valid_up_to(), id: None, names_method: false }
 }
 
 fn packet(text: Cow<'_, str>) -> Result<Packet, Malformed> {
-    let plain = |fault, at| Malformed { fault, at, id: None };
+    let plain = |fault, at| Malformed { fault, at, id: None, names_method: false };
     if text.trim_ascii().is_empty() {
         return Err(plain(Fault::Empty, 0));
     }
@@ -411,7 +420,7 @@ fn packet(text: Cow<'_, str>) -> Result<Packet, Malformed> {
 fn outline(text: &str) -> Result<Outline, Malformed> {
     json::outline(text).map_err(|fault| {
         let what = if fault.why == json::Why::TooDeep { Fault::TooDeep } else { Fault::NotJson(fault.why) };
-        Malformed { fault: what, at: fault.at, id: None }
+        Malformed { fault: what, at: fault.at, id: None, names_method: false }
     })
 }
 
@@ -423,8 +432,8 @@ fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
     let part = &text[span.clone()];
     match outline(part).map_err(shift)? {
         Outline::Object(members) => envelope(Cow::Borrowed(part), members).map_err(shift),
-        Outline::Array(_) => Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None }),
-        Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None }),
+        Outline::Array(_) => Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None, names_method: false }),
+        Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None, names_method: false }),
     }
 }
 
@@ -492,7 +501,8 @@ fn read_envelope(text: &str, members: &[Member]) -> Result<Head, Malformed> {
     let (has, duplicate) = sort(text, members);
     let id = has.id.map(|member| read_id(text, member));
     let readable = id.as_ref().and_then(|id| id.as_ref().ok().cloned());
-    let fail = |fault: Fault, at: usize| Err(Malformed { fault, at, id: readable.clone() });
+    let names_method = has.method.is_some();
+    let fail = |fault: Fault, at: usize| Err(Malformed { fault, at, id: readable.clone(), names_method });
     if let Some((fault, at)) = duplicate {
         return fail(fault, at);
     }

@@ -338,6 +338,9 @@ impl Inner {
                 _ => break,
             }
         }
+        if list == List::Tools && rejected::are_looked_for(conversation) {
+            items.retain(|tool| !rejected::is_rejected(&upstream.name, tool));
+        }
         Ok((items, watched))
     }
 
@@ -572,6 +575,7 @@ mod finding;
 mod following_tasks;
 mod missing;
 mod opening;
+pub(crate) mod rejected;
 
 pub(crate) use self::changing::outside;
 pub(crate) use self::missing::Missing;

@@ -28,7 +28,7 @@ use self::asking::Handling;
 pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round};
-use crate::gateway::{Inner, noted};
+use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
 use crate::upstream::{Carrier, Client, Conversation, Event, Flight, Lease, Sending, Trouble, Upstream};
@@ -250,8 +250,12 @@ impl Relay {
             self.gateway.set_level(conversation, level).await;
         }
         let text: &str = &self.as_task(profile.revision, text).await;
-        // Between two parties of one revision, a result needs no edit.
-        let passes = unchanged && over_http && profile.revision == self.to() && self.call.takes_body();
+        // Between two parties of one revision, a result needs no edit. Tools may have to be left out.
+        let passes = unchanged
+            && over_http
+            && profile.revision == self.to()
+            && self.method() != "tools/list"
+            && self.call.takes_body();
         let sending = Sending {
             edits,
             headers,
@@ -471,6 +475,11 @@ impl Relay {
     async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
         let profile = &conversation.profile;
         let (from, to) = (profile.revision, self.to());
+        let message = if self.method() == "tools/list" && rejected::are_looked_for(conversation) {
+            rejected::without_rejected(&self.upstream.name, message)
+        } else {
+            message
+        };
         if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
             match message.string_member("resultType").as_deref() {
                 Some("input_required") => return self.next_round(&message, from, attempt).await,

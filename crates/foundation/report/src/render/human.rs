@@ -43,6 +43,7 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
     unconfirmed(&mut out, view.report, style.paint);
     table(&mut out, view.report, style.paint);
     also_served(&mut out, view);
+    tools_not_called(&mut out, view);
     scenarios(&mut out, view);
     stale(&mut out, view);
     conclusion(&mut out, view, style.paint);
@@ -162,6 +163,13 @@ fn unconfirmed(out: &mut String, report: &Report, paint: Paint) {
 fn also_served(out: &mut String, view: &ReportView<'_>) {
     if let Some(served) = view.also_served() {
         wrap(out, 0, &format!("Also supports, not checked: {served} (--revision all)."));
+    }
+}
+
+/// The tools that were left alone.
+fn tools_not_called(out: &mut String, view: &ReportView<'_>) {
+    if let Some(tools) = view.tools_not_called() {
+        wrap(out, 0, &wire::escape::line(&format!("Not called: {tools} (--call all, or --allow-tool <NAME>).")));
     }
 }
 

@@ -46,6 +46,9 @@ pub fn render(view: &ReportView<'_>) -> String {
     if let Some(served) = view.also_served() {
         let _ = writeln!(out, "# also supports, not checked: {served}");
     }
+    if let Some(tools) = view.tools_not_called() {
+        let _ = writeln!(out, "# not called: {}", plain(&tools));
+    }
     let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(&view.report.summary), conclusion.summary);
     out
 }

@@ -1,7 +1,9 @@
 //! Lines on a byte stream, as stdio carries messages: a line feed ends one, and nothing else does. A carriage return
 //! before it belongs to the line; whether it should be there is for a rule to say.
 
-use memchr::memchr;
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
 
 use super::Piece;
 use super::buffer::Buffer;
@@ -63,6 +65,14 @@ impl Lines {
         let count = self.buffer.waiting().len();
         (count > 0).then(|| Piece::Rest(self.buffer.take(count)))
     }
+}
+
+/// A JSON text, or a part of one, as a part of one line: the line ends in it stand between tokens only, and become blanks.
+pub fn one_line(json: &[u8]) -> Cow<'_, [u8]> {
+    if memchr2(b'\n', b'\r', json).is_none() {
+        return Cow::Borrowed(json);
+    }
+    json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
 }
 
 #[cfg(test)]

@@ -68,6 +68,25 @@ impl Hints {
         [&self.tools_changed, &self.prompts_changed, &self.resources_changed].into_iter().any(Option::is_some)
     }
 
+    /// Whether a call of this tool is named here: the check may make it.
+    pub fn names_tool(&self, name: &str) -> bool {
+        let calls = [
+            &self.progress,
+            &self.slow,
+            &self.failing,
+            &self.sampling,
+            &self.elicitation,
+            &self.roots,
+            &self.logging,
+            &self.tools_changed,
+            &self.prompts_changed,
+            &self.resources_changed,
+        ];
+        let changed = self.resource_updated.as_ref().map(|change| change.tool.as_str());
+        let named = calls.into_iter().flatten().chain(&self.tasks).map(|call| call.tool.as_str());
+        named.chain(changed).any(|tool| tool == name)
+    }
+
     /// Reads a hints file's text; the error says where and what.
     pub fn parse(text: &str) -> Result<Self, String> {
         // serde would take a list for a struct.

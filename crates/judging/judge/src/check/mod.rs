@@ -23,6 +23,7 @@ mod survey;
 mod time_limit;
 mod unauthenticated;
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -290,7 +291,20 @@ fn conclude(
         summary: Summary::of(&results),
         results,
         also_served: Vec::new(),
+        tools_not_called: tools_not_called(&ran, redactor),
         unconfirmed,
     };
     Checked { report }
+}
+
+/// The tools that no run may call, where only safe ones may be called: who chose none knows.
+fn tools_not_called(ran: &[Ran], redactor: &Redactor) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for run in ran.iter().filter(|run| matches!(run.setting.calls, CallPolicy::Safe(_))) {
+        let hinted = |name: &str| run.setting.hints.names_tool(name);
+        let tools = run.survey.iter().flat_map(|survey| &survey.tools).filter(|tool| !run.setting.calls.allow(tool));
+        let of_run = tools.filter_map(|tool| tool.get("name")?.as_str()).filter(|name| !hinted(name));
+        names.extend(of_run.map(|name| redactor.redact_text(name).into_owned()));
+    }
+    names.into_iter().collect()
 }

@@ -76,9 +76,17 @@ pub fn recorded(
     let (name, version) = introduced(trace, redactor);
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
-    let (also_served, unconfirmed) = (Vec::new(), Vec::new());
-    let proof = env!("CARGO_PKG_VERSION");
-    let report = Report { schema: report::FORMAT, proof, subject, runs, summary, results, also_served, unconfirmed };
+    let report = Report {
+        schema: report::FORMAT,
+        proof: env!("CARGO_PKG_VERSION"),
+        subject,
+        runs,
+        summary,
+        results,
+        also_served: Vec::new(),
+        tools_not_called: Vec::new(),
+        unconfirmed: Vec::new(),
+    };
     Ok(Checked { report })
 }
 

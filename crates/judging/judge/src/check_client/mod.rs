@@ -221,6 +221,7 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
         summary: Summary::of(&results),
         results,
         also_served: Vec::new(),
+        tools_not_called: Vec::new(),
         unconfirmed: Vec::new(),
     };
     Checked { report }

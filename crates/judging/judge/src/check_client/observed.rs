@@ -130,8 +130,16 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let (name, version) = who;
     let subject = Subject { kind: "client", target: target.clone(), name, version };
     let summary = Summary::of(&results);
-    let (also_served, unconfirmed) = (Vec::new(), Vec::new());
-    let proof = env!("CARGO_PKG_VERSION");
-    let report = Report { schema: report::FORMAT, proof, subject, runs, summary, results, also_served, unconfirmed };
+    let report = Report {
+        schema: report::FORMAT,
+        proof: env!("CARGO_PKG_VERSION"),
+        subject,
+        runs,
+        summary,
+        results,
+        also_served: Vec::new(),
+        tools_not_called: Vec::new(),
+        unconfirmed: Vec::new(),
+    };
     Checked { report }
 }

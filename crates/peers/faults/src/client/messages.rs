@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wire::Transport;
 use wire::meta::{self, PREFIX};
-use wire::revision::R2025_06_18;
+use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::{Fault, Kind, fault, is};
 
@@ -11,6 +11,20 @@ use super::{Fault, Kind, fault, is};
 const ODD: i64 = 900_001;
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "names-lowered",
+        "tools.client-names-case-sensitive",
+        "calls tools by their names in lower case",
+        Kind::Sends(|message| {
+            let Some(name) = message["params"]["name"].as_str().filter(|_| is(message, "tools/call")) else { return false };
+            let lower = name.to_lowercase();
+            let found = lower != name;
+            message["params"]["name"] = json!(lower);
+            found
+        }),
+    )
+    .since(R2025_11_25)
+    .seen_in("odd-names"),
     fault("no-json", "jsonrpc.json", "sends invalid JSON", Kind::AlsoSends(|| one("{\"jsonrpc\":\"2.0\",")))
         .breaks_too(&["http.post-holds-message"]),
     fault("bare-number", "jsonrpc.object", "sends a number instead of a message", Kind::AlsoSends(|| one("42")))

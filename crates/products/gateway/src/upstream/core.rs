@@ -10,7 +10,7 @@ use net::upstream::{Child, Ended, Output, Passed, Sse, WebSocket};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use wire::message::{Packet, parse};
+use wire::message::{Malformed, Packet, parse};
 use wire::redact::Redactor;
 use wire::{Era, Kind, Message, RequestId, Revision, meta};
 
@@ -62,9 +62,11 @@ pub(crate) struct Origin {
     pub(crate) redactor: Redactor,
 }
 
+/// What comes for an open request: a message, or why none can be read. Boxed: a channel allocates room for many at once.
+pub(super) type Incoming = Box<Result<Event, Trouble>>;
+
 struct Entry {
-    /// Boxed: the channel allocates room for many at once.
-    sender: mpsc::Sender<Box<Event>>,
+    sender: mpsc::Sender<Incoming>,
     /// A question of the server may belong to it.
     asks: bool,
     /// No log message is caused by it.
@@ -195,7 +197,7 @@ impl Core {
     }
 
     /// An id for a request, and where its messages come out.
-    pub(super) fn register(&self, method: &str) -> (i64, mpsc::Receiver<Box<Event>>) {
+    pub(super) fn register(&self, method: &str) -> (i64, mpsc::Receiver<Incoming>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let is_quiet = matches!(method, "subscriptions/listen" | "ping");
@@ -267,7 +269,16 @@ impl Core {
                     self.route(message).await;
                 }
             }
-            Err(malformed) => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
+            Err(malformed) => {
+                let id = malformed.answered().and_then(number);
+                let entry = id.and_then(|id| self.entries().remove(&id));
+                match entry {
+                    Some(entry) => {
+                        let _ = entry.sender.send(Box::new(Err(invalid(&malformed)))).await;
+                    }
+                    None => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
+                }
+            }
         }
     }
 
@@ -280,19 +291,29 @@ impl Core {
                 entry.map(|entry| (entry.sender, Event::Response as fn(Message) -> Event))
             }
             Kind::Notification => self.target_of(&message).map(|sender| (sender, Event::Notification as _)),
+            Kind::Request if !self.may_ask() => return,
             Kind::Request => self.asker().map(|sender| (sender, Event::Question as _)),
         };
         match target {
             Some((sender, event)) => {
-                let _ = sender.send(Box::new(event(message))).await;
+                let _ = sender.send(Box::new(Ok(event(message)))).await;
             }
             None if message.kind().is_response() => {}
             None => (self.unlinked)(self, message),
         }
     }
 
+    /// Whether the server may send requests. Since 2026-07-28 none does, and no client answers one.
+    pub(super) fn may_ask(&self) -> bool {
+        let may = self.revision.get().is_none_or(|revision| revision.era() == Era::Legacy);
+        if !may {
+            tracing::debug!("ignored a request of a server: in its revision only clients send requests");
+        }
+        may
+    }
+
     /// The request that a notification belongs to.
-    fn target_of(&self, message: &Message) -> Option<mpsc::Sender<Box<Event>>> {
+    fn target_of(&self, message: &Message) -> Option<mpsc::Sender<Incoming>> {
         let entries = self.entries();
         let by_id = |value: Option<&Value>| {
             let id = RequestId::from_value(value?).as_ref().and_then(number)?;
@@ -311,7 +332,7 @@ impl Core {
     }
 
     /// The only open request that a question can belong to.
-    fn asker(&self) -> Option<mpsc::Sender<Box<Event>>> {
+    fn asker(&self) -> Option<mpsc::Sender<Incoming>> {
         let entries = self.entries();
         let mut asking = entries.values().filter(|entry| entry.asks);
         asking.next().filter(|_| asking.next().is_none()).map(|entry| entry.sender.clone())
@@ -341,6 +362,11 @@ async fn prove(core: Arc<Core>, revision: Revision, patience: Duration) {
     }
     core.forget(id);
     core.doubt.send_replace(false);
+}
+
+/// What an invalid response means for its request: no second one can be expected.
+pub(super) fn invalid(malformed: &Malformed) -> Trouble {
+    Trouble::Unknown(format!("its response is invalid: {}", malformed.fault))
 }
 
 fn number(id: &RequestId) -> Option<i64> {

@@ -5,6 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use net::server::http::HeaderMap;
 use net::upstream::{Lost, NextEvent, Response};
 use serde_json::{Value, json};
@@ -16,9 +18,9 @@ use wire::message::{Packet, begins_result, parse, parse_owned};
 use wire::translate::message::{RequestEdits, request};
 use wire::{Era, Kind, Message, RequestId};
 
-use super::core::{Carrier, Core, Event};
+use super::core::{Carrier, Core, Event, Incoming, invalid};
 use super::http::{self, RequestText};
-use super::old_sse::{self, Posting};
+use super::old_sse;
 use super::trouble::Trouble;
 
 /// How long a server's `retry` may make us wait.
@@ -28,6 +30,9 @@ const RESUMES: u32 = 3;
 /// Up to this size, a result is awaited whole even where it needs no edit: whether it came is then known before the client
 /// is answered.
 const HELD: usize = 64 << 10;
+
+/// A POST under way. Over HTTP+SSE, no response comes by it.
+type Posting = BoxFuture<'static, Result<Option<Response>, Trouble>>;
 
 /// What a request needs besides its text.
 #[derive(Clone, Copy, Default)]
@@ -52,9 +57,9 @@ pub(crate) struct Flight {
     /// Its id there.
     id: RequestId,
     /// Messages that come otherwise than on its stream.
-    events: Option<mpsc::Receiver<Box<Event>>>,
+    events: Option<mpsc::Receiver<Incoming>>,
     stream: Option<Stream>,
-    /// The POST of HTTP+SSE, where the server began to answer before it took it.
+    /// The POST, where the server sent something on another stream before it answered it: it may wait for us first.
     posting: Option<Posting>,
     /// Messages that came together.
     waiting: VecDeque<Event>,
@@ -126,21 +131,34 @@ impl Flight {
         match &self.core.carrier {
             Carrier::Child(child) => self.core.write(child, body.as_str()).await,
             Carrier::WebSocket(socket) => Ok(socket.send(body.as_str()).await?),
-            Carrier::Sse(sse) => {
-                let mut posting = old_sse::post(sse, body.as_str());
-                tokio::select! {
-                    sent = &mut posting => sent,
-                    Some(event) = Self::next_linked(&mut self.events) => {
-                        self.waiting.push_back(*event);
-                        self.posting = Some(posting);
-                        Ok(())
-                    }
-                }
-            }
+            Carrier::Sse(sse) => self.post(old_sse::post(sse, body.as_str()).map_ok(|()| None).boxed(), limit).await,
             Carrier::Http(http) => {
-                let response = http.request(body, revision, sending.headers, sending.schema).await?;
-                self.take(response, limit).await
+                let posting = http.request(body, revision, sending.headers, sending.schema);
+                // A request whose messages all come on its own stream needs to wait for nothing else.
+                if self.events.is_none() {
+                    return self.take(posting.await?, limit).await;
+                }
+                self.post(posting.map_ok(Some).boxed(), limit).await
             }
+        }
+    }
+
+    /// Waits for the answer to a POST, or for a message of the server that comes first.
+    async fn post(&mut self, mut posting: Posting, limit: usize) -> Result<(), Trouble> {
+        tokio::select! {
+            answered = &mut posting => self.take_answer(answered, limit).await,
+            Some(event) = Self::next_linked(&mut self.events) => {
+                self.waiting.push_back((*event)?);
+                self.posting = Some(posting);
+                Ok(())
+            }
+        }
+    }
+
+    async fn take_answer(&mut self, answered: Result<Option<Response>, Trouble>, limit: usize) -> Result<(), Trouble> {
+        match answered? {
+            Some(response) => self.take(response, limit).await,
+            None => Ok(()),
         }
     }
 
@@ -190,16 +208,19 @@ impl Flight {
             tokio::select! {
                 biased;
                 event = Self::next_linked(&mut self.events) => match event {
-                    Some(event) => self.waiting.push_back(*event),
+                    Some(event) => match *event {
+                        Ok(event) => self.waiting.push_back(event),
+                        Err(trouble) => return self.fail(trouble),
+                    },
                     None if over_http && self.stream.is_some() => self.read(limit).await?,
                     None => {
                         self.done = true;
                         return Err(Trouble::Unknown(self.core.cause().await));
                     }
                 },
-                sent = Self::posted(&mut self.posting) => {
+                answered = Self::posted(&mut self.posting) => {
                     self.posting = None;
-                    sent?;
+                    self.take_answer(answered, limit).await?;
                 }
                 next = Self::next_block(&mut self.stream, limit) => self.take_next(next).await?,
             }
@@ -212,7 +233,7 @@ impl Flight {
     }
 
     /// Waits for ever where nothing is being posted.
-    async fn posted(posting: &mut Option<Posting>) -> Result<(), Trouble> {
+    async fn posted(posting: &mut Option<Posting>) -> Result<Option<Response>, Trouble> {
         match posting {
             Some(posting) => posting.await,
             None => pending().await,
@@ -220,7 +241,7 @@ impl Flight {
     }
 
     /// Waits for ever where nothing can come.
-    async fn next_linked(events: &mut Option<mpsc::Receiver<Box<Event>>>) -> Option<Box<Event>> {
+    async fn next_linked(events: &mut Option<mpsc::Receiver<Incoming>>) -> Option<Incoming> {
         match events {
             Some(events) => events.recv().await,
             None => pending().await,
@@ -237,10 +258,7 @@ impl Flight {
 
     async fn take_next(&mut self, next: Result<NextEvent, Lost>) -> Result<(), Trouble> {
         match next {
-            Ok(NextEvent::Event(block)) => {
-                self.take_block(block).await;
-                Ok(())
-            }
+            Ok(NextEvent::Event(block)) => self.take_block(block).await,
             Ok(NextEvent::Open) => {
                 self.pass_event();
                 Ok(())
@@ -261,8 +279,8 @@ impl Flight {
         }
     }
 
-    async fn take_block(&mut self, block: Block) {
-        let Some(stream) = &mut self.stream else { return };
+    async fn take_block(&mut self, block: Block) -> Result<(), Trouble> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
         if self.passes.is_some() {
             stream.held = HELD;
         }
@@ -274,7 +292,7 @@ impl Flight {
             stream.resumes = 0;
         }
         let is_message = block.is_message();
-        let Some(data) = block.data.filter(|data| is_message && !data.is_empty()) else { return };
+        let Some(data) = block.data.filter(|data| is_message && !data.is_empty()) else { return Ok(()) };
         match parse_owned(data.into_bytes()) {
             Ok(Packet::Message(message)) => self.sort(message).await,
             Ok(Packet::Batch(parts)) => {
@@ -282,8 +300,16 @@ impl Flight {
                     self.sort(message).await;
                 }
             }
+            Err(malformed) if malformed.answered() == Some(&self.id) => return self.fail(invalid(&malformed)),
             Err(malformed) => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
         }
+        Ok(())
+    }
+
+    /// The request has ended, without a response that can be passed on.
+    fn fail<T>(&mut self, trouble: Trouble) -> Result<T, Trouble> {
+        self.done = true;
+        Err(trouble)
     }
 
     /// Everything on the stream of a request belongs to it, except responses to other requests.
@@ -294,7 +320,8 @@ impl Flight {
             }
             Kind::Result | Kind::Error => return self.core.route(message).await,
             Kind::Notification => Event::Notification(message),
-            Kind::Request => Event::Question(message),
+            Kind::Request if self.core.may_ask() => Event::Question(message),
+            Kind::Request => return,
         };
         self.waiting.push_back(event);
     }
@@ -320,8 +347,7 @@ impl Flight {
         async move { core.post(text).await.map_err(Trouble::after_request) }
     }
 
-    /// The same without the client. A server that does not take it, as one of 2026-07-28 over HTTP, may still respond: the
-    /// request goes on.
+    /// The same without the client. A server that does not take it may still respond: the request goes on.
     pub(crate) fn answer_lightly<'t>(&self, text: &'t str) -> impl Future<Output = ()> + Send + use<'t> {
         let answered = self.answer(text);
         async move {
@@ -348,7 +374,8 @@ impl Drop for Flight {
         self.core.forget(number);
         let alone = matches!(self.core.carrier, Carrier::Http(_))
             && self.core.revision.get().is_some_and(|revision| revision.era() == Era::Modern);
-        if self.done || alone || self.core.is_ended() {
+        // `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
+        if self.done || alone || self.opens || self.core.is_ended() {
             return;
         }
         let core = Arc::clone(&self.core);

@@ -106,13 +106,13 @@ impl HttpLink {
 
     /// Posts a request. `mirrored` are the headers of a modern client that hold for this request too; without them they are
     /// made from the body, arguments by the tool's `schema`.
-    pub(super) async fn request(
+    pub(super) fn request(
         &self,
         text: RequestText,
         revision: Option<Revision>,
         mirrored: Option<&HeaderMap>,
         schema: Option<&Value>,
-    ) -> Result<Response, Trouble> {
+    ) -> impl Future<Output = Result<Response, Trouble>> + Send + use<> {
         let mut headers = self.headers(revision);
         match mirrored {
             Some(mirrored) => {
@@ -135,11 +135,14 @@ impl HttpLink {
             }
             None => {}
         }
-        let response = self.http.send(Method::POST, headers, text.into_bytes()).await?;
-        if response.status.as_u16() == 404 && self.has_session() {
-            return Err(Trouble::SessionGone);
+        let (http, has_session) = (Arc::clone(&self.http), self.has_session());
+        async move {
+            let response = http.send(Method::POST, headers, text.into_bytes()).await?;
+            if response.status.as_u16() == 404 && has_session {
+                return Err(Trouble::SessionGone);
+            }
+            Ok(response)
         }
-        Ok(response)
     }
 
     /// Posts a message that has no response.

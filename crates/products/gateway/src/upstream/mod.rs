@@ -187,6 +187,8 @@ pub(crate) struct Upstream {
     lanes: Arc<Semaphore>,
     /// Nothing is begun any more.
     ending: watch::Sender<bool>,
+    /// How many conversations are being ended because their client's session has ended.
+    closing: watch::Sender<usize>,
 }
 
 impl Upstream {
@@ -218,6 +220,7 @@ impl Upstream {
             state: Mutex::default(),
             lanes: Arc::new(Semaphore::new(limits.sessions)),
             ending: watch::Sender::new(false),
+            closing: watch::Sender::new(0),
             settings,
         }))
     }
@@ -337,6 +340,8 @@ impl Upstream {
         tokio::spawn(async move {
             ending.wait().await;
             let Some(upstream) = upstream.upgrade() else { return };
+            // Counted before it is out of sight: the gateway must not exit between the two.
+            upstream.closing.send_modify(|count| *count += 1);
             let slot = upstream.state().conversations.remove(&key);
             if let Some(slot) = slot
                 && let Some(conversation) = slot.lock().await.take()
@@ -344,6 +349,7 @@ impl Upstream {
             {
                 close(&conversation.core, upstream.limits.shutdown).await;
             }
+            upstream.closing.send_modify(|count| *count -= 1);
         });
     }
 
@@ -526,6 +532,8 @@ impl Upstream {
         }
         let closing = all.iter().map(|conversation| close(&conversation.core, self.limits.shutdown));
         futures_util::future::join_all(closing).await;
+        // Those have a limit of their own.
+        let _ = self.closing.subscribe().wait_for(|count| *count == 0).await;
     }
 }
 

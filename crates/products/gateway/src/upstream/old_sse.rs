@@ -8,11 +8,8 @@ use super::trouble::Trouble;
 /// How much of an answer is read.
 const REST: usize = 16 << 10;
 
-/// A POST under way.
-pub(super) type Posting = BoxFuture<'static, Result<(), Trouble>>;
-
 /// Begins to post a message.
-pub(super) fn post(sse: &Sse, text: &str) -> Posting {
+pub(super) fn post(sse: &Sse, text: &str) -> BoxFuture<'static, Result<(), Trouble>> {
     Box::pin(taken(sse.post(text.as_bytes())))
 }
 

@@ -205,3 +205,25 @@ async fn a_missing_child_is_looked_for_without_a_request() {
     assert_eq!(names(&after), ["late", "late-crash", "quick", "quick-crash"], "{after}");
     scene.end().await;
 }
+
+#[tokio::test]
+async fn an_invalid_response_ends_its_request_at_once() {
+    // Neither a result nor an error; a result that is an error as well; another version.
+    for invalid in [
+        r#"{"jsonrpc":"2.0","id":%s}"#,
+        r#"{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}"#,
+        r#"{"jsonrpc":"1.0","id":%s,"result":{}}"#,
+    ] {
+        let case = format!(r#"*'"bad"'*) printf '{invalid}\n' "$id" ;;"#);
+        let scene = Scene::of(script(&server("good", &case))).await;
+        let client = scene.client(Revision::R2025_11_25).await;
+        let begun = Instant::now();
+        let answer = call(&client, "bad", json!({})).await;
+        assert!(answer.contains("its response is invalid") && answer.contains(r#""outcome":"unknown""#), "{answer}");
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        // The server goes on.
+        let answer = call(&client, "good", json!({})).await;
+        assert!(answer.contains("pid "), "{answer}");
+        scene.end().await;
+    }
+}

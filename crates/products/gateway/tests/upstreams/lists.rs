@@ -122,3 +122,44 @@ async fn a_slow_server_is_waited_for_once() {
     assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
     scene.end().await;
 }
+
+/// A client over HTTP must not use a tool whose `x-mcp-header` is invalid (2026-07-28). The gateway is one, whoever asks it.
+#[tokio::test]
+async fn a_tool_with_an_invalid_header_name_is_shown_to_nobody() {
+    let tool = |name: &str, header: &str| {
+        let property = json!({ "type": "string", "x-mcp-header": header });
+        json!({ "name": name, "inputSchema": { "type": "object", "properties": { "a": property } } })
+    };
+    let tools = json!([tool("good", "Region"), tool("bad", "")]);
+    let url = {
+        let opening = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} },
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "_meta": { wire::meta::SERVER_INFO: { "name": "tools", "version": "1" } } });
+        let listed = json!({ "tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
+        let origin = scripted::http(move |mut stream| {
+            let (opening, listed) = (opening.clone(), listed.clone());
+            async move {
+                while let Some(request) = read(&mut stream).await {
+                    let text = match request.method().as_str() {
+                        "server/discover" => json_answer("", &request.result(&opening)),
+                        "tools/list" => json_answer("", &request.result(&listed)),
+                        _ => answer("400 Bad Request", "", ""),
+                    };
+                    write(&mut stream, &text).await;
+                }
+            }
+        });
+        format!("{}/mcp", origin.await)
+    };
+    let one = || named("one", Target::Http(address(&url)));
+    for upstreams in [vec![one()], vec![one(), named("two", script(&server("two", "")))]] {
+        let scene = Scene::with(upstreams, limits()).await;
+        for revision in [Revision::R2025_11_25, Revision::NEWEST] {
+            let client = scene.client(revision).await;
+            let listed = list(&client, "tools/list").await;
+            let names = names(&listed);
+            assert!(names.contains(&"good") && !names.contains(&"bad"), "{revision}: {names:?}");
+        }
+        scene.end().await;
+    }
+}

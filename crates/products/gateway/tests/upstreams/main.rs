@@ -6,6 +6,7 @@
 mod children;
 mod churn;
 mod lists;
+mod over_stdio;
 mod recorded;
 mod scene;
 mod scripted;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::Params;
-use gateway::settings::Target;
+use gateway::settings::{Limits, Target};
 use serde_json::json;
 use wire::Revision;
 
-use crate::scene::{Scene, address, call, text};
+use crate::scene::{Scene, address, call, limits, named, text};
 use crate::scripted::{self, STREAM, answer, json_answer, read, write};
 
 /// What the scripted server saw: `METHOD` or the method of the message, with the session.
@@ -75,11 +75,17 @@ async fn a_session_that_is_gone_is_begun_again_once() {
     scene.end().await;
 }
 
-/// A server that sends a request in the middle of a call, takes no response to it, and then answers the call. How often it
-/// was called.
-async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) -> (String, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&calls);
+/// How often a server was called, and how many responses it got.
+#[derive(Default)]
+struct Counts {
+    calls: AtomicUsize,
+    responses: AtomicUsize,
+}
+
+/// A server that sends a request in the middle of a call, takes no response to it, and then answers the call.
+async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) -> (String, Arc<Counts>) {
+    let counts = Arc::new(Counts::default());
+    let counted = Arc::clone(&counts);
     let said = json!({ "content": [{ "type": "text", "text": "all the same" }], "resultType": "complete" });
     let opening = json!({ "protocolVersion": revision.as_str(), "supportedVersions": [revision.as_str()],
         "capabilities": { "tools": {} }, "serverInfo": { "name": "asking", "version": "1" }, "resultType": "complete",
@@ -91,7 +97,7 @@ async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) 
             while let Some(request) = read(&mut stream).await {
                 let text = match request.method().as_str() {
                     "tools/call" => {
-                        counted.fetch_add(1, Ordering::Relaxed);
+                        counted.calls.fetch_add(1, Ordering::Relaxed);
                         write(&mut stream, &format!("{STREAM}data: {asked}\n\n")).await;
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         return write(&mut stream, &format!("data: {}\n\n", request.result(&said))).await;
@@ -99,24 +105,30 @@ async fn asking(revision: Revision, asked: &'static str, refusal: &'static str) 
                     "initialize" => json_answer("mcp-session-id: s\r\n", &request.result(&opening)),
                     "server/discover" => json_answer("", &request.result(&opening)),
                     "notifications/initialized" => answer("202 Accepted", "", ""),
+                    "" if request.is("POST") => {
+                        counted.responses.fetch_add(1, Ordering::Relaxed);
+                        answer(refusal, "", "")
+                    }
                     _ => answer(refusal, "", ""),
                 };
                 write(&mut stream, &text).await;
             }
         }
     });
-    (origin.await, calls)
+    (origin.await, counts)
 }
 
 #[tokio::test]
 async fn a_server_that_takes_no_answer_to_its_ping_still_answers() {
-    for revision in [Revision::R2025_11_25, Revision::NEWEST] {
+    // At 2026-07-28 servers send no requests, and get no responses.
+    for (revision, expected) in [(Revision::R2025_11_25, 1), (Revision::NEWEST, 0)] {
         let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
-        let (origin, _) = asking(revision, ping, "400 Bad Request").await;
+        let (origin, counts) = asking(revision, ping, "400 Bad Request").await;
         let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
         let client = scene.client(revision).await;
         let answer = call(&client, "any", json!({})).await;
         assert!(answer.contains("all the same"), "{revision}: {answer}");
+        assert_eq!(counts.responses.load(Ordering::Relaxed), expected, "{revision}");
         scene.end().await;
     }
 }
@@ -125,12 +137,12 @@ async fn a_server_that_takes_no_answer_to_its_ping_still_answers() {
 async fn a_call_whose_server_takes_no_answer_is_not_sent_again() {
     let question = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     for refusal in ["404 Not Found", "400 Bad Request"] {
-        let (origin, calls) = asking(Revision::R2025_11_25, question, refusal).await;
+        let (origin, counts) = asking(Revision::R2025_11_25, question, refusal).await;
         let scene = Scene::of(Target::Http(address(&format!("{origin}/mcp")))).await;
         let client = scene.rootless_client(Revision::R2025_11_25).await;
         let answer = call(&client, "any", json!({})).await;
         assert!(answer.contains(r#""outcome":"unknown""#), "{refusal}: {answer}");
-        assert_eq!(calls.load(Ordering::Relaxed), 1, "{refusal}");
+        assert_eq!(counts.calls.load(Ordering::Relaxed), 1, "{refusal}");
         scene.end().await;
     }
 }
@@ -257,5 +269,77 @@ async fn calls_wait_for_the_stream_of_the_session() {
     let client = scene.client(Revision::R2025_11_25).await;
     let answer = call(&client, "any", json!({})).await;
     assert!(answer.contains("open: true"), "{answer}");
+    scene.end().await;
+}
+
+/// Some servers ask on that stream, and do not even begin to answer the call before they have the response.
+#[tokio::test]
+async fn a_question_is_answered_before_its_call_is() {
+    for question in ["ping", "roots/list"] {
+        let (asked, ask) = tokio::sync::watch::channel(false);
+        let (respond, responded) = tokio::sync::watch::channel(false);
+        let origin = scripted::http(move |mut stream| {
+            let (asked, mut ask) = (asked.clone(), ask.clone());
+            let (respond, mut responded) = (respond.clone(), responded.clone());
+            async move {
+                while let Some(request) = read(&mut stream).await {
+                    if request.is("GET") {
+                        write(&mut stream, STREAM).await;
+                        ask.wait_for(|asked| *asked).await.unwrap();
+                        let message = json!({ "jsonrpc": "2.0", "id": "q", "method": question });
+                        write(&mut stream, &format!("data: {message}\n\n")).await;
+                        std::future::pending::<()>().await;
+                    }
+                    let opening = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+                        "serverInfo": { "name": "asking", "version": "1" } });
+                    let text = match request.method().as_str() {
+                        "initialize" => json_answer("mcp-session-id: a\r\n", &request.result(&opening)),
+                        "tools/call" => {
+                            asked.send_replace(true);
+                            responded.wait_for(|responded| *responded).await.unwrap();
+                            json_answer("", &request.result(&json!({ "content": [] })))
+                        }
+                        "" => {
+                            respond.send_replace(request.message().get("result").is_some());
+                            answer("202 Accepted", "", "")
+                        }
+                        "notifications/initialized" => answer("202 Accepted", "", ""),
+                        _ => answer("400 Bad Request", "", ""),
+                    };
+                    write(&mut stream, &text).await;
+                }
+            }
+        });
+        let scene = Scene::of(Target::Http(address(&format!("{}/mcp", origin.await)))).await;
+        let client = scene.rootless_client(Revision::R2025_11_25).await;
+        let answer = call(&client, "any", json!({})).await;
+        assert!(answer.contains(r#""content":[]"#), "{question}: {answer}");
+        scene.end().await;
+    }
+}
+
+/// `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
+#[tokio::test]
+async fn an_unanswered_initialize_is_not_cancelled() {
+    let seen = Seen::default();
+    let kept = Arc::clone(&seen);
+    let origin = scripted::http(move |mut stream| {
+        let seen = Arc::clone(&kept);
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                seen.lock().unwrap().push(request.method());
+                if request.method() == "initialize" {
+                    std::future::pending::<()>().await;
+                }
+                write(&mut stream, &answer("400 Bad Request", "", "")).await;
+            }
+        }
+    });
+    let target = Target::Http(address(&format!("{}/mcp", origin.await)));
+    let limits = Limits { start: Duration::from_millis(300), ..limits() };
+    let scene = Scene::with(vec![named("one", target)], limits).await;
+    assert!(scene.try_client(Revision::R2025_11_25).await.is_err());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(count(&seen, "initialize") > 0 && count(&seen, "notifications/cancelled") == 0, "{seen:?}");
     scene.end().await;
 }

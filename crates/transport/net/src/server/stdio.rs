@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use wire::Transport;
 use wire::framing::Piece;
-use wire::framing::lines::Lines;
+use wire::framing::lines::{Lines, one_line};
 
 pub use self::process::serve_process;
 
@@ -124,7 +124,8 @@ fn waiting(conversation: &Conversation) -> io::Result<Vec<u8>> {
     let frames = conversation.outgoing().take().map_err(|_| io::Error::other("the peer does not read what we send"))?;
     let mut text = Vec::with_capacity(frames.iter().map(|frame| frame.len() + 1).sum());
     for frame in frames {
-        text.extend_from_slice(&frame);
+        // A service may pass on JSON with line ends between its tokens.
+        text.extend_from_slice(&one_line(&frame));
         text.push(b'\n');
     }
     Ok(text)

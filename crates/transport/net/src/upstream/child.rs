@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::time::timeout;
+use wire::framing::lines::one_line;
 
 use self::ending::{End, Supervisor};
 use self::reading::{LastWords, read_lines, read_log};
@@ -90,7 +91,7 @@ impl Child {
         let mut guard = self.stdin.lock().await;
         let input = guard.as_mut().ok_or(Ended::NotSent)?;
         // A line feed between two members is legal JSON, and would be two lines here.
-        input.rest.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+        input.rest.extend_from_slice(&one_line(message));
         input.rest.extend_from_slice(b"\n");
         let written = timeout(WRITE, async {
             input.pipe.write_all_buf(&mut input.rest).await?;

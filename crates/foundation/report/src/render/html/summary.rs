@@ -83,6 +83,9 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
     if let Some(served) = grid.view.also_served() {
         let _ = writeln!(out, "<p class=\"notice\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
     }
+    if let Some(tools) = grid.view.tools_not_called() {
+        let _ = writeln!(out, "<p class=\"notice\"><b>Not called</b>: {}.</p>", Text(&tools));
+    }
     for (why, runs) in reasons {
         let _ = writeln!(
             out,

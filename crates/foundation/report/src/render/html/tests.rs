@@ -53,6 +53,7 @@ fn report(results: Vec<Finding>) -> Report {
         summary: Summary::of(&results),
         results,
         also_served: Vec::new(),
+        tools_not_called: Vec::new(),
         unconfirmed: Vec::new(),
     }
 }

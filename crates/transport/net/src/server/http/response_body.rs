@@ -1,6 +1,7 @@
 //! The body of a response: one text, a modern stream that owns its request's future, a legacy event stream, or the one stream
 //! of an HTTP+SSE session.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
+use wire::framing::lines::one_line;
 use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
@@ -103,7 +105,7 @@ impl Last {
             }
             Self::Json(body, true) => {
                 if let Some(piece) = ready!(Pin::new(body).poll_frame(context)) {
-                    return Poll::Ready(Some(piece.map(|piece| piece.map_data(one_line))));
+                    return Poll::Ready(Some(piece.map(|piece| piece.map_data(without_line_ends))));
                 }
                 *self = Self::Text(Vec::new());
                 frame(Bytes::from_static(b"\n\n"))
@@ -112,13 +114,13 @@ impl Last {
     }
 }
 
-/// A part of a JSON text without its line ends, which stand between tokens only.
-fn one_line(piece: Bytes) -> Bytes {
-    let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if piece.iter().any(ends) {
-        return piece.iter().map(|byte| if ends(byte) { b' ' } else { *byte }).collect();
-    }
-    piece
+/// A part of a JSON text without its line ends.
+fn without_line_ends(piece: Bytes) -> Bytes {
+    let changed = match one_line(&piece) {
+        Cow::Owned(line) => Some(line),
+        Cow::Borrowed(_) => None,
+    };
+    changed.map_or(piece, Bytes::from)
 }
 
 /// A reader of a legacy event stream.
