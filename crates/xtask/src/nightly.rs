@@ -14,7 +14,9 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cargo::cargo;
 use crate::words::{Words, help};
-use crate::{Verdict, attack, fuzz, gateway_as_client, gateway_clients, gateway_faults, gateway_peers, peers, root, soak};
+use crate::{
+    Verdict, attack, fuzz, gateway_as_client, gateway_clients, gateway_faults, gateway_peers, peers, root, soak,
+};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
 
@@ -77,11 +79,7 @@ const PARTS: &[Part] = &[
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
-    Part {
-        name: "gateway-as-client",
-        title: "the gateway as a client of the servers behind it",
-        run: as_client,
-    },
+    Part { name: "gateway-as-client", title: "the gateway as a client of the servers behind it", run: as_client },
     Part {
         name: "gateway-faults",
         title: "every fault of the reference server behind a gateway: seen, or repaired for a known reason",

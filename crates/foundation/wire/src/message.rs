@@ -432,7 +432,9 @@ fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
     let part = &text[span.clone()];
     match outline(part).map_err(shift)? {
         Outline::Object(members) => envelope(Cow::Borrowed(part), members).map_err(shift),
-        Outline::Array(_) => Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None, names_method: false }),
+        Outline::Array(_) => {
+            Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None, names_method: false })
+        }
         Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None, names_method: false }),
     }
 }

@@ -393,19 +393,20 @@ impl Relay {
                     Handling::Ask(asking) => asked.push(asking),
                     Handling::Park(question) => parked.push(*question),
                 },
-                Event::Response(message) => match self.task_of(&message) {
+                Event::Response(message) => {
+                    let Some(task) = self.task_of(&message) else {
+                        let message = rejected::without_rejected(&self.upstream.name, &conversation, message);
+                        return self.finish(&conversation, message, attempt).await;
+                    };
                     // The result of a task that only the gateway knows of. It comes when the task has ended.
-                    Some(task) => {
-                        let params = json!({ "taskId": task });
-                        let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
-                        let (text, sending) = (text.to_string(), Sending::default());
-                        let core = &conversation.core;
-                        let result = Flight::start(core, "tasks/result", &text, sending, limits.message_bytes).await;
-                        // The task runs, whether its result can be fetched or not.
-                        flight = result.map_err(Trouble::after_request)?;
-                    }
-                    None => return self.finish(&conversation, message, attempt).await,
-                },
+                    let params = json!({ "taskId": task });
+                    let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
+                    let (text, sending) = (text.to_string(), Sending::default());
+                    let core = &conversation.core;
+                    let result = Flight::start(core, "tasks/result", &text, sending, limits.message_bytes).await;
+                    // The task runs, whether its result can be fetched or not.
+                    flight = result.map_err(Trouble::after_request)?;
+                }
                 Event::Passed(body) => return Ok(Step::Done(Answer::passed(Body::boxed(body)))),
                 Event::PassedStream(body) => return Ok(Step::Done(Answer::passed_event(Body::boxed(body)))),
             }
@@ -475,11 +476,6 @@ impl Relay {
     async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
         let profile = &conversation.profile;
         let (from, to) = (profile.revision, self.to());
-        let message = if self.method() == "tools/list" && rejected::are_looked_for(conversation) {
-            rejected::without_rejected(&self.upstream.name, message)
-        } else {
-            message
-        };
         if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
             match message.string_member("resultType").as_deref() {
                 Some("input_required") => return self.next_round(&message, from, attempt).await,

@@ -16,7 +16,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "tools.client-names-case-sensitive",
         "calls tools by their names in lower case",
         Kind::Sends(|message| {
-            let Some(name) = message["params"]["name"].as_str().filter(|_| is(message, "tools/call")) else { return false };
+            let Some(name) = message["params"]["name"].as_str().filter(|_| is(message, "tools/call")) else {
+                return false;
+            };
             let lower = name.to_lowercase();
             let found = lower != name;
             message["params"]["name"] = json!(lower);

@@ -24,9 +24,12 @@ pub(crate) fn is_rejected(upstream: &str, tool: &Value) -> bool {
     !faults.is_empty()
 }
 
-/// A response to `tools/list` without such tools.
-pub(crate) fn without_rejected(upstream: &str, message: Message) -> Message {
-    if !message.text().contains("x-mcp-header") {
+/// A response without such tools, where it is one to `tools/list`.
+pub(crate) fn without_rejected(upstream: &str, conversation: &Conversation, message: Message) -> Message {
+    let may_have_some = are_looked_for(conversation)
+        && message.body_member("tools").is_some()
+        && message.text().contains("x-mcp-header");
+    if !may_have_some {
         return message;
     }
     let Ok(mut whole) = serde_json::from_str::<Value>(message.text()) else { return message };

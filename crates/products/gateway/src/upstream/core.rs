@@ -272,11 +272,10 @@ impl Core {
             Err(malformed) => {
                 let id = malformed.answered().and_then(number);
                 let entry = id.and_then(|id| self.entries().remove(&id));
-                match entry {
-                    Some(entry) => {
-                        let _ = entry.sender.send(Box::new(Err(invalid(&malformed)))).await;
-                    }
-                    None => tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream"),
+                if let Some(entry) = entry {
+                    let _ = entry.sender.send(Box::new(Err(invalid(&malformed)))).await;
+                } else {
+                    tracing::debug!(fault = %malformed.fault, "ignored an invalid message of an upstream");
                 }
             }
         }
