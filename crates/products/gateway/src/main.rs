@@ -8,6 +8,7 @@ mod reload;
 mod tell;
 mod watch;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -158,10 +159,14 @@ async fn over_http(
         ..http::Options::default()
     };
     options.limits.grace = settings.limits.drain;
-    let main = http::Options { layer: Some(Arc::new(Pages::new(gateway.clone()))), ..options.clone() };
-    let server = http::listen(Arc::new(gateway.clone()), address, main).await.map_err(|error| {
-        Failure::usage(format!("cannot listen on {address}: {error}"), "use another address, or port 0 for a free one")
-    })?;
+    let hides_names = settings.admin.is_some() || settings.auth.is_some();
+    let pages = if hides_names { Pages::without_names(gateway.clone()) } else { Pages::new(gateway.clone()) };
+    let main = http::Options { layer: Some(Arc::new(pages)), ..options.clone() };
+    let server = listening(gateway, address, main).await?;
+    let admin = match settings.admin {
+        Some(admin) => Some(admin_pages(gateway, admin, &settings).await?),
+        None => None,
+    };
     let address = server.local_addr();
     let endpoints = server.endpoints();
     let update = {
@@ -181,7 +186,33 @@ async fn over_http(
         task.abort();
     }
     server.shutdown().await;
+    if let Some(admin) = admin {
+        admin.shutdown().await;
+    }
     Ok(())
+}
+
+async fn listening(
+    gateway: &Gateway,
+    address: SocketAddr,
+    options: http::Options,
+) -> Result<http::Server, Failure> {
+    http::listen(Arc::new(gateway.clone()), address, options).await.map_err(|error| {
+        Failure::usage(format!("cannot listen on {address}: {error}"), "use another address, or port 0 for a free one")
+    })
+}
+
+/// Serves the pages, and no server, at an address of their own.
+async fn admin_pages(gateway: &Gateway, address: SocketAddr, settings: &Settings) -> Result<http::Server, Failure> {
+    let options = http::Options {
+        layer: Some(Arc::new(Pages::new(gateway.clone()))),
+        hosts: settings.hosts.clone(),
+        path: String::new(),
+        ..http::Options::default()
+    };
+    let server = listening(gateway, address, options).await?;
+    tell(&format!("http://{}/metrics is for those who run the gateway", server.local_addr()));
+    Ok(server)
 }
 
 /// What is wrong with the settings, and what to do.
@@ -226,7 +257,7 @@ fn served(gateway: &Gateway, options: &http::Options) -> Vec<(Arc<dyn net::servi
     gateway.endpoints().into_iter().map(endpoint).collect()
 }
 
-fn introduce(gateway: &Gateway, settings: &Settings, address: std::net::SocketAddr) {
+fn introduce(gateway: &Gateway, settings: &Settings, address: SocketAddr) {
     let all = || settings.upstreams.iter().map(|upstream| upstream.name.clone()).collect::<Vec<_>>();
     for endpoint in gateway.endpoints() {
         let server = settings.servers.iter().find(|server| server.path() == endpoint.path);

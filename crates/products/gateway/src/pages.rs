@@ -12,21 +12,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers at `/health`, `/ready` and `/metrics`.
 #[derive(Debug)]
-pub struct Pages(Gateway);
+pub struct Pages {
+    gateway: Gateway,
+    /// Names of servers and tools, and what is done with them, are for those who run the gateway.
+    hides_names: bool,
+}
 
 impl Pages {
-    /// The pages of this gateway.
+    /// All pages of this gateway.
     pub const fn new(gateway: Gateway) -> Self {
-        Self(gateway)
+        Self { gateway, hides_names: false }
+    }
+
+    /// The pages where strangers reach the gateway, too: whether it lives, and whether it is ready.
+    pub const fn without_names(gateway: Gateway) -> Self {
+        Self { gateway, hides_names: true }
     }
 
     fn metrics(&self) -> String {
-        let mut page = self.0.stats().metrics();
+        let mut page = self.gateway.stats().metrics();
         page.push_str(
             "# HELP translation_loss_total What was lost between revisions, by row of the translation table.\n",
         );
         page.push_str("# TYPE translation_loss_total counter\n");
-        for (row, count) in self.0.losses().by_row() {
+        for (row, count) in self.gateway.losses().by_row() {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
         page
@@ -35,11 +44,12 @@ impl Pages {
     async fn page(&self, path: &str) -> Option<(StatusCode, String)> {
         match path {
             "/health" => Some((StatusCode::OK, "ok\n".to_owned())),
-            "/ready" => Some(match self.0.is_ready(PATIENCE).await {
+            "/ready" => Some(match self.gateway.is_ready(PATIENCE).await {
                 Ok(()) => (StatusCode::OK, "ready\n".to_owned()),
+                Err(_) if self.hides_names => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
                 Err(missing) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: no answer from {missing}\n")),
             }),
-            "/metrics" => Some((StatusCode::OK, self.metrics())),
+            "/metrics" if !self.hides_names => Some((StatusCode::OK, self.metrics())),
             _ => None,
         }
     }
@@ -48,7 +58,12 @@ impl Pages {
 impl Layer for Pages {
     fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> HttpFuture<'a, Response> {
         Box::pin(async move {
-            if !matches!(request.uri().path(), "/health" | "/ready" | "/metrics") {
+            let is_ours = match request.uri().path() {
+                "/health" | "/ready" => true,
+                "/metrics" => !self.hides_names,
+                _ => false,
+            };
+            if !is_ours {
                 return next.run(request).await;
             }
             if let Some(refusal) = next.distrust(&request) {

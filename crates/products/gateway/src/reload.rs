@@ -68,6 +68,7 @@ impl Configuration {
         };
         let fixed = [
             ("listen", settings.listen.is_some() && settings.listen != self.args.0.listen),
+            ("admin", settings.admin != self.running.admin),
             ("allow_hosts", !settings.hosts.iter().all(|host| self.args.0.hosts.contains(host))),
             ("allow_origins", !settings.origins.iter().all(|origin| self.args.0.origins.contains(origin))),
             ("auth", settings.auth != self.running.auth),
@@ -85,8 +86,9 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let (auth, record) = (self.running.auth.clone(), self.running.record.clone());
-                self.running = Settings { auth, record, ..settings };
+                let (admin, auth, record) =
+                    (self.running.admin, self.running.auth.clone(), self.running.record.clone());
+                self.running = Settings { admin, auth, record, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

@@ -16,6 +16,8 @@ use wire::Revision;
 pub struct Settings {
     /// Where clients reach it; over HTTP only.
     pub listen: Option<SocketAddr>,
+    /// Where those who run it find its pages. Without this they are at the address of clients.
+    pub admin: Option<SocketAddr>,
     /// Host names that are allowed in `Host` and `Origin`, in addition to the address.
     pub hosts: Vec<String>,
     /// Origins of pages that are allowed.

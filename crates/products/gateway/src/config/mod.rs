@@ -32,6 +32,7 @@ const MEMBERS: &[&str] = &[
     "$schema",
     "definitions",
     "listen",
+    "admin",
     "allow_hosts",
     "allow_origins",
     "upstreams",
@@ -95,7 +96,8 @@ impl Reader<'_> {
         if let Some(entry) = members.get("$schema") {
             self.text(entry);
         }
-        let listen = members.get("listen").and_then(|entry| self.listen(entry));
+        let listen = members.get("listen").and_then(|entry| self.address(entry));
+        let admin = members.get("admin").and_then(|entry| self.address(entry));
         let hosts = members.get("allow_hosts").map(|entry| self.hosts(entry)).unwrap_or_default();
         let origins = members.get("allow_origins").map(|entry| self.origins(entry)).unwrap_or_default();
         let limits = members.get("limits").map(|entry| self.limits(entry)).unwrap_or_default();
@@ -114,10 +116,10 @@ impl Reader<'_> {
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
-        Some(Settings { listen, hosts, origins, upstreams, servers, auth, access, ready, record, limits })
+        Some(Settings { listen, admin, hosts, origins, upstreams, servers, auth, access, ready, record, limits })
     }
 
-    fn listen(&mut self, entry: &Entry) -> Option<SocketAddr> {
+    fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {
         let text = self.text(entry)?;
         let address = text.parse().ok();
         if address.is_none() {

@@ -1,6 +1,8 @@
 //! Servers at several addresses of one gateway: what each shows, over which transports, and that another configuration is taken
 //! over without cutting a request.
 
+mod admin;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
