@@ -28,6 +28,10 @@ use self::control::Control;
 use self::reload::Configuration;
 use self::tell::{Failure, tell};
 
+/// glibc gives the memory of each large message back to the kernel, and takes it again for the next.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut args = Args::parse();
     log::start(args.verbose);
@@ -192,11 +196,7 @@ async fn over_http(
     Ok(())
 }
 
-async fn listening(
-    gateway: &Gateway,
-    address: SocketAddr,
-    options: http::Options,
-) -> Result<http::Server, Failure> {
+async fn listening(gateway: &Gateway, address: SocketAddr, options: http::Options) -> Result<http::Server, Failure> {
     http::listen(Arc::new(gateway.clone()), address, options).await.map_err(|error| {
         Failure::usage(format!("cannot listen on {address}: {error}"), "use another address, or port 0 for a free one")
     })

@@ -12,7 +12,8 @@ fn address(line: &str) -> String {
 
 fn ask(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "{request} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("sent");
+    write!(stream, "{request} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .expect("sent");
     let mut response = String::new();
     stream.read_to_string(&mut response).expect("it answers");
     response
