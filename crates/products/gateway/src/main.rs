@@ -28,10 +28,6 @@ use self::control::Control;
 use self::reload::Configuration;
 use self::tell::{Failure, tell};
 
-/// glibc gives the memory of each large message back to the kernel, and takes it again for the next.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut args = Args::parse();
     log::start(args.verbose);
