@@ -80,6 +80,7 @@ fn limits(members: &str) -> String {
 fn a_full_file_sets_everything() {
     let settings = settings(FULL);
     assert_eq!(settings.listen.unwrap().to_string(), "127.0.0.1:3000");
+    assert_eq!(settings.admin.unwrap().to_string(), "127.0.0.1:9464");
     assert_eq!(settings.hosts, ["mcp.example", "mcp.example:3000"]);
     assert_eq!(settings.origins, ["https://app.example"]);
     let [files, docs] = settings.upstreams.as_slice() else { panic!("{settings:?}") };

@@ -330,7 +330,11 @@ fn uri_and_session<'c>(
 /// Asks a client outside its requests; what it cannot be asked is answered by what never harms.
 async fn ask_outside(client: &Client, message: &Message) -> String {
     let Some(method) = message.method().filter(|method| *method != "ping") else { return unasked(message) };
-    let params = message.params().cloned().unwrap_or_else(|| json!({}));
+    let mut params = message.params().cloned().unwrap_or_else(|| json!({}));
+    if let Some(members) = params.as_object_mut() {
+        // Row 60g, as for questions in the course of a request.
+        members.remove("task");
+    }
     match client.link.request(method, params).await {
         Ok(answer) => match (answer.result(), answer.error()) {
             (Some(result), _) => result_text(message.id(), result),

@@ -1,8 +1,8 @@
 //! One connection to an upstream and the requests that are open on it. Finds the request that a message belongs to; knows
 //! no method's meaning but of those few that say where they belong.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -79,8 +79,8 @@ pub(crate) struct Core {
     /// The revision spoken, once it is known.
     pub(crate) revision: OnceLock<Revision>,
     entries: Mutex<HashMap<i64, Entry>>,
-    /// How many requests are open that have no entry.
-    alone: AtomicUsize,
+    /// The ids of open requests that have no entry.
+    alone: Mutex<HashSet<RequestId>>,
     next: AtomicI64,
     unlinked: Unlinked,
     ended: AtomicBool,
@@ -116,7 +116,7 @@ impl Core {
             carrier,
             revision: OnceLock::new(),
             entries: Mutex::default(),
-            alone: AtomicUsize::new(0),
+            alone: Mutex::default(),
             next: AtomicI64::new(1),
             unlinked,
             ended: AtomicBool::new(false),
@@ -183,17 +183,32 @@ impl Core {
 
     /// How many requests are open.
     pub(crate) fn open_requests(&self) -> usize {
-        self.entries().len() + self.alone.load(Ordering::Relaxed)
+        self.entries().len() + self.alone().len()
     }
 
-    /// Counts a request whose messages come on a stream of its own: it needs no entry.
-    pub(super) fn begin_alone(&self) {
-        self.alone.fetch_add(1, Ordering::Relaxed);
+    fn alone(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request whose messages come on a stream of its own: it needs no entry. Its id there: `id`, unless another
+    /// client's open request has it, which no second one may have (2026-07-28, basic#requests).
+    pub(super) fn begin_alone(&self, id: RequestId) -> RequestId {
+        let mut open = self.alone();
+        if open.insert(id.clone()) {
+            return id;
+        }
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let id = RequestId::String(format!("proof-gateway-{number}"));
+            if open.insert(id.clone()) {
+                return id;
+            }
+        }
     }
 
     /// It has ended.
-    pub(super) fn end_alone(&self) {
-        self.alone.fetch_sub(1, Ordering::Relaxed);
+    pub(super) fn end_alone(&self, id: &RequestId) {
+        self.alone().remove(id);
     }
 
     /// An id for a request, and where its messages come out.

@@ -56,6 +56,8 @@ pub(crate) struct Flight {
     number: Option<i64>,
     /// Its id there.
     id: RequestId,
+    /// That is not the id that its text has.
+    renamed: bool,
     /// Messages that come otherwise than on its stream.
     events: Option<mpsc::Receiver<Incoming>>,
     stream: Option<Stream>,
@@ -103,26 +105,25 @@ impl Flight {
         let alone = matches!(core.carrier, Carrier::Http(_)) && revision.is_some_and(|r| r.era() == Era::Modern);
         let own_id =
             if alone { sending.message.and_then(Message::id).cloned().or_else(|| parse_id(text)) } else { None };
-        let (number, id, events) = if let Some(id) = own_id {
-            core.begin_alone();
-            (None, id, None)
+        let (number, id, events, renamed) = if let Some(own) = own_id {
+            let id = core.begin_alone(own.clone());
+            let renamed = id != own;
+            (None, id, None, renamed)
         } else {
             let (number, events) = core.register(method);
-            (Some(number), RequestId::from(number), Some(events))
+            (Some(number), RequestId::from(number), Some(events), true)
         };
-        let (core, passes) = (Arc::clone(core), sending.passes.filter(|_| number.is_none()));
+        let (core, passes) = (Arc::clone(core), sending.passes.filter(|_| !renamed));
         let waiting = VecDeque::new();
         let opens = method == "initialize";
-        Self { core, number, id, events, stream: None, posting: None, waiting, passes, opens, done: false }
+        Self { core, number, id, renamed, events, stream: None, posting: None, waiting, passes, opens, done: false }
     }
 
     async fn send(&mut self, text: &str, sending: Sending<'_>, limit: usize) -> Result<(), Trouble> {
         let revision = self.core.revision.get().copied();
         let mut edits = sending.edits;
-        if self.number.is_some() {
-            edits.id = Some(&self.id);
-            edits.progress_token = self.number;
-        }
+        edits.id = Some(&self.id).filter(|_| self.renamed);
+        edits.progress_token = self.number.or(edits.progress_token);
         let body = match sending.message {
             Some(message) if edits.is_empty() => RequestText::Shared(message.shared_text()),
             Some(message) => RequestText::Own(edits.apply(message).into_owned()),
@@ -369,7 +370,7 @@ impl Drop for Flight {
     fn drop(&mut self) {
         let Some(number) = self.number else {
             // Over HTTP, a modern server learns it from the closed connection.
-            return self.core.end_alone();
+            return self.core.end_alone(&self.id);
         };
         self.core.forget(number);
         let alone = matches!(self.core.carrier, Carrier::Http(_))

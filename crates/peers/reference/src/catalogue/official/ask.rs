@@ -77,13 +77,15 @@ fn defaults() -> Value {
     })
 }
 
+/// The suite's client answers with these values whatever it is offered; a server of 2026-07-28 asks again for others.
 fn choices() -> Value {
-    let titled = json!([{ "const": "one", "title": "The first" }, { "const": "two", "title": "The second" }]);
+    let titled = json!([{ "const": "value1", "title": "The first" }, { "const": "value2", "title": "The second" }]);
+    let untitled = json!(["option1", "option2", "option3"]);
     json!({
-        "untitledSingle": { "type": "string", "enum": ["one", "two", "three"] },
+        "untitledSingle": { "type": "string", "enum": untitled },
         "titledSingle": { "type": "string", "oneOf": titled },
-        "legacyEnum": { "type": "string", "enum": ["one", "two"], "enumNames": ["The first", "The second"] },
-        "untitledMulti": { "type": "array", "items": { "type": "string", "enum": ["one", "two", "three"] } },
+        "legacyEnum": { "type": "string", "enum": ["opt1", "opt2"], "enumNames": ["The first", "The second"] },
+        "untitledMulti": { "type": "array", "items": { "type": "string", "enum": untitled } },
         "titledMulti": { "type": "array", "items": { "anyOf": titled } },
     })
 }
