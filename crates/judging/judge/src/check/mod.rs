@@ -299,12 +299,18 @@ fn conclude(
 
 /// The tools that no run may call, where only safe ones may be called: who chose none knows.
 fn tools_not_called(ran: &[Ran], redactor: &Redactor) -> Vec<String> {
-    let mut names = BTreeSet::new();
+    let (mut called, mut left) = (BTreeSet::new(), BTreeSet::new());
     for run in ran.iter().filter(|run| matches!(run.setting.calls, CallPolicy::Safe(_))) {
-        let hinted = |name: &str| run.setting.hints.names_tool(name);
-        let tools = run.survey.iter().flat_map(|survey| &survey.tools).filter(|tool| !run.setting.calls.allow(tool));
-        let of_run = tools.filter_map(|tool| tool.get("name")?.as_str()).filter(|name| !hinted(name));
-        names.extend(of_run.map(|name| redactor.redact_text(name).into_owned()));
+        for tool in run.survey.iter().flat_map(|survey| &survey.tools) {
+            let Some(name) = tool.get("name").and_then(serde_json::Value::as_str) else { continue };
+            let may_be_called = run.setting.calls.allow(tool) || run.setting.hints.names_tool(name);
+            if may_be_called {
+                called.insert(name)
+            } else {
+                left.insert(name)
+            };
+        }
     }
-    names.into_iter().collect()
+    // At 2024-11-05 no tool can say that it only reads.
+    left.difference(&called).map(|name| redactor.redact_text(name).into_owned()).collect()
 }
