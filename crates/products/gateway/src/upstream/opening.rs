@@ -95,6 +95,11 @@ impl Opener<'_> {
         } else {
             asked.await
         };
+        // Once more at a version that the refusal lists (2026-07-28, basic/versioning).
+        let answer = match self.listed_by(&answer) {
+            Some(listed) => self.ask(core, listed).await,
+            None => answer,
+        };
         let legacy = match &answer {
             // Also what older servers answer to a request without a session.
             Err(Trouble::Status { status: 400..=499, .. }) => true,
@@ -116,6 +121,14 @@ impl Opener<'_> {
             Err(trouble) => Err(trouble),
             Ok(answer) => Err(refused(&answer)),
         }
+    }
+
+    /// The version that a server offers in place of the one that it refuses.
+    fn listed_by(&self, answer: &Result<Message, Trouble>) -> Option<Revision> {
+        let Negotiation::VersionRefused(versions) = Negotiation::read(answer.as_ref().ok()?, Era::Modern) else {
+            return None;
+        };
+        newest(&versions, Era::Modern).filter(|listed| self.revision.is_none_or(|wanted| wanted == *listed))
     }
 
     async fn initialize(&self, core: &Arc<Core>, revision: Revision) -> Result<Profile, Trouble> {

@@ -343,3 +343,41 @@ async fn an_unanswered_initialize_is_not_cancelled() {
     assert!(count(&seen, "initialize") > 0 && count(&seen, "notifications/cancelled") == 0, "{seen:?}");
     scene.end().await;
 }
+
+/// A refusal that lists the version asked for means that it is served after all.
+#[tokio::test]
+async fn a_refused_version_that_is_listed_is_asked_for_once_more() {
+    let seen = Seen::default();
+    let kept = Arc::clone(&seen);
+    let opening = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} },
+        "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+        "_meta": { wire::meta::SERVER_INFO: { "name": "coy", "version": "1" } } });
+    let origin = scripted::http(move |mut stream| {
+        let (seen, opening) = (Arc::clone(&kept), opening.clone());
+        async move {
+            while let Some(request) = read(&mut stream).await {
+                seen.lock().unwrap().push(request.method());
+                let text = match request.method().as_str() {
+                    "server/discover" if count(&seen, "server/discover") == 1 => {
+                        let data = json!({ "supported": ["2026-07-28"], "requested": "2026-07-28" });
+                        let error = json!({ "code": -32022, "message": "Unsupported protocol version", "data": data });
+                        let body = json!({ "jsonrpc": "2.0", "id": request.message()["id"], "error": error });
+                        answer("400 Bad Request", "content-type: application/json\r\n", &body.to_string())
+                    }
+                    "server/discover" => json_answer("", &request.result(&opening)),
+                    "tools/call" => {
+                        json_answer("", &request.result(&json!({ "content": [], "resultType": "complete" })))
+                    }
+                    _ => answer("400 Bad Request", "", ""),
+                };
+                write(&mut stream, &text).await;
+            }
+        }
+    });
+    let scene = Scene::of(Target::Http(address(&format!("{}/mcp", origin.await)))).await;
+    let client = scene.client(Revision::NEWEST).await;
+    let answer = call(&client, "any", json!({})).await;
+    assert!(answer.contains(r#""content":[]"#), "{answer}");
+    assert_eq!((count(&seen, "server/discover"), count(&seen, "initialize")), (2, 0), "{seen:?}");
+    scene.end().await;
+}
