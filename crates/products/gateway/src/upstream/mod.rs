@@ -532,8 +532,8 @@ impl Upstream {
         }
         let closing = all.iter().map(|conversation| close(&conversation.core, self.limits.shutdown));
         futures_util::future::join_all(closing).await;
-        // Those have a limit of their own.
-        let _ = self.closing.subscribe().wait_for(|count| *count == 0).await;
+        let mut closing = self.closing.subscribe();
+        let _ = timeout(self.limits.shutdown, closing.wait_for(|count| *count == 0)).await;
     }
 }
 
