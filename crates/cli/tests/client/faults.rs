@@ -63,7 +63,7 @@ const ELSEWHERE: [&str; 15] = [
 ];
 
 /// Faults of what the client is only asked for, or only does, in scenarios: `client_faults` plays them there.
-const IN_SCENARIOS: [&str; 33] = [
+const IN_SCENARIOS: [&str; 34] = [
     "completes-every-keystroke",
     "progress-stands-still",
     "progress-token-unknown",
@@ -97,6 +97,7 @@ const IN_SCENARIOS: [&str; 33] = [
     "resumes-after-first-event",
     "names-percent-encoded",
     "lookalikes-sent-plain",
+    "names-lowered",
 ];
 
 fn here(transport: Transport) -> impl Iterator<Item = (&'static Fault, Revision)> {
