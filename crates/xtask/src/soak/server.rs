@@ -33,10 +33,19 @@ impl Server {
 
     /// The memory that the process holds now.
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
+        self.kib("VmRSS:")
+    }
+
+    /// The part of it that belongs to the process alone: neither its binary nor a library.
+    pub(crate) fn anonymous(&self) -> anyhow::Result<u64> {
+        self.kib("RssAnon:")
+    }
+
+    fn kib(&self, name: &str) -> anyhow::Result<u64> {
         let process = self.group.process();
         let status =
             fs::read_to_string(format!("/proc/{process}/status")).context("the server's memory (Linux only)")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the server has ended")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).context("the server has ended")?;
         Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
     }
 
