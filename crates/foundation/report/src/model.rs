@@ -36,6 +36,23 @@ pub struct Report {
     pub unconfirmed: Vec<Finding>,
 }
 
+impl Report {
+    /// A report of these runs and findings, with their counts, and nothing else to say.
+    pub fn new(subject: Subject, runs: Vec<Run>, results: Vec<Finding>) -> Self {
+        Self {
+            schema: FORMAT,
+            proof: env!("CARGO_PKG_VERSION"),
+            subject,
+            runs,
+            summary: Summary::of(&results),
+            results,
+            also_served: Vec::new(),
+            tools_not_called: Vec::new(),
+            unconfirmed: Vec::new(),
+        }
+    }
+}
+
 /// Revisions that a server serves over a transport, besides those that were judged.
 #[derive(Clone, Debug, Serialize)]
 pub struct Served {

@@ -2,7 +2,7 @@
 //!
 //! The view counts every message, frame and event that a judge is given, and readers of schemas and bytes count their own
 //! work. Once the steps are used up the view returns nothing more, the judge soon ends, and [`crate::judge`] drops its verdict.
-//! Whoever has no more time for verdicts says so by a [`Stop`], which has the same effect at once.
+//! A check whose time is over stops judging with a [`Stop`], which has the same effect at once.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -104,7 +104,7 @@ pub(crate) struct Rendered {
 }
 
 impl Merged {
-    /// The result for clients of `revision`, which `make` makes where nobody has asked for it yet.
+    /// The result for clients of `revision`: made by `make` for the first request, kept for later ones.
     pub(crate) fn rendered(&self, revision: Revision, make: impl FnOnce() -> Rendered) -> &Rendered {
         let place = Revision::NEWEST_FIRST.iter().position(|known| *known == revision).unwrap_or_default();
         self.rendered[place].get_or_init(make)

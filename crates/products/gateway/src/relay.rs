@@ -537,7 +537,7 @@ impl Relay {
     }
 }
 
-/// What a modern server is told of a legacy client.
+/// The capabilities that the gateway declares to a modern server for a legacy client.
 fn modern_capabilities(capabilities: &Value) -> Value {
     let mut capabilities = capabilities.clone();
     if let Some(members) = capabilities.as_object_mut() {

@@ -211,7 +211,7 @@ pub struct UpstreamSettings {
     pub name: String,
     /// Where it is.
     pub target: Target,
-    /// The revision to speak with it; found out where there is none.
+    /// The revision to speak with it. Without one, the gateway detects it.
     pub revision: Option<Revision>,
     /// Who shares a session with it.
     pub sessions: Sessions,

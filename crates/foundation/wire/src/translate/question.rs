@@ -24,7 +24,7 @@ impl Question {
     pub fn new(method: &str, params: &Value, from: Revision, to: Revision, id: &str) -> Self {
         let mut params = question_params(method, params, from.era(), to, id);
         let (mut lost, mut form) = (Lost::default(), FormAnswer::default());
-        // No server is told that its client makes tasks of questions (row 60g): one that asks for a task gets an answer.
+        // The gateway declares to no server that questions can become tasks (row 60g): the answer is a plain one.
         if let Some(members) = params.as_object_mut() {
             members.remove("task");
         }

@@ -43,7 +43,7 @@ use learnt::Learnt;
 use lock::ChangeLock;
 pub use options::{CallPolicy, Options, RevisionChoice};
 pub use recorded::{RecordingError, recorded};
-use report::{Report, Served, Subject, Summary};
+use report::{Report, Served, Subject};
 use run::Ran;
 use spawn_limit::SpawnLimit;
 use time_limit::TimeLimit;
@@ -283,18 +283,9 @@ fn conclude(
         cut_short: redacted(r.cut_short.clone()),
         scenarios: Vec::new(),
     });
-    let report = Report {
-        schema: report::FORMAT,
-        proof: env!("CARGO_PKG_VERSION"),
-        subject: Subject { kind: "server", target: target.clone(), name, version },
-        runs: runs.collect(),
-        summary: Summary::of(&results),
-        results,
-        also_served: Vec::new(),
-        tools_not_called: tools_not_called(&ran, redactor),
-        unconfirmed,
-    };
-    Checked { report }
+    let subject = Subject { kind: "server", target: target.clone(), name, version };
+    let tools_not_called = tools_not_called(&ran, redactor);
+    Checked { report: Report { tools_not_called, unconfirmed, ..Report::new(subject, runs.collect(), results) } }
 }
 
 /// The tools that no run may call, where only safe ones may be called: who chose none knows.

@@ -11,7 +11,7 @@ use wire::{Revision, Transport};
 
 use crate::Advice;
 use crate::judging::{Checked, Judged, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken};
-use report::{Report, Subject, Summary};
+use report::{Report, Subject};
 
 /// What a recording is called as a case.
 const CASE: &str = "recording";
@@ -75,19 +75,7 @@ pub fn recorded(
     }
     let (name, version) = introduced(trace, redactor);
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
-    let summary = Summary::of(&results);
-    let report = Report {
-        schema: report::FORMAT,
-        proof: env!("CARGO_PKG_VERSION"),
-        subject,
-        runs,
-        summary,
-        results,
-        also_served: Vec::new(),
-        tools_not_called: Vec::new(),
-        unconfirmed: Vec::new(),
-    };
-    Ok(Checked { report })
+    Ok(Checked { report: Report::new(subject, runs, results) })
 }
 
 /// How the judged party introduces itself, as it may be shown. Frame by frame: a long recording need not be there twice.

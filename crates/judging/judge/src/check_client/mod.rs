@@ -32,7 +32,7 @@ pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
 use crate::Advice;
 use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, RunId, Sources, TraceJudge, Watch};
-use report::{Report, ScenarioRun, Subject, Summary};
+use report::{Report, ScenarioRun, Subject};
 
 /// Why there is no report.
 #[derive(Debug)]
@@ -213,18 +213,7 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
         scenarios: ran.ends.iter().map(|(scenario, end)| ended(scenario, end, redactor)).collect(),
     });
     let subject = Subject { kind: "client", target: target.clone(), name: redacted(name), version: redacted(version) };
-    let report = Report {
-        schema: report::FORMAT,
-        proof: env!("CARGO_PKG_VERSION"),
-        subject,
-        runs: runs.collect(),
-        summary: Summary::of(&results),
-        results,
-        also_served: Vec::new(),
-        tools_not_called: Vec::new(),
-        unconfirmed: Vec::new(),
-    };
-    Checked { report }
+    Checked { report: Report::new(subject, runs.collect(), results) }
 }
 
 fn ended(scenario: &'static Scenario, end: &End, redactor: &Redactor) -> ScenarioRun {

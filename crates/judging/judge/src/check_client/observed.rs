@@ -18,7 +18,7 @@ use super::scenario::Scenario;
 use crate::judging::{
     Checked, Judged, RedactedSink, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken,
 };
-use report::{Report, Subject, Summary};
+use report::{Report, Subject};
 
 /// What an observation is called as a case.
 const CASE: &str = "observed";
@@ -129,17 +129,5 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     }
     let (name, version) = who;
     let subject = Subject { kind: "client", target: target.clone(), name, version };
-    let summary = Summary::of(&results);
-    let report = Report {
-        schema: report::FORMAT,
-        proof: env!("CARGO_PKG_VERSION"),
-        subject,
-        runs,
-        summary,
-        results,
-        also_served: Vec::new(),
-        tools_not_called: Vec::new(),
-        unconfirmed: Vec::new(),
-    };
-    Checked { report }
+    Checked { report: Report::new(subject, runs, results) }
 }

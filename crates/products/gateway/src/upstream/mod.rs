@@ -270,7 +270,7 @@ impl Upstream {
         }
     }
 
-    /// The conversation of `key`, begun if there is none. It goes on beginning where nobody waits any more: the next request
+    /// The conversation of `key`; begins it if necessary. It goes on beginning where nobody waits any more: the next request
     /// finds it.
     async fn conversation(self: &Arc<Self>, key: &Key, client: &Client) -> Result<Arc<Conversation>, Trouble> {
         let slot = Arc::clone(self.state().conversations.entry(key.clone()).or_default());
@@ -311,7 +311,7 @@ impl Upstream {
         }
         if conversation.profile.revision.era() == Era::Modern && *key != Key::Modern {
             let modern = Arc::clone(self.state().conversations.entry(Key::Modern).or_default());
-            // Whoever holds that lock begins another one.
+            // If the lock is held, another request begins that conversation.
             if let Ok(mut modern) = modern.try_lock() {
                 modern.get_or_insert_with(|| Arc::clone(&conversation));
             }
@@ -537,7 +537,7 @@ impl Upstream {
     }
 }
 
-/// What a legacy server is told of the client: not what only the gateway could keep.
+/// The capabilities that the gateway declares to a legacy server for a client: none that only the gateway could keep.
 fn legacy_capabilities(capabilities: &Value) -> Value {
     let mut capabilities = capabilities.clone();
     if let Some(members) = capabilities.as_object_mut() {

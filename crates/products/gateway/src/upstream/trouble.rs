@@ -1,4 +1,4 @@
-//! Why a request has no answer from its upstream, and what its client is told. The outcome is definite: not done, or
+//! Why a request has no answer from its upstream, and the error that its client gets. The outcome is definite: not done, or
 //! unknown, and then it says so.
 
 use std::time::Duration;

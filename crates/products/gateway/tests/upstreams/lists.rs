@@ -123,7 +123,7 @@ async fn a_slow_server_is_waited_for_once() {
     scene.end().await;
 }
 
-/// A client over HTTP must not use a tool whose `x-mcp-header` is invalid (2026-07-28). The gateway is one, whoever asks it.
+/// A client over HTTP must not use a tool whose `x-mcp-header` is invalid (2026-07-28). The gateway is one, for clients of every revision.
 #[tokio::test]
 async fn a_tool_with_an_invalid_header_name_is_shown_to_nobody() {
     let tool = |name: &str, header: &str| {
