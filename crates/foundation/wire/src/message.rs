@@ -209,8 +209,8 @@ impl Message {
     /// `params._meta` or `result._meta`, parsed on first use; nothing else is parsed for it.
     pub fn meta(&self) -> Option<&Value> {
         let read = || {
-            let text = self.body_member("_meta").filter(|_| self.kind != Kind::Error)?;
-            Some(Box::new(lenient_value(text)))
+            let meta = self.body_value("_meta").filter(|_| self.kind != Kind::Error)?;
+            Some(Box::new(meta))
         };
         self.meta.get_or_init(read).as_deref()
     }
@@ -219,6 +219,11 @@ impl Message {
     pub fn body_member(&self, name: &str) -> Option<&str> {
         let found = self.members.iter().rev().find(|member| json::unquote(&self.text[member.name.clone()]) == name)?;
         Some(&self.text[found.value.clone()])
+    }
+
+    /// The same as a value; nothing else is parsed for it.
+    pub fn body_value(&self, name: &str) -> Option<Value> {
+        self.body_member(name).map(lenient_value)
     }
 
     /// The same of a member that is a string, escapes resolved.
@@ -238,6 +243,22 @@ impl Message {
         text.push_str(&id);
         text.push_str(&self.text[at.end..]);
         text
+    }
+
+    /// Where the id stands, and the body as a member; its name has no place.
+    pub(crate) fn parts(&self) -> (Range<usize>, Option<Member>) {
+        let body = self.body.clone().map(|value| {
+            let kind = match self.text.as_bytes()[value.start] {
+                b'{' => Token::ObjectStart,
+                b'[' => Token::ArrayStart,
+                b'"' => Token::String,
+                b't' | b'f' => Token::Bool,
+                b'n' => Token::Null,
+                _ => Token::Number,
+            };
+            Member { name: 0..0, kind, value, members: self.members.clone() }
+        });
+        (self.id_at.start as usize..self.id_at.end as usize, body)
     }
 
     /// The text by value; copied only where another clone of the message holds it too.
@@ -382,13 +403,18 @@ impl fmt::Display for Fault {
 /// Reads one frame: a message or a batch.
 pub fn parse(bytes: &[u8]) -> Result<Packet, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(&e))?;
-    packet(Cow::Borrowed(text))
+    packet(text, || text.to_owned().into())
+}
+
+/// The same of a text that is shared with the message.
+pub fn parse_shared(text: &Arc<String>) -> Result<Packet, Malformed> {
+    packet(text, || Arc::clone(text))
 }
 
 /// The same of bytes that are the frame's own: a message keeps them instead of a copy.
 pub fn parse_owned(bytes: Vec<u8>) -> Result<Packet, Malformed> {
     let text = String::from_utf8(bytes).map_err(|e| not_utf8(&e.utf8_error()))?;
-    packet(Cow::Owned(text))
+    parse_shared(&Arc::new(text))
 }
 
 /// How many elements a batch has, without reading them; 0 for anything else.
@@ -404,15 +430,16 @@ fn not_utf8(error: &std::str::Utf8Error) -> Malformed {
     Malformed { fault: Fault::NotUtf8, at: error.valid_up_to(), id: None, names_method: false }
 }
 
-fn packet(text: Cow<'_, str>) -> Result<Packet, Malformed> {
+/// `kept` gives the text that the message keeps.
+fn packet(text: &str, kept: impl FnOnce() -> Arc<String>) -> Result<Packet, Malformed> {
     let plain = |fault, at| Malformed { fault, at, id: None, names_method: false };
     if text.trim_ascii().is_empty() {
         return Err(plain(Fault::Empty, 0));
     }
-    match outline(&text)? {
+    match outline(text)? {
         Outline::Array(parts) if parts.is_empty() => Err(plain(Fault::EmptyBatch, 0)),
-        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(&text, span)).collect())),
-        Outline::Object(members) => envelope(text, members).map(Packet::Message),
+        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(text, span)).collect())),
+        Outline::Object(members) => envelope(text, kept, members).map(Packet::Message),
         Outline::Scalar(_) => Err(plain(Fault::NotObject, 0)),
     }
 }
@@ -431,7 +458,7 @@ fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
     };
     let part = &text[span.clone()];
     match outline(part).map_err(shift)? {
-        Outline::Object(members) => envelope(Cow::Borrowed(part), members).map_err(shift),
+        Outline::Object(members) => envelope(part, || part.to_owned().into(), members).map_err(shift),
         Outline::Array(_) => {
             Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None, names_method: false })
         }
@@ -471,8 +498,12 @@ fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, u
     (sorted, fault)
 }
 
-fn envelope(text: Cow<'_, str>, mut members: Vec<Member>) -> Result<Message, Malformed> {
-    let head = read_envelope(&text, &members)?;
+fn envelope(
+    text: &str,
+    kept: impl FnOnce() -> Arc<String>,
+    mut members: Vec<Member>,
+) -> Result<Message, Malformed> {
+    let head = read_envelope(text, &members)?;
     let body = head.body.map(|index| members.swap_remove(index));
     let (body, members) = body.map(|body| (body.value, body.members)).unzip();
     Ok(Message {
@@ -483,7 +514,7 @@ fn envelope(text: Cow<'_, str>, mut members: Vec<Member>) -> Result<Message, Mal
         method: head.method,
         body,
         members: members.unwrap_or_default(),
-        text: Arc::new(text.into_owned()),
+        text: kept(),
         value: OnceLock::new(),
         meta: OnceLock::new(),
     })

@@ -250,8 +250,10 @@ impl Relay {
             self.gateway.set_level(conversation, level).await;
         }
         let text: &str = &self.as_task(profile.revision, text).await;
-        // Between two parties of one revision, a result needs no edit. Tools may have to be left out.
+        // Between two parties of one revision, a result needs no edit. Tools may have to be left out, and a record says what
+        // the result was.
         let passes = unchanged
+            && self.gateway.audit.is_none()
             && over_http
             && profile.revision == self.to()
             && self.method() != "tools/list"
@@ -502,8 +504,8 @@ impl Relay {
             return Ok(Step::Done(self.url_elicitation(conversation, &message)));
         }
         // Only a result with such a member can be a task: nothing else is read as a tree.
-        let may_be_task = message.body_member("task").is_some()
-            || to.era() == Era::Legacy && message.body_member("resultType").is_some();
+        let may_be_task =
+            message.body_member("task").is_some() || message.string_member("resultType").as_deref() == Some("task");
         let is_task =
             may_be_task && message.result().is_some_and(|result| is_untranslatable_task(self.method(), result, to));
         if is_task {
@@ -523,7 +525,7 @@ impl Relay {
             if message.id() == Some(self.call.id()) { message.into_text() } else { message.with_id(self.call.id()) }
         } else {
             let Translated { text, losses } =
-                response(message.text(), self.method(), from, to, self.call.id(), &profile.server);
+                response(&message, self.method(), from, to, self.call.id(), &profile.server);
             for loss in losses {
                 self.lose(loss);
             }

@@ -30,23 +30,25 @@ pub fn modern_headers(message: &Message, tool_schema: Option<&Value>) -> Vec<(St
     mirrored(message, tool_schema).into_iter().filter_map(value_text).collect()
 }
 
+// Only the members that are mirrored are read: the rest of a message may be large.
 fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
     let mut found = Vec::new();
-    let mut add = |header: &str, value: Option<&Value>, encoded| {
-        if let Some(value) = value.filter(|value| value.is_string()) {
-            found.push(Mirrored { header: header.to_owned(), value: value.clone(), encoded });
+    let mut add = |header: &str, text: Option<&str>, encoded| {
+        if let Some(text) = text {
+            found.push(Mirrored { header: header.to_owned(), value: Value::from(text), encoded });
         }
     };
-    let params = message.params();
-    add(PROTOCOL_VERSION, params.and_then(|p| p.get("_meta")?.get(meta::PROTOCOL_VERSION)), false);
+    let asks = message.method().is_some();
+    let version = message.meta().and_then(|meta| meta.get(meta::PROTOCOL_VERSION)?.as_str());
+    add(PROTOCOL_VERSION, version.filter(|_| asks), false);
     if message.kind() != Kind::Request {
         return found;
     }
-    add(METHOD, message.value().get("method"), false);
+    add(METHOD, message.method(), false);
     let source = message.method().and_then(named_by);
-    add(NAME, source.and_then(|member| params?.get(member)), true);
+    add(NAME, source.and_then(|member| message.string_member(member)).as_deref(), true);
     if message.method() == Some("tools/call") {
-        found.extend(tool_schema.into_iter().flat_map(|schema| parameters(params, schema)));
+        found.extend(tool_schema.into_iter().flat_map(|schema| parameters(message, schema)));
     }
     found
 }
@@ -61,15 +63,19 @@ pub fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-fn parameters(params: Option<&Value>, schema: &Value) -> Vec<Mirrored> {
-    let Some(arguments) = params.and_then(|p| p.get("arguments")) else { return Vec::new() };
-    let at = |path: &[String]| path.iter().try_fold(arguments, |value, name| value.as_object()?.get(name));
+fn parameters(message: &Message, schema: &Value) -> Vec<Mirrored> {
+    let annotations = annotations(schema).valid;
+    if annotations.is_empty() {
+        return Vec::new();
+    }
+    let Some(arguments) = message.body_value("arguments") else { return Vec::new() };
+    let at = |path: &[String]| path.iter().try_fold(&arguments, |value, name| value.as_object()?.get(name));
     let mirror = |annotation: super::Annotation| {
         let value = at(&annotation.path)?.clone();
         value::plain_text(&value)?;
         Some(Mirrored { header: format!("{PARAM_PREFIX}{}", annotation.name), value, encoded: true })
     };
-    annotations(schema).valid.into_iter().filter_map(mirror).collect()
+    annotations.into_iter().filter_map(mirror).collect()
 }
 
 /// What is wrong with a header of a modern request.

@@ -3,11 +3,24 @@
 use super::{RequestId, read_id};
 use crate::json::{self, Member, Token, Tokens};
 
+/// How many bytes are looked at first.
+const FIRST: usize = 1 << 10;
+
 /// Whether a text that begins like this is the result of the request `id`: of the members that tell, `result` is the first.
 /// An `id` before it must be the request's. `false` also where the beginning tells nothing.
 pub fn begins_result(beginning: &[u8], id: &RequestId) -> bool {
-    let valid = beginning.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    tells_result(valid, id).unwrap_or_default()
+    // Mostly the first few members tell, and nothing after them needs to be looked at.
+    let first = &beginning[..beginning.len().min(FIRST)];
+    let told = tells_result(valid(first), id);
+    told.or_else(|| tells_result(valid(beginning), id)).unwrap_or_default()
+}
+
+/// The text up to what is not UTF-8, or not yet.
+fn valid(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
 }
 
 fn tells_result(text: &str, id: &RequestId) -> Option<bool> {

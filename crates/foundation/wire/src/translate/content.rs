@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::table::{Loss, losses};
+use crate::json::Token;
 use crate::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use crate::{Era, Revision};
 
@@ -35,6 +36,15 @@ pub(super) fn translate(method: &str, members: &mut Map<String, Value>, to: Revi
         _ => {}
     }
     lost.0
+}
+
+/// Whether [`translate`] may change a result, by what is known of it before it is read: what `structuredContent` is. The last
+/// revision that added members to contents or lists is 2025-11-25.
+pub(super) fn may_change(method: &str, to: Revision, structured: Option<Token>) -> bool {
+    let legacy = to.era() == Era::Legacy;
+    !to.at_least(R2025_11_25)
+        || method == "tools/list"
+        || (method == "tools/call" && legacy && structured.is_some_and(|kind| kind != Token::ObjectStart))
 }
 
 /// What is lost, each loss once.

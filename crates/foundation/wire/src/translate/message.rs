@@ -2,6 +2,7 @@
 //! change stays byte for byte. Must not know who sends a message where.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use super::{CACHEABLE, content, error_code, implementation, with_envelope};
 use crate::error_code::RESOURCE_NOT_FOUND;
 use crate::json::{Member, Token, unquote};
 use crate::splice::{Addition, Splice, member, members, members_at};
-use crate::{Era, Message, RequestId, Revision, meta};
+use crate::{Era, Kind, Message, RequestId, Revision, meta};
 
 /// Members of `params` that only a modern request has: they answer questions that a legacy server asks otherwise.
 const MODERN_PARAMS: [&str; 2] = ["inputResponses", "requestState"];
@@ -80,7 +81,12 @@ impl RequestEdits<'_> {
         match self.id {
             // Without `_meta` there is no progress token: the outline need not be made once more.
             Some(id) if self.is_id_alone() && message.body_member("_meta").is_none() => Cow::Owned(message.with_id(id)),
-            _ => request(message.text(), self),
+            _ if self.is_empty() => Cow::Borrowed(message.text()),
+            _ => match message.parts() {
+                (id, Some(params)) if params.kind == Token::ObjectStart => edit_request(message.text(), Some(id), Some(&params), self),
+                // Without parameters, the place where they are added is looked for.
+                _ => request(message.text(), self),
+            },
         }
     }
 }
@@ -91,24 +97,41 @@ pub fn request<'t>(text: &'t str, edits: &RequestEdits<'_>) -> Cow<'t, str> {
         return Cow::Borrowed(text);
     }
     let Some(all) = members(text) else { return Cow::Borrowed(text) };
-    let mut splice = Splice::new(text);
-    if let (Some(id), Some(at)) = (edits.id, member(text, &all, "id")) {
-        let id = id.to_json();
-        if text[at.value.clone()] != id {
-            splice.replace(at.value.clone(), id);
-        }
+    let id = member(text, &all, "id").map(|id| id.value.clone());
+    if let Some(params) = member(text, &all, "params").filter(|params| params.kind == Token::ObjectStart) {
+        return edit_request(text, id, Some(params), edits);
     }
-    match member(text, &all, "params").filter(|params| params.kind == Token::ObjectStart) {
-        Some(params) => request_params(&mut splice, text, params, edits),
-        None => {
-            if let Some(envelope) = &edits.envelope {
-                let start = text.find('{').unwrap_or_default();
-                let params = format!("{{\"_meta\":{}}}", object(&envelope_members(envelope)));
-                splice.object(&(start..text.len()), &all, |name| name != "params", &[("params", params)]);
-            }
-        }
+    let Some(envelope) = &edits.envelope else { return edit_request(text, id, None, edits) };
+    let mut splice = Splice::new(text);
+    replace_id(&mut splice, text, id, edits.id);
+    let start = text.find('{').unwrap_or_default();
+    let params = format!("{{\"_meta\":{}}}", object(&envelope_members(envelope)));
+    splice.object(&(start..text.len()), &all, |name| name != "params", &[("params", params)]);
+    Cow::Owned(splice.finish())
+}
+
+fn edit_request<'t>(
+    text: &'t str,
+    id: Option<Range<usize>>,
+    params: Option<&Member>,
+    edits: &RequestEdits<'_>,
+) -> Cow<'t, str> {
+    let mut splice = Splice::new(text);
+    replace_id(&mut splice, text, id, edits.id);
+    if let Some(params) = params {
+        request_params(&mut splice, text, params, edits);
     }
     if splice.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(splice.finish()) }
+}
+
+/// Puts the id `new` where one stands.
+fn replace_id(splice: &mut Splice<'_>, text: &str, at: Option<Range<usize>>, new: Option<&RequestId>) {
+    if let (Some(new), Some(at)) = (new, at.filter(|at| !at.is_empty())) {
+        let new = new.to_json();
+        if text[at.clone()] != new {
+            splice.replace(at, new);
+        }
+    }
 }
 
 fn request_params(splice: &mut Splice<'_>, text: &str, params: &Member, edits: &RequestEdits<'_>) {
@@ -158,34 +181,32 @@ pub(super) fn object(members: &[Addition<'_>]) -> String {
 }
 
 /// A response as its client gets it: `method` of revision `from` for a client of `to`, under `id`.
-pub fn response<'t>(
-    text: &'t str,
+pub fn response<'m>(
+    message: &'m Message,
     method: &str,
     from: Revision,
     to: Revision,
     id: &RequestId,
     server: &Value,
-) -> Translated<'t> {
-    let Some(all) = members(text) else { return Translated::same(text) };
+) -> Translated<'m> {
+    let text = message.text();
     let mut splice = Splice::new(text);
     let mut lost = Vec::new();
-    if let Some(at) = member(text, &all, "id") {
-        let id = id.to_json();
-        if text[at.value.clone()] != id {
-            splice.replace(at.value.clone(), id);
-        }
-    }
-    if let Some(result) = member(text, &all, "result").filter(|result| result.kind == Token::ObjectStart) {
-        match changed_content(&text[result.value.clone()], method, from, to, server) {
-            Some((changed, losses)) => {
-                splice.replace(result.value.clone(), changed);
-                lost = losses;
+    let (id_at, body) = message.parts();
+    replace_id(&mut splice, text, Some(id_at), Some(id));
+    match (message.kind(), &body) {
+        (Kind::Result, Some(result)) if result.kind == Token::ObjectStart => {
+            match changed_content(text, result, method, from, to, server) {
+                Some((changed, losses)) => {
+                    splice.replace(result.value.clone(), changed);
+                    lost = losses;
+                }
+                None if from.era() != to.era() => result_members(&mut splice, text, result, method, to, server),
+                None => {}
             }
-            None if from.era() != to.era() => result_members(&mut splice, text, result, method, to, server),
-            None => {}
         }
-    } else if let Some(error) = member(text, &all, "error") {
-        error_members(&mut splice, text, error, method, from.era(), to.era());
+        (Kind::Error, Some(error)) => error_members(&mut splice, text, error, method, from.era(), to.era()),
+        _ => {}
     }
     Translated::of(splice, text, lost)
 }
@@ -193,6 +214,7 @@ pub fn response<'t>(
 /// The whole result, where its content changes between the revisions, and what is lost.
 fn changed_content(
     text: &str,
+    result: &Member,
     method: &str,
     from: Revision,
     to: Revision,
@@ -202,7 +224,12 @@ fn changed_content(
     if from == to || (to.at_least(from) && method != "tools/list") {
         return None;
     }
-    let original: Value = serde_json::from_str(text).ok()?;
+    // Results may be large: only where something in them may change are they read as a tree.
+    let structured = member(text, &result.members, "structuredContent").map(|structured| structured.kind);
+    if !content::may_change(method, to, structured) {
+        return None;
+    }
+    let original: Value = serde_json::from_str(&text[result.value.clone()]).ok()?;
     let mut members: Map<String, Value> = original.as_object().cloned()?;
     let lost = content::translate(method, &mut members, to);
     if Some(&members) == original.as_object() {
@@ -287,9 +314,30 @@ pub fn notification<'t>(text: &'t str, progress_token: Option<&str>, to: Revisio
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Envelope, RequestEdits, losses, notification, request, response};
-    use crate::message::{Packet, parse};
+    use super::{Envelope, RequestEdits, Translated, losses, notification, request};
+    use crate::message::{Message, Packet, parse};
+    use crate::{RequestId, Revision};
     use crate::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
+
+    fn read(text: &str) -> Message {
+        match parse(text.as_bytes()) {
+            Ok(Packet::Message(message)) => message,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn response(
+        text: &str,
+        method: &str,
+        from: Revision,
+        to: Revision,
+        id: &RequestId,
+        server: &Value,
+    ) -> Translated<'static> {
+        let message = read(text);
+        let Translated { text, losses } = super::response(&message, method, from, to, id, server);
+        Translated { text: text.into_owned().into(), losses }
+    }
 
     fn parsed(text: &str) -> Value {
         serde_json::from_str(text).unwrap_or_else(|why| panic!("{text}: {why}"))
@@ -338,7 +386,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"ping", "id" : 1.0 }"#,
             r#"{"id":1,"jsonrpc":"2.0","method":"m","params":{"_meta":{"progressToken":"p"},"name":"x"}}"#,
         ] {
-            let Ok(Packet::Message(message)) = parse(text.as_bytes()) else { panic!("a message") };
+            let message = read(text);
             for edits in &edits {
                 assert_eq!(edits.apply(&message), request(text, edits), "{edits:?}");
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
+use wire::message::{Packet, parse};
 use wire::method::{self, Method};
 use wire::revision::{R2025_06_18, R2025_11_25};
 use wire::translate::message::{Envelope, RequestEdits, notification, request, response};
@@ -146,7 +147,8 @@ impl Kind {
         match self {
             Self::Request(_) => (parsed(&translated_request(&text, from, to)), Vec::new()),
             Self::Result(_) | Self::Error(_) => {
-                let translated = response(&text, self.method(), from, to, &7.into(), &server);
+                let Ok(Packet::Message(read)) = parse(text.as_bytes()) else { panic!("no message: {text}") };
+                let translated = response(&read, self.method(), from, to, &7.into(), &server);
                 (parsed(&translated.text), translated.losses)
             }
             Self::Notification(method) => {

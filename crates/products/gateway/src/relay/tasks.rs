@@ -10,7 +10,7 @@ use net::server::http::HeaderValue;
 use net::service::{Answer, RpcError, code};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
-use wire::message::{Packet, parse};
+use wire::message::{Packet, parse, parse_owned};
 use wire::translate::message::response;
 use wire::translate::table::losses;
 use wire::translate::task::{is_over, offer, status, to_legacy, with_related_task};
@@ -311,7 +311,10 @@ impl Relay {
         };
         let text = format!(r#"{{"jsonrpc":"2.0","id":{},"{holder}":{body}}}"#, self.call.id().to_json());
         let profile = &conversation.profile;
-        let translated = response(&text, "tools/call", profile.revision, self.to(), self.call.id(), &profile.server);
+        let Ok(Packet::Message(answer)) = parse_owned(text.into_bytes()) else {
+            return self.refuse(&RpcError::internal("The outcome of the task is not valid"));
+        };
+        let translated = response(&answer, "tools/call", profile.revision, self.to(), self.call.id(), &profile.server);
         for loss in translated.losses {
             self.lose(loss);
         }

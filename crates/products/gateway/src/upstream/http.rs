@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, modern_headers};
-use wire::message::{Packet, parse, parse_owned};
+use wire::message::{Malformed, Packet, parse_owned, parse_shared};
 use wire::{Era, Message, Revision, meta};
 
 use super::core::{Carrier, Core};
@@ -38,6 +38,17 @@ impl RequestText {
             Self::Shared(text) => text,
             Self::Own(text) => text,
         }
+    }
+
+    /// The message that it is, which shares the text.
+    fn share(&mut self) -> Result<Packet, Malformed> {
+        let text = match self {
+            Self::Shared(text) => Arc::clone(text),
+            Self::Own(text) => Arc::new(std::mem::take(text)),
+        };
+        let packet = parse_shared(&text);
+        *self = Self::Shared(text);
+        packet
     }
 
     fn into_bytes(self) -> Bytes {
@@ -113,7 +124,7 @@ impl HttpLink {
         mirrored: Option<&HeaderMap>,
         schema: Option<&Value>,
     ) -> impl Future<Output = Result<Response, Trouble>> + Send + use<> {
-        let mut headers = self.headers(revision);
+        let (mut headers, mut text) = (self.headers(revision), text);
         match mirrored {
             Some(mirrored) => {
                 for (name, value) in mirrored {
@@ -123,7 +134,7 @@ impl HttpLink {
                 }
             }
             None if is_modern(revision, text.as_str()) => {
-                if let Ok(Packet::Message(message)) = parse(text.as_ref()) {
+                if let Ok(Packet::Message(message)) = text.share() {
                     for (name, value) in modern_headers(&message, schema) {
                         if let (Ok(name), Ok(value)) =
                             (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))

@@ -4,6 +4,7 @@
 mod raw;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use self::raw::{Respond, Scene, read_until};
+use self::raw::{Respond, Scene, read_request, read_until};
 
 const MIB: usize = 1 << 20;
 const SIZE: usize = 100 * MIB;
@@ -135,6 +136,35 @@ async fn the_first_event_is_flushed_at_once() {
     read_until(&mut stream, "begun").await;
     half.notify_one();
     read_until(&mut stream, TAIL).await;
+}
+
+/// A result that comes in one piece, whatever its size, leaves its connection free for the next call.
+#[tokio::test]
+async fn calls_one_after_the_other_share_a_connection() {
+    for size in [100, 70 << 10, 300 << 10] {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let respond: Respond = {
+            let connections = Arc::clone(&connections);
+            Arc::new(move |mut stream| {
+                connections.fetch_add(1, Ordering::Relaxed);
+                async move {
+                    let body = format!("{HEAD}{}{TAIL}", "x".repeat(size));
+                    let length = body.len();
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:";
+                    let response = format!("{head} {length}\r\n\r\n{body}");
+                    while stream.write_all(response.as_bytes()).await.is_ok()
+                        && read_request(&mut stream).await.is_some()
+                    {}
+                }
+                .boxed()
+            })
+        };
+        let scene = Scene::new(respond).await;
+        for _ in 0..8 {
+            read_until(&mut scene.call().await, TAIL).await;
+        }
+        assert_eq!(connections.load(Ordering::Relaxed), 1, "{size} bytes");
+    }
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn serve(mut stream: TcpStream, respond: Respond) {
     }
 }
 
-async fn read_request(stream: &mut TcpStream) -> Option<String> {
+pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut came = String::new();
     loop {
         if let Some((head, body)) = came.split_once("\r\n\r\n") {

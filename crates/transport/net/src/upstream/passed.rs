@@ -62,6 +62,10 @@ impl Body for Passed {
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = &mut *self;
         if let Some(first) = this.first.take() {
+            // It may be all: a body of known length is not polled to its end.
+            if this.response.body.is_end_stream() {
+                this.response.release();
+            }
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
         if this.ended {
