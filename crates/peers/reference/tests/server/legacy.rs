@@ -76,6 +76,8 @@ async fn initialize_may_name_its_version_in_headers() {
     let version = ("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(client.post(&[version], &request).await.status, 200);
     assert_eq!(client.post(&[version, ("Mcp-Method", "initialize")], &request).await.status, 200);
+    // It is legacy by its name.
+    assert_eq!(client.post(&[("Mcp-Method", "initialize")], &request).await.status, 200);
 }
 
 #[tokio::test]

@@ -71,7 +71,8 @@ impl<'a> EraCheck<'a> {
 
     /// A request is modern when its `_meta` carries the protocol version, when its version header names a modern
     /// revision, or, where no legacy version is named, when a header, the method or a member of its `_meta` is one that
-    /// only the modern era has.
+    /// only the modern era has. `initialize` is legacy whatever other headers say (2026-07-28, basic/versioning): tower-mcp
+    /// sends `Mcp-Method` with it.
     pub(crate) fn era(&self) -> Era {
         if self.meta.as_ref().is_some_and(|meta| meta.version.is_some()) {
             return Era::Modern;
@@ -79,6 +80,9 @@ impl<'a> EraCheck<'a> {
         let named = self.header(PROTOCOL_VERSION).and_then(|version| version.parse::<Revision>().ok());
         if let Some(revision) = named {
             return revision.era();
+        }
+        if self.message.method() == Some("initialize") {
+            return Era::Legacy;
         }
         let modern_header = |name| self.headers.is_some_and(|headers| headers.contains_key(name));
         let modern_method = matches!(self.message.method(), Some("server/discover" | "subscriptions/listen"));
