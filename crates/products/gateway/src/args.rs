@@ -10,6 +10,7 @@ use net::process::Command;
 use url::Url;
 use wire::Revision;
 
+use crate::audit_command::AuditArgs;
 use crate::init::InitArgs;
 use crate::tell::Failure;
 use crate::watch::{Question, WatchArgs};
@@ -27,7 +28,8 @@ use crate::watch::{Question, WatchArgs};
   proof-gateway --stdio https://docs.example/mcp   (for clients that only start commands)
   proof-gateway --config gateway.yaml
   proof-gateway init --from claude_desktop_config.json
-  proof-gateway status                             (also: top, tail, reload)",
+  proof-gateway status                             (also: top, tail, reload)
+  proof-gateway audit verify /var/log/gateway",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
@@ -88,13 +90,15 @@ pub(crate) enum Action {
     Tail(WatchArgs),
     /// Read the configuration again
     Reload(WatchArgs),
+    /// Verify an audit log, or make the key that signs one
+    Audit(AuditArgs),
 }
 
 impl Action {
     /// What is asked of a running gateway.
     pub(crate) const fn question(&self) -> Option<(Question, &WatchArgs)> {
         match self {
-            Self::Init(_) => None,
+            Self::Init(_) | Self::Audit(_) => None,
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
             Self::Tail(watch) => Some((Question::Tail, watch)),

@@ -15,6 +15,7 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, meta, method};
 
 use crate::access::AccessRules;
+use crate::audit::{AuditLog, Trail};
 use crate::catalogue::{List, Merged, Rendered, Route, merge};
 use crate::changes::Changes;
 use crate::hub::Hub;
@@ -76,6 +77,8 @@ pub(crate) struct Inner {
     upstreams: Vec<Arc<Upstream>>,
     view: View,
     access: Option<Arc<AccessRules>>,
+    /// Where requests are recorded.
+    pub(crate) audit: Option<Arc<AuditLog>>,
     changes: Arc<Changes>,
     stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
@@ -95,6 +98,7 @@ impl Inner {
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
+        let audit = hub.audit.clone();
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -105,6 +109,7 @@ impl Inner {
             upstreams,
             view,
             access,
+            audit,
             changes,
             stats,
             lists: Mutex::default(),
@@ -129,7 +134,30 @@ impl Inner {
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
             (Era::Modern, "subscriptions/listen") => self.listen(call),
-            _ => Reply::later(surviving(call.id().clone(), self.answer(call))),
+            _ => match self.audit.clone() {
+                None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
+                Some(audit) => Reply::later(self.audited(audit, call)),
+            },
+        }
+    }
+
+    /// Answers one request and records it.
+    async fn audited(self: Arc<Self>, audit: Arc<AuditLog>, call: Call) -> Answer {
+        let id = call.id().clone();
+        let failed = |what: &'static str, outcome: &str| {
+            let data = json!({ "outcome": outcome, "retryable": outcome == "not run" });
+            Answer::error(Some(&id), &RpcError::internal(what).with_data(data))
+        };
+        if !audit.may_run().await {
+            return failed("The gateway cannot record this request, and runs none without a record", "not run");
+        }
+        let audited = audit.begin(self.stats.number(), self.view.name(), &call);
+        let answer = surviving(id.clone(), self.answer(call, audited.trail.clone())).await;
+        let recorded = audit.end(audited, &answer);
+        if recorded.await {
+            answer
+        } else {
+            failed("The gateway could not record this request: its answer is withheld", "unknown")
         }
     }
 
@@ -140,8 +168,16 @@ impl Inner {
     }
 
     /// Carries a request to an upstream and counts it.
-    async fn carry(self: Arc<Self>, upstream: Arc<Upstream>, client: Client, call: Call, edits: Edits) -> Answer {
-        let (request, began, stats) = (self.stats.number(), Instant::now(), Arc::clone(&self.stats));
+    async fn carry(
+        self: Arc<Self>,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        edits: Edits,
+    ) -> Answer {
+        trail.goes_to(&upstream.name);
+        let (began, stats) = (Instant::now(), Arc::clone(&self.stats));
+        let request = trail.request().unwrap_or_else(|| stats.number());
         let method = call.message.method().unwrap_or_default().to_owned();
         let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
         let target = target.map(std::borrow::Cow::into_owned);
@@ -161,7 +197,7 @@ impl Inner {
         answer
     }
 
-    async fn answer(self: Arc<Self>, call: Call) -> Answer {
+    async fn answer(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
         let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
         let client = match client_of(&call) {
             Ok(client) => client,
@@ -177,7 +213,7 @@ impl Inner {
             (Era::Legacy, "logging/setLevel") => self.set_client_level(&call, &client).await,
             (Era::Legacy, "resources/subscribe") => self.subscribe(&call, &client).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
-            _ => return Box::pin(self.route(call, client)).await,
+            _ => return Box::pin(self.route(call, client, &trail)).await,
         };
         match outcome {
             Ok(body) => Answer::result(&id, &body),
@@ -186,7 +222,7 @@ impl Inner {
     }
 
     /// The upstream that answers, and the name of the target there.
-    async fn route(self: Arc<Self>, call: Call, client: Client) -> Answer {
+    async fn route(self: Arc<Self>, call: Call, client: Client, trail: &Trail) -> Answer {
         let id = call.id().clone();
         let asked = call.message.method().unwrap_or_default();
         // What the client's era does not have is not there, even if the server's era has it.
@@ -196,7 +232,7 @@ impl Inner {
         }
         if let Some(upstream) = self.upstream_alone() {
             let upstream = Arc::clone(upstream);
-            return self.carry(upstream, client, call, Edits::default()).await;
+            return self.carry(upstream, (client, trail), call, Edits::default()).await;
         }
         let method = call.message.method().unwrap_or_default().to_owned();
         if let Some(list) = List::of(&method) {
@@ -211,12 +247,12 @@ impl Inner {
         let none = Value::Object(serde_json::Map::new());
         let arguments = || Some(call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none));
         let found = match method.as_str() {
-            "tools/call" => self.find(List::Tools, text("name"), arguments(), &client).await,
-            "prompts/get" => self.find(List::Prompts, text("name"), arguments(), &client).await,
-            "resources/read" => self.find_resource(text("uri"), &client).await,
+            "tools/call" => self.find(List::Tools, text("name"), arguments(), (&client, trail)).await,
+            "prompts/get" => self.find(List::Prompts, text("name"), arguments(), (&client, trail)).await,
+            "resources/read" => self.find_resource(text("uri"), (&client, trail)).await,
             "completion/complete" => match reference("name") {
-                Some(name) => self.find(List::Prompts, Some(name), None, &client).await,
-                None => self.find_resource(reference("uri"), &client).await,
+                Some(name) => self.find(List::Prompts, Some(name), None, (&client, trail)).await,
+                None => self.find_resource(reference("uri"), (&client, trail)).await,
             },
             method => Err(RpcError::method_not_found(method)),
         };
@@ -225,7 +261,7 @@ impl Inner {
             Err(error) => return Answer::error(Some(&id), &error),
         };
         match edits(&call, &method, &route) {
-            Ok(edits) => self.carry(upstream, client, call, edits).await,
+            Ok(edits) => self.carry(upstream, (client, trail), call, edits).await,
             Err(error) => Answer::error(Some(&id), &error),
         }
     }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::{Message, RequestId};
 
 use crate::access::{AccessRules, ConditionError};
+use crate::audit::AuditLog;
 use crate::changes::Changes;
 use crate::gateway::{Inner, lock};
 use crate::kept_tasks::KeptTasks;
@@ -57,6 +58,8 @@ pub enum SettingsError {
     Address(net::OpenError),
     /// The condition of an access rule is wrong.
     Condition(ConditionError),
+    /// The audit log cannot be written.
+    Audit(std::io::Error),
 }
 
 impl std::fmt::Display for SettingsError {
@@ -64,6 +67,7 @@ impl std::fmt::Display for SettingsError {
         match self {
             Self::Address(error) => error.fmt(f),
             Self::Condition(error) => error.fmt(f),
+            Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
         }
     }
 }
@@ -91,6 +95,8 @@ pub(crate) struct Hub {
     pub(crate) kept_tasks: Arc<KeptTasks>,
     pub(crate) losses: Arc<Losses>,
     pub(crate) stats: Arc<Stats>,
+    /// Where requests are recorded.
+    pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<usize, Following>>,
 }
@@ -125,6 +131,8 @@ impl std::fmt::Debug for Entrance {
 impl Gateway {
     /// A gateway to the upstreams of `settings`. Nothing is started or connected before a client asks.
     pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
+        let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
+        let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -133,6 +141,7 @@ impl Gateway {
             kept_tasks: Arc::default(),
             losses: Arc::default(),
             stats: Arc::default(),
+            audit,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -215,6 +224,11 @@ impl Gateway {
         &self.0.losses
     }
 
+    /// Where requests are recorded, if they are.
+    pub(crate) fn audit(&self) -> Option<&AuditLog> {
+        self.0.audit.as_deref()
+    }
+
     /// What was counted.
     pub fn stats(&self) -> Arc<Stats> {
         Arc::clone(&self.0.stats)
@@ -242,6 +256,10 @@ impl Gateway {
     pub async fn shutdown(&self) {
         lock(&self.0.followers).clear();
         join_all(self.0.upstreams().iter().map(|upstream| upstream.shutdown())).await;
+        if let Some(audit) = self.0.audit.clone() {
+            // What is written last may take a while on a slow disk.
+            let _ = tokio::task::spawn_blocking(move || audit.close()).await;
+        }
     }
 }
 

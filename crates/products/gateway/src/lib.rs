@@ -2,6 +2,7 @@
 //! is translated as text and otherwise passes byte for byte. It judges nothing and knows no rules.
 
 pub mod access;
+pub mod audit;
 mod catalogue;
 mod changes;
 pub mod config;

@@ -1,6 +1,7 @@
 //! The binary `proof-gateway`: arguments → settings → gateway → servers, until a signal.
 
 mod args;
+mod audit_command;
 mod control;
 mod init;
 mod log;
@@ -41,6 +42,7 @@ fn ended(args: &mut Args) -> Result<(), Failure> {
     let bug = |error| Failure::bug(format!("cannot start the async runtime: {error}"));
     let action = match args.action.take() {
         Some(Action::Init(init)) => return init::run(&init),
+        Some(Action::Audit(audit)) => return audit_command::run(&audit),
         action => action,
     };
     if let Some((question, watch)) = action.as_ref().and_then(Action::question) {
@@ -215,6 +217,7 @@ async fn admin_pages(gateway: &Gateway, address: SocketAddr, settings: &Settings
 pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
     let remedy = match error {
         gateway::SettingsError::Address(_) => "correct the address of the upstream",
+        gateway::SettingsError::Audit(_) => "give `audit` a folder of its own that you can write to",
         gateway::SettingsError::Condition(_) => "correct the condition: claims.team == \"data\"",
     };
     Failure::usage(error.to_string(), remedy)

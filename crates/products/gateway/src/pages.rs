@@ -38,6 +38,11 @@ impl Pages {
         for (row, count) in self.gateway.losses().by_row() {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
+        if let Some(audit) = self.gateway.audit() {
+            page.push_str("# HELP audit_lost_total Records of the audit log that could not be written.\n");
+            page.push_str("# TYPE audit_lost_total counter\n");
+            let _ = writeln!(page, "audit_lost_total {}", audit.lost());
+        }
         page
     }
 

@@ -26,7 +26,7 @@ const LONG: u64 = 4;
 const RECENT: usize = 4096;
 
 /// The values that the configuration gives to upstreams.
-fn secrets(settings: &Settings) -> Secrets {
+pub(crate) fn secrets(settings: &Settings) -> Secrets {
     let mut secrets = Secrets::default();
     for upstream in &settings.upstreams {
         match &upstream.target {

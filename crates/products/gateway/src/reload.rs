@@ -73,6 +73,7 @@ impl Configuration {
             ("allow_origins", !settings.origins.iter().all(|origin| self.args.0.origins.contains(origin))),
             ("auth", settings.auth != self.running.auth),
             ("record", settings.record != self.running.record),
+            ("audit", settings.audit != self.running.audit),
         ];
         for (name, _) in fixed.iter().filter(|(_, changed)| *changed) {
             tell(&format!(
@@ -86,9 +87,8 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let (admin, auth, record) =
-                    (self.running.admin, self.running.auth.clone(), self.running.record.clone());
-                self.running = Settings { admin, auth, record, ..settings };
+                let Settings { admin, auth, record, audit, .. } = self.running.clone();
+                self.running = Settings { admin, auth, record, audit, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

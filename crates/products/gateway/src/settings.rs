@@ -35,6 +35,8 @@ pub struct Settings {
     pub ready: Ready,
     /// Where the traffic with clients is recorded.
     pub record: Option<RecordSettings>,
+    /// The log of who asked for what.
+    pub audit: Option<AuditSettings>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -119,6 +121,62 @@ impl RecordSettings {
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder, file_bytes: 64 << 20, files: 16 }
     }
+}
+
+/// The log of who asked for what, and what came of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// The folder of its files.
+    pub folder: PathBuf,
+    /// Whether a request whose record cannot be written is not answered.
+    pub required: bool,
+    /// Whether each record is on the disk before its request is answered or the next one is written.
+    pub sync: bool,
+    /// The size at which a file ends and another one begins, in bytes.
+    pub file_bytes: u64,
+    /// How many files are kept; all of them without a number.
+    pub files: Option<usize>,
+    /// What of the arguments is written.
+    pub inputs: AuditInputs,
+    /// The claim of tokens that names the tenant.
+    pub tenant_claim: String,
+    /// The private key that signs it, in PEM.
+    pub key: Option<String>,
+}
+
+impl std::fmt::Debug for AuditSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The key is a secret.
+        f.debug_struct("AuditSettings").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl AuditSettings {
+    /// A log in `folder`, with the usual bounds.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            required: false,
+            sync: false,
+            file_bytes: 64 << 20,
+            files: None,
+            inputs: AuditInputs::Values,
+            tenant_claim: "tenant_id".to_owned(),
+            key: None,
+        }
+    }
+}
+
+/// What of the arguments of a request an audit log has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditInputs {
+    /// Their values, without secrets, long texts cut.
+    #[default]
+    Values,
+    /// Their names and types.
+    Names,
+    /// Nothing.
+    None,
 }
 
 /// The name of the server at `/mcp`; any other is at `/NAME/mcp`.

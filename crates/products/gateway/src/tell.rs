@@ -1,4 +1,5 @@
-//! Messages for people on stderr, and the exit codes: 2 for a wrong command line or file, 4 for a bug.
+//! Messages for people on stderr, and the exit codes: 1 for something that was found wrong, 2 for a wrong
+//! command line or file, 4 for a bug.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -23,6 +24,11 @@ impl Failure {
     /// The command line or a file is wrong.
     pub(crate) fn usage(what: String, remedy: &str) -> Self {
         Self { text: format!("error: {what}\n  try: {remedy}"), code: 2 }
+    }
+
+    /// What was looked at is not as it should be.
+    pub(crate) fn found(what: String, remedy: &str) -> Self {
+        Self { text: format!("error: {what}\n  try: {remedy}"), code: 1 }
     }
 
     /// A file has mistakes, which `errors` lists with what to do.

@@ -76,6 +76,9 @@ impl TokenGuard {
         if !self.settings.scopes.is_empty() {
             let _ = write!(challenge, ", scope=\"{}\"", self.settings.scopes.join(" "));
         }
+        if let Some(audit) = self.gateway.audit() {
+            audit.refused(head.uri.path(), error.map_or("none", |(_, why)| why));
+        }
         if let Some((error, why)) = error {
             let _ = write!(challenge, ", error=\"{error}\", error_description=\"{why}\"");
         }

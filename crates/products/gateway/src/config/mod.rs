@@ -2,6 +2,7 @@
 //! starts and connects nothing, and no error shows a value that a variable or a file holds.
 
 mod access;
+mod audit;
 mod members;
 mod servers;
 mod sources;
@@ -41,6 +42,7 @@ const MEMBERS: &[&str] = &[
     "access",
     "ready",
     "record",
+    "audit",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -116,7 +118,8 @@ impl Reader<'_> {
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
-        Some(Settings { listen, admin, hosts, origins, upstreams, servers, auth, access, ready, record, limits })
+        let audit = members.get("audit").and_then(|entry| self.audit(entry));
+        Some(Settings { listen, admin, hosts, origins, upstreams, servers, auth, access, ready, record, audit, limits })
     }
 
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {

@@ -10,6 +10,7 @@ use wire::translate::table::losses;
 use wire::{Era, Message, RequestId, meta};
 
 use super::{Inner, client_of, identity, lock, unasked};
+use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::changes::{Filter, subscription_meta};
 use crate::hub::Hub;
@@ -224,7 +225,7 @@ impl Inner {
         if let Some(upstream) = self.upstream_alone() {
             return Ok((Arc::clone(upstream), uri.to_owned()));
         }
-        let (upstream, route) = self.find_resource(Some(uri.to_owned()), client).await?;
+        let (upstream, route) = self.find_resource(Some(uri.to_owned()), (client, &Trail::default())).await?;
         Ok((upstream, route.name))
     }
 

@@ -8,6 +8,7 @@ use wire::Era;
 
 use super::{Inner, missing};
 use crate::access::{Kind, Target};
+use crate::audit::Trail;
 use crate::catalogue::{List, Merged, Route, fits};
 use crate::upstream::{Client, Upstream};
 
@@ -18,16 +19,27 @@ impl Inner {
         list: List,
         name: Option<String>,
         arguments: Option<&Value>,
-        client: &Client,
+        (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
         let kind = if list == List::Tools { "tool" } else { "prompt" };
         let name = name.ok_or_else(|| RpcError::invalid_params("Invalid params: `name` is not a string"))?;
         let merged = self.merged(list, client).await;
         let route = merged.routes.get(&name).and_then(|route| Some((self.upstream(route.upstream)?, route)));
         // What a client may not use reads as what does not exist.
-        let route = route.filter(|_| self.allows(list, &name, (&merged, arguments), client));
+        let route = route.filter(|_| {
+            let may = self.allows(list, &name, (&merged, arguments), client);
+            self.decided(trail, may);
+            may
+        });
         let (upstream, route) = route.ok_or_else(|| missing::unknown(kind, &name, &merged.missing))?;
         Ok((Arc::clone(upstream), route.clone()))
+    }
+
+    /// Notes what the rules say, where there are rules.
+    fn decided(&self, trail: &Trail, may: bool) {
+        if self.access.is_some() {
+            trail.decided(may);
+        }
     }
 
     /// Whether the client may use an item. `arguments`: those of a call, where it is one.
@@ -55,7 +67,7 @@ impl Inner {
     pub(super) async fn find_resource(
         self: &Arc<Self>,
         uri: Option<String>,
-        client: &Client,
+        (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
         let uri = uri.ok_or_else(|| RpcError::invalid_params("Invalid params: `uri` is not a string"))?;
         // A URI that a template names may be one that is not shown.
@@ -69,7 +81,9 @@ impl Inner {
             RpcError::new(code, what).with_data(json!({ "uri": uri }))
         };
         let listed = self.merged(List::Resources, client).await;
-        if !self.allows(List::Resources, &uri, (&listed, None), client) {
+        let may = self.allows(List::Resources, &uri, (&listed, None), client);
+        self.decided(trail, may);
+        if !may {
             return Err(not_found());
         }
         if let Some(found) = listed.routes.get(&uri).and_then(|route| by(route.upstream)) {

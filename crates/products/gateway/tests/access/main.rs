@@ -1,5 +1,7 @@
 //! Who gets in, and what each may use: access tokens of every kind of wrongness, and rules, over every transport.
 
+mod audit;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use client::{Client, ClientError, Options};
 use gateway::Gateway;
 use gateway::access::TokenGuard;
 use gateway::settings::{
-    AccessRule, AuthSettings, ConditionText, Effect, ServerSettings, Sessions, Settings, Target, UpstreamSettings,
+    AccessRule, AuditSettings, AuthSettings, ConditionText, Effect, ServerSettings, Sessions, Settings, Target, UpstreamSettings,
 };
 use net::Children;
 use net::client::{Address, HttpAddress};
@@ -31,6 +33,7 @@ const ISSUER: &str = "https://auth.example";
 /// A gateway with `/mcp` and `/other/mcp` in front of a reference server, an issuer's key, and what is not to be dropped.
 struct Scene {
     server: Server,
+    gateway: Gateway,
     signer: Signer,
     _upstream: Server,
     _folder: TempDir,
@@ -61,6 +64,10 @@ fn rules() -> Vec<AccessRule> {
 
 impl Scene {
     async fn new(access: Option<Vec<AccessRule>>) -> Self {
+        Self::with(access, None).await
+    }
+
+    async fn with(access: Option<Vec<AccessRule>>, audit: Option<AuditSettings>) -> Self {
         let upstream = reference::Server::new(reference::Options::default()).http(LOCAL).await.expect("a free port");
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");
@@ -81,7 +88,7 @@ impl Scene {
         };
         let all = || vec!["a".to_owned()];
         let servers = vec![ServerSettings::everything("default", all()), ServerSettings::everything("other", all())];
-        let settings = Settings { upstreams, servers, access, auth: Some(auth.clone()), ..Settings::default() };
+        let settings = Settings { upstreams, servers, access, auth: Some(auth.clone()), audit, ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
         let guard = TokenGuard::start(&gateway, &auth).await.expect("keys");
         let options = http::Options { path: String::new(), guard: Some(Arc::new(guard)), ..http::Options::default() };
@@ -96,7 +103,7 @@ impl Scene {
             (endpoint.service as Arc<dyn Service>, options)
         });
         server.endpoints().set(endpoints.collect());
-        Self { server, signer, _upstream: upstream, _folder: folder }
+        Self { server, gateway, signer, _upstream: upstream, _folder: folder }
     }
 
     fn url(&self, path: &str) -> String {

@@ -1,0 +1,198 @@
+//! The audit log: one record for each request, which nobody can change unnoticed.
+
+use std::fs;
+use std::path::Path;
+
+use gateway::audit::{Flaw, Verified, VerifyError, VerifyingKey, generate_key, key_text, verify};
+use gateway::settings::{AuditInputs, AuditSettings};
+use serde_json::{Value, json};
+use wire::Revision;
+
+use super::{Scene, call, post, rules};
+
+/// The lines of a log, in order.
+fn lines(folder: &Path) -> Vec<Value> {
+    let mut files: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a text")).collect();
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn requests(folder: &Path) -> Vec<Value> {
+    lines(folder).into_iter().filter(|line| line["kind"] == "request").collect()
+}
+
+fn of_tool<'l>(records: &'l [Value], tool: &str) -> &'l Value {
+    records.iter().find(|record| record["tool_name"] == tool).unwrap_or_else(|| panic!("no record of {tool}"))
+}
+
+async fn end(scene: Scene) {
+    scene.server.shutdown().await;
+    scene.gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_request_has_one_record_with_who_and_what_and_no_secret() {
+    for revision in [Revision::R2026_07_28, Revision::R2025_11_25] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        let scene = Scene::with(Some(rules()), Some(AuditSettings::new(log.clone()))).await;
+        let token = scene.token(|claims| {
+            claims["team"] = json!("data");
+            claims["tenant_id"] = json!("acme");
+        });
+        let client = scene.client(revision, &token).await;
+        assert!(call(&client, "echo", json!({ "message": "x".repeat(400) })).await.contains("xxx"));
+        let secret = "the key is sk-live-0123456789abcdefghij";
+        assert!(call(&client, "echo", json!({ "message": secret })).await.contains(secret));
+        assert!(call(&client, "sum", json!({ "a": "one", "b": 2 })).await.contains("isError"));
+        assert!(call(&client, "slow", json!({})).await.contains("-32602"));
+        let _ = client.close().await;
+        post(&scene, "/mcp", "").await;
+        post(&scene, "/mcp", "authorization: Bearer not.a.token\r\n").await;
+        end(scene).await;
+        let records = requests(&log);
+        let echo = of_tool(&records, "echo");
+        for (member, expected) in [
+            ("user_id", json!("me")),
+            ("tenant_id", json!("acme")),
+            ("upstream", json!("a")),
+            ("server", json!("default")),
+            ("method", json!("tools/call")),
+            ("token", json!("valid")),
+            ("access", json!("allowed")),
+            ("status", json!("ok")),
+            ("error_code", Value::Null),
+            ("output", json!("1 text")),
+        ] {
+            assert_eq!(echo[member], expected, "{revision}: {member} of {echo}");
+        }
+        assert!(echo["latency_ms"].as_f64().is_some_and(|ms| ms > 0.0));
+        assert!(echo["output_size_bytes"].as_u64().is_some_and(|size| size > 400));
+        assert!(echo["input"]["message"].as_str().is_some_and(|text| text.ends_with("xx… (400 bytes)")), "{echo}");
+        assert_eq!(of_tool(&records, "sum")["status"], "tool_error");
+        let denied = of_tool(&records, "slow");
+        assert_eq!((&denied["status"], &denied["access"]), (&json!("denied"), &json!("denied")), "{denied}");
+        let numbers: Vec<_> = records.iter().map(|record| record["request_id"].as_u64()).collect();
+        let mut once = numbers.clone();
+        once.dedup();
+        assert_eq!(numbers, once);
+        let text = fs::read_to_string(log.join("audit-000001.jsonl")).expect("a text");
+        assert!(!text.contains("sk-live") && !text.contains(&token), "{text}");
+        let refused: Vec<_> = lines(&log).into_iter().filter(|line| line["kind"] == "refused").collect();
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert_eq!(refused[0]["token"], "none");
+        let verified = verify(&log, None).expect("unchanged");
+        assert!(verified.is_closed && verified.requests == records.len() as u64, "{verified:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_goes_on_after_a_restart_and_after_a_sudden_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let key = folder.path().join("key");
+    let public = generate_key(&key).expect("a key");
+    let settings = AuditSettings {
+        key: Some(key_text(&key).expect("a text")),
+        inputs: AuditInputs::Names,
+        required: true,
+        sync: true,
+        ..AuditSettings::new(log.clone())
+    };
+    let public = VerifyingKey::read(&key_text(&public).expect("a text")).expect("a key");
+    for round in 1..=3 {
+        let scene = Scene::with(None, Some(settings.clone())).await;
+        let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
+        call(&client, "echo", json!({ "message": "hello" })).await;
+        let _ = client.close().await;
+        end(scene).await;
+        let verified = verify(&log, Some(&public)).expect("unchanged");
+        assert!(verified.is_closed && verified.signatures >= round && verified.unsigned == 0, "{verified:?}");
+        // As after a sudden end: half a line.
+        let file = log.join("audit-000001.jsonl");
+        let mut text = fs::read_to_string(&file).expect("a text");
+        text.push_str("{\"number\":99,\"bef");
+        fs::write(&file, text).expect("a file");
+        let Verified { is_closed, .. } = verify(&log, Some(&public)).expect("only the end is missing");
+        assert!(!is_closed);
+    }
+    let all = lines_but_the_last(&log);
+    let resumed: Vec<_> = all.iter().filter(|line| line["kind"] == "resumed").collect();
+    assert_eq!(resumed.len(), 2, "{all:?}");
+    assert_eq!(resumed[0]["cut_off"], "{\"number\":99,\"bef");
+    assert!(all.iter().any(|line| line["input"] == json!({ "message": "string" })), "{all:?}");
+    // Another key, and a line that somebody changed.
+    let other = folder.path().join("other");
+    let other = generate_key(&other).expect("a key");
+    let other = VerifyingKey::read(&key_text(&other).expect("a text")).expect("a key");
+    assert!(matches!(verify(&log, Some(&other)), Err(VerifyError::Line { flaw: Flaw::Signature, .. })));
+    let file = log.join("audit-000001.jsonl");
+    let text = fs::read_to_string(&file).expect("a text").replacen("\"echo\"", "\"ecco\"", 1);
+    fs::write(&file, text).expect("a file");
+    assert!(matches!(verify(&log, None), Err(VerifyError::Line { flaw: Flaw::Changed, .. })));
+}
+
+fn lines_but_the_last(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("audit-000001.jsonl")).expect("a text");
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[tokio::test]
+async fn files_end_at_their_size_and_the_oldest_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let settings = AuditSettings { file_bytes: 2000, files: Some(3), ..AuditSettings::new(log.clone()) };
+    let scene = Scene::with(None, Some(settings)).await;
+    let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
+    for _ in 0..40 {
+        call(&client, "echo", json!({ "message": "hello" })).await;
+    }
+    let _ = client.close().await;
+    end(scene).await;
+    let verified = verify(&log, None).expect("unchanged");
+    assert!(verified.files == 3 && verified.first > 0 && verified.is_closed, "{verified:?}");
+    let middle = fs::read_dir(&log).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> = middle.filter(|file| file.extension().is_some_and(|e| e == "jsonl")).collect();
+    files.sort();
+    fs::remove_file(&files[1]).expect("a file");
+    assert!(matches!(verify(&log, None), Err(VerifyError::Line { flaw: Flaw::Order, .. })));
+}
+
+/// Where records are required, a request that cannot be recorded does not run, and an answer without a record is withheld.
+#[tokio::test]
+async fn nothing_is_answered_unrecorded_where_records_are_required() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    // Every write begins a file, which a folder that is gone does not take.
+    let settings = AuditSettings { file_bytes: 1, required: true, ..AuditSettings::new(log.clone()) };
+    let scene = Scene::with(None, Some(settings)).await;
+    let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
+    assert!(call(&client, "echo", json!({ "message": "hello" })).await.contains("hello"));
+    fs::remove_dir_all(&log).expect("a folder");
+    let withheld = call(&client, "echo", json!({ "message": "hello" })).await;
+    assert!(withheld.contains("withheld") && withheld.contains(r#""outcome":"unknown""#), "{withheld}");
+    let refused = call(&client, "echo", json!({ "message": "hello" })).await;
+    assert!(refused.contains(r#""outcome":"not run""#), "{refused}");
+    fs::create_dir(&log).expect("a folder");
+    assert!(call(&client, "echo", json!({ "message": "hello" })).await.contains("hello"));
+    let _ = client.close().await;
+    end(scene).await;
+    assert!(lines(&log).iter().any(|line| line["kind"] == "lost"), "the log tells of what it lacks");
+}
+
+#[tokio::test]
+async fn two_gateways_do_not_write_one_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = AuditSettings::new(folder.path().to_owned());
+    let gateway = |audit: &AuditSettings| {
+        let settings = gateway::settings::Settings { audit: Some(audit.clone()), ..Default::default() };
+        gateway::Gateway::new(&settings, &net::Children::new())
+    };
+    let first = gateway(&settings).expect("it can be written");
+    let second = gateway(&settings).expect_err("it is taken").to_string();
+    assert!(second.contains("another gateway"), "{second}");
+    first.shutdown().await;
+    assert!(gateway(&settings).is_ok());
+}
