@@ -10,13 +10,16 @@ use serde_json::Value;
 
 use super::sources::Sources;
 use super::{MAX_BYTES, read, read_with, schema};
-use crate::settings::{Sessions, Settings, Target};
+use crate::settings::{AuditInputs, AuditSettings, Sessions, Settings, Target};
 
 /// Every member that there is, with a value in each line.
 const FULL: &str = include_str!("full.yaml");
 
 /// What no message may show.
 const SECRET: &str = "s3cr3t-value";
+
+/// The example of RFC 8410, section 10.
+const SIGNING_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
 
 fn variable(name: &str) -> Result<String, VarError> {
     match name {
@@ -32,6 +35,7 @@ fn variable(name: &str) -> Result<String, VarError> {
 fn file(path: &Path) -> io::Result<Vec<u8>> {
     match path.to_str() {
         Some("etc/secrets/token" | "/run/token") => Ok(format!("{SECRET}\n").into_bytes()),
+        Some("etc/audit.key") => Ok(SIGNING_KEY.as_bytes().to_vec()),
         Some("etc/crlf") => Ok(format!("{SECRET}\n\r\n").into_bytes()),
         Some("etc/empty") => Ok(b"\n".to_vec()),
         Some("etc/binary") => Ok([SECRET.as_bytes(), &[0xff]].concat()),
@@ -474,6 +478,30 @@ fn servers_select_and_change_what_clients_see() {
     assert_eq!(settings.ready, crate::settings::Ready::Named(vec!["files".to_owned()]));
     let record = settings.record.expect("a folder");
     assert_eq!((record.folder.as_path(), record.file_bytes, record.files), (Path::new("etc/traces"), 1 << 20, 3));
+    let expected = AuditSettings {
+        required: true,
+        sync: true,
+        file_bytes: 2 << 20,
+        files: Some(100),
+        inputs: AuditInputs::Names,
+        tenant_claim: "tid".to_owned(),
+        key: Some(SIGNING_KEY.trim_end().to_owned()),
+        ..AuditSettings::new("etc/audit".into())
+    };
+    assert_eq!(settings.audit, Some(expected));
+}
+
+#[test]
+fn an_audit_log_is_checked() {
+    let file = |audit: &str| format!("{}audit: {audit}\n", upstream("command: [x]"));
+    let settings = settings(&file("log"));
+    assert_eq!(settings.audit, Some(AuditSettings::new("etc/log".into())));
+    mentions(&file("{ required: true }"), &["`audit` has no `folder`"]);
+    mentions(&file("{ folder: log, required: 1 }"), &["`required`", "true or false"]);
+    mentions(&file("{ folder: log, inputs: all }"), &["`all` is not a value of `inputs`", "values, names or none"]);
+    mentions(&file("{ folder: log, file_bytes: 1KiB }"), &["`file_bytes` is not a size from 64KiB"]);
+    mentions(&file("{ folder: log, files: 0 }"), &["not a whole number from 1"]);
+    mentions(&file("{ folder: log, key: { from_file: secrets/token } }"), &["`key` cannot be used: it holds no private"]);
 }
 
 #[test]
