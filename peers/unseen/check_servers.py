@@ -16,9 +16,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 
+def program(server):
+    return ["node" if server.endswith(".mjs") else "python3", server]
+
+
 def listed(server):
-    printed = subprocess.run(["python3", server, "--list-faults"], capture_output=True, text=True, check=True).stdout
-    return [json.loads(line) for line in printed.splitlines() if line.strip()]
+    printed = subprocess.run([*program(server), "--list-faults"], capture_output=True, text=True, check=True).stdout
+    faults = [json.loads(line) for line in printed.splitlines() if line.strip()]
+    for fault in faults:
+        where = fault.get("transport", "any")
+        fault.setdefault("transports", ["http", "stdio"] if where == "any" else [where])
+    return faults
 
 
 def free_port():
@@ -30,7 +38,7 @@ def free_port():
 def start(server, fault):
     """The server over HTTP, and its URL, once it accepts connections."""
     port = free_port()
-    command = ["python3", server, "--http", str(port), *fault]
+    command = [*program(server), "--http", str(port), *fault]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(200):
         try:
@@ -53,7 +61,7 @@ def check(options, transport, name):
                 process, url = start(options.server, fault)
                 command.append(url)
             else:
-                command += ["--", "python3", options.server, "--stdio", *fault]
+                command += ["--", *program(options.server), "--stdio", *fault]
             ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
         except subprocess.TimeoutExpired:
             return set(), "timeout", time.time() - begun, "it did not end"

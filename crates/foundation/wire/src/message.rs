@@ -498,11 +498,7 @@ fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, u
     (sorted, fault)
 }
 
-fn envelope(
-    text: &str,
-    kept: impl FnOnce() -> Arc<String>,
-    mut members: Vec<Member>,
-) -> Result<Message, Malformed> {
+fn envelope(text: &str, kept: impl FnOnce() -> Arc<String>, mut members: Vec<Member>) -> Result<Message, Malformed> {
     let head = read_envelope(text, &members)?;
     let body = head.body.map(|index| members.swap_remove(index));
     let (body, members) = body.map(|body| (body.value, body.members)).unzip();

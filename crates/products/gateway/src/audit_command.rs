@@ -58,9 +58,7 @@ fn check(folder: &Path, key: Option<&Path>) -> Result<(), Failure> {
         Err(error @ VerifyError::Line { .. }) => {
             Err(Failure::found(error.to_string(), "keep the folder as it is, and compare it with a copy"))
         }
-        Err(error) => {
-            Err(Failure::usage(format!("{error} – {}", folder.display()), "name the folder of an audit log"))
-        }
+        Err(error) => Err(Failure::usage(format!("{error} – {}", folder.display()), "name the folder of an audit log")),
     }
 }
 

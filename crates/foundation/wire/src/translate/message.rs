@@ -83,7 +83,9 @@ impl RequestEdits<'_> {
             Some(id) if self.is_id_alone() && message.body_member("_meta").is_none() => Cow::Owned(message.with_id(id)),
             _ if self.is_empty() => Cow::Borrowed(message.text()),
             _ => match message.parts() {
-                (id, Some(params)) if params.kind == Token::ObjectStart => edit_request(message.text(), Some(id), Some(&params), self),
+                (id, Some(params)) if params.kind == Token::ObjectStart => {
+                    edit_request(message.text(), Some(id), Some(&params), self)
+                }
                 // Without parameters, the place where they are added is looked for.
                 _ => request(message.text(), self),
             },
@@ -316,8 +318,8 @@ mod tests {
 
     use super::{Envelope, RequestEdits, Translated, losses, notification, request};
     use crate::message::{Message, Packet, parse};
-    use crate::{RequestId, Revision};
     use crate::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
+    use crate::{RequestId, Revision};
 
     fn read(text: &str) -> Message {
         match parse(text.as_bytes()) {

@@ -1,11 +1,32 @@
 //! At which revisions a server is judged, given how it greets in each: a greeting that is broken is judged, and not sorted
-//! out. Must not greet.
+//! out. Does not greet; asks one thing of a server whose greeting is missing.
+
+use std::sync::Arc;
 
 use net::client::{Detected, OtherGreeting};
-use wire::Revision;
+use serde_json::json;
 use wire::error_code::METHOD_NOT_FOUND;
+use wire::{Revision, Transport};
 
 use super::RevisionChoice;
+use super::context::{ProbeContext, Setting};
+
+/// A server of older revisions that does not know `server/discover` may serve 2026-07-28 all the same: a list that is
+/// answered as only that revision does shows it. Asked over HTTP alone, where it costs one request and no process.
+pub async fn look_past_discovery(found: &mut Detected, modern: Setting) {
+    let is_newest = |(revision, _): &&mut (Revision, OtherGreeting)| *revision == Revision::NEWEST;
+    let Some((_, greeting)) = found.others.iter_mut().find(is_newest) else { return };
+    if found.transport != Transport::StreamableHttp || !matches!(greeting, OtherGreeting::Error(_)) {
+        return;
+    }
+    let Ok(case) = ProbeContext::bare(Arc::new(modern), Arc::default(), "without-discovery").await else { return };
+    let reply = case.in_time(case.request("tools/list", json!({}))).await;
+    let is_modern = reply.is_ok_and(|reply| reply.result().is_some_and(|result| result.get("resultType").is_some()));
+    case.finish().await;
+    if is_modern {
+        *greeting = OtherGreeting::WithoutVersion;
+    }
+}
 
 /// The revisions to judge at, oldest first; empty where the server properly refuses all that are wanted.
 pub fn judged_at(choice: &RevisionChoice, found: &Detected) -> Vec<Revision> {

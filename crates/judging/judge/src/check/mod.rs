@@ -140,7 +140,12 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     for (address, looked) in looking(&options) {
         let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         {
-            Ok(found) => found,
+            Ok((mut found, failure)) => {
+                let shared = (ChangeLock::over(found.transport), spawns.clone(), tokens.clone(), time);
+                let modern = setting(&options, &found.address, Revision::NEWEST, shared);
+                greeting::look_past_discovery(&mut found, modern).await;
+                (found, failure)
+            }
             Err(error) => {
                 let shut_out = shut_out(&options, address, error, (&redactor, time), &watch).await?;
                 order.extend(shut_out.iter().map(|run: &Ran| RunId::from(run.setting.as_ref())));

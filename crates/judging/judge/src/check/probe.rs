@@ -47,7 +47,7 @@ pub struct Probe {
     /// What must be known of the peer beforehand for it to be worth a connection.
     pub worth: fn(&Setting, &Survey) -> bool,
     /// What must have been learnt by calling the tools for it to be worth a connection.
-    pub worth_when_learnt: fn(&Setting) -> bool,
+    pub worth_when_learnt: fn(&Setting, &Survey) -> bool,
     /// The script.
     pub script: for<'c> fn(&'c ProbeContext) -> Script<'c>,
 }
@@ -64,7 +64,7 @@ impl Probe {
             safety: false,
             is_long: false,
             worth: |_, _| true,
-            worth_when_learnt: |_| true,
+            worth_when_learnt: |_, _| true,
             script,
         }
     }
@@ -120,7 +120,7 @@ impl Probe {
     }
 
     /// Says what must have been learnt by calling the tools for it to be worth a connection.
-    pub const fn when_learnt(mut self, worth: fn(&Setting) -> bool) -> Self {
+    pub const fn when_learnt(mut self, worth: fn(&Setting, &Survey) -> bool) -> Self {
         self.worth_when_learnt = worth;
         self
     }

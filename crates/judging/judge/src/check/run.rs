@@ -333,13 +333,13 @@ impl Stage {
         self.setting.rng("order of cases").shuffle(&mut order);
         // First those that wait longest, last those of which it is not known yet whether they are worth it.
         let waits = |probe: &Probe| probe.access == Access::Listening || probe.is_long;
-        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting), !waits(probe));
+        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting, &self.survey), !waits(probe));
         order.sort_by_key(|probe| rank(probe));
         let mut playing = JoinSet::new();
         for (at, probe) in order.iter().copied().enumerate() {
-            if !(probe.worth_when_learnt)(&self.setting) {
+            if !(probe.worth_when_learnt)(&self.setting, &self.survey) {
                 self.setting.learnt.settled().await;
-                if !(probe.worth_when_learnt)(&self.setting) {
+                if !(probe.worth_when_learnt)(&self.setting, &self.survey) {
                     continue;
                 }
             }

@@ -73,26 +73,14 @@ impl Files {
     /// Opens the log of a folder, which is made if it is missing, and goes on after its last line.
     pub(super) fn open(settings: &AuditSettings, key: Option<SigningKey>) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&settings.folder)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(settings.folder.join(LOCK))?;
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(settings.folder.join(LOCK))?;
         lock.try_lock().map_err(|_| io::Error::other("another gateway writes its audit log there"))?;
         let found = of(&settings.folder)?;
         let number = found.last().map_or(1, |(number, _)| *number);
         let file = append(&settings.folder, number)?;
-        let mut files = Self {
-            settings: settings.clone(),
-            key,
-            file,
-            number,
-            length: 0,
-            last: None,
-            unsigned: 0,
-            _lock: lock,
-        };
+        let mut files =
+            Self { settings: settings.clone(), key, file, number, length: 0, last: None, unsigned: 0, _lock: lock };
         files.resume(&found)?;
         Ok(files)
     }
@@ -158,9 +146,10 @@ impl Files {
             text.push('\n');
             last = Some(link);
         }
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| {
-            if self.settings.sync { self.file.sync_data() } else { Ok(()) }
-        });
+        let written = self
+            .file
+            .write_all(text.as_bytes())
+            .and_then(|()| if self.settings.sync { self.file.sync_data() } else { Ok(()) });
         if let Err(error) = written {
             // Half a line would break the chain.
             self.file.set_len(self.length)?;

@@ -10,8 +10,8 @@ mod verify;
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ use tokio::sync::{mpsc, oneshot};
 use wire::redact::Redactor;
 
 use self::files::Files;
-pub(crate) use self::request::Trail;
 use self::request::Received;
+pub(crate) use self::request::Trail;
 use self::signing::SigningKey;
 use crate::settings::{AuditSettings, Settings};
 
@@ -227,9 +227,8 @@ impl Writer {
         let Ok(runtime) = runtime else { return };
         loop {
             let mut waiting = Vec::new();
-            let received = runtime.block_on(async {
-                tokio::time::timeout(SIGNED, orders.recv_many(&mut waiting, AT_ONCE)).await
-            });
+            let received =
+                runtime.block_on(async { tokio::time::timeout(SIGNED, orders.recv_many(&mut waiting, AT_ONCE)).await });
             match received {
                 Ok(0) => break,
                 Ok(_) => self.write(waiting),

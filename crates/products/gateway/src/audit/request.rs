@@ -5,16 +5,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::server::http::Grant;
 use net::service::Answer;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use wire::json::{Outline, outline, unquote};
 use wire::message::{Packet, parse};
 use wire::redact::Redactor;
+use wire::splice::{member, members};
 use wire::timestamp::rfc3339;
 use wire::{Kind, Message};
 
 use crate::settings::{AuditInputs, AuditSettings};
 
-/// The longest text of an input, in characters. Longer ones are cut.
+/// The longest text of an input, in bytes. Longer ones are cut.
 const LONGEST_TEXT: usize = 256;
+/// How much of a long text is looked through for secrets, in bytes.
+const WINDOW: usize = 2 << 10;
+/// How much of its end is never shown: longer than what is found as a secret.
+const EDGE: usize = 512;
 /// The most bytes of all inputs; beyond it only their names stay.
 const MOST_INPUT: usize = 8 << 10;
 /// The longest name or URI, in characters.
@@ -92,7 +98,9 @@ impl Received {
         (settings, redactor): (&AuditSettings, &Redactor),
     ) -> Vec<(&'static str, Value)> {
         let claim = |name: &str| self.grant.as_ref().and_then(|grant| grant.claims.get(name)).cloned();
-        let text = |name: &str| self.message.string_member(name).map(|text| redactor.redact_text(&cut_name(&text)).into_owned());
+        let text = |name: &str| {
+            self.message.string_member(name).map(|text| redactor.redact_text(&cut_name(&text)).into_owned())
+        };
         let decisions = trail.0.as_deref();
         let outcome = Outcome::of(answer, decisions.and_then(|decisions| decisions.access.get()).copied());
         let since = self.at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -127,8 +135,7 @@ impl Received {
             AuditInputs::None => Value::Null,
             AuditInputs::Names => names(&arguments),
             AuditInputs::Values => {
-                // Secrets are looked for before texts are cut: half of one would not be found.
-                let values = shortened(&redactor.redact_value(&arguments));
+                let values = shortened(&redactor.redact_value(&clipped(&arguments)), &arguments);
                 if values.to_string().len() > MOST_INPUT { names(&arguments) } else { values }
             }
         }
@@ -172,22 +179,27 @@ fn summary(message: &Message) -> String {
         return "error".to_owned();
     }
     let mut parts = Vec::new();
-    if let Some(Value::Array(blocks)) = message.body_value("content") {
-        let mut counts: Vec<(String, usize)> = Vec::new();
-        for block in &blocks {
-            let kind = block.get("type").and_then(Value::as_str).map_or_else(|| "content".to_owned(), cut_name);
-            match counts.iter().position(|(known, _)| *known == kind) {
-                Some(index) => counts[index].1 += 1,
-                None if counts.len() < 8 => counts.push((kind, 1)),
-                None => {}
-            }
+    // Only outlines are read: contents may be large.
+    let items = |name: &str| {
+        let text = message.body_member(name)?;
+        match outline(text) {
+            Ok(Outline::Array(items)) => Some(items.into_iter().map(|at| &text[at]).collect::<Vec<_>>()),
+            _ => None,
         }
-        parts.extend(counts.into_iter().map(|(kind, count)| format!("{count} {kind}")));
+    };
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for block in items("content").unwrap_or_default() {
+        let kind = members(block).and_then(|all| Some(unquote(&block[member(block, &all, "type")?.value.clone()])));
+        let kind = kind.map_or_else(|| "content".to_owned(), |kind| cut_name(&kind));
+        match counts.iter().position(|(known, _)| *known == kind) {
+            Some(index) => counts[index].1 += 1,
+            None if counts.len() < 8 => counts.push((kind, 1)),
+            None => {}
+        }
     }
+    parts.extend(counts.into_iter().map(|(kind, count)| format!("{count} {kind}")));
     for name in ["tools", "prompts", "resources", "resourceTemplates", "contents", "messages"] {
-        if let Some(Value::Array(items)) = message.body_value(name) {
-            parts.push(format!("{} {name}", items.len()));
-        }
+        parts.extend(items(name).map(|items| format!("{} {name}", items.len())));
     }
     parts.extend(message.body_member("structuredContent").map(|_| "structured".to_owned()));
     parts.extend(message.string_member("resultType").filter(|kind| kind != "complete").map(|kind| cut_name(&kind)));
@@ -210,23 +222,44 @@ fn names(value: &Value) -> Value {
     };
     match value {
         Value::Object(members) => {
-            members.iter().take(64).map(|(name, value)| (cut_name(name), json!(kind(value)))).collect::<Map<_, _>>().into()
+            members.iter().take(64).map(|(name, value)| (cut_name(name), json!(kind(value)))).collect()
         }
         other => json!(kind(other)),
     }
 }
 
-/// The value with its long texts cut.
-fn shortened(value: &Value) -> Value {
+/// The value without most of its long texts: what is looked through for secrets.
+fn clipped(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.chars().nth(LONGEST_TEXT).is_some() => {
-            let cut: String = text.chars().take(LONGEST_TEXT).collect();
-            json!(format!("{cut}… ({} bytes)", text.len()))
-        }
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (cut_name(name), shortened(value))).collect::<Map<_, _>>().into()
-        }
+        Value::String(text) if text.len() > WINDOW => json!(beginning(text, WINDOW)),
+        Value::Array(items) => items.iter().map(clipped).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (cut_name(name), clipped(value))).collect(),
         other => other.clone(),
     }
+}
+
+/// The value with its long texts cut. `original` is the same before secrets were looked for.
+fn shortened(value: &Value, original: &Value) -> Value {
+    match (value, original) {
+        (Value::String(text), Value::String(original)) => {
+            // What was clipped may end in half a secret, which nothing finds.
+            let safe = if original.len() > WINDOW { text.len().saturating_sub(EDGE) } else { text.len() };
+            let cut = beginning(text, safe.min(LONGEST_TEXT));
+            let is_whole = cut.len() == text.len() && original.len() <= WINDOW;
+            if is_whole { value.clone() } else { json!(format!("{cut}… ({} bytes)", original.len())) }
+        }
+        (Value::Array(items), Value::Array(originals)) => {
+            items.iter().zip(originals).map(|(item, original)| shortened(item, original)).collect()
+        }
+        (Value::Object(members), Value::Object(originals)) => {
+            let both = members.iter().zip(originals.values());
+            both.map(|((name, value), original)| (name.clone(), shortened(value, original))).collect()
+        }
+        (other, _) => other.clone(),
+    }
+}
+
+/// As much of a text as fits into these bytes.
+fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }

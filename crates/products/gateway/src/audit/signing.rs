@@ -78,10 +78,9 @@ pub fn generate(file: &Path) -> io::Result<std::path::PathBuf> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".pub");
     let beside = std::path::PathBuf::from(beside);
-    for (file, mode, text) in [
-        (file, 0o600, pem("PRIVATE KEY", private.as_ref())),
-        (&beside, 0o644, pem("PUBLIC KEY", &public)),
-    ] {
+    for (file, mode, text) in
+        [(file, 0o600, pem("PRIVATE KEY", private.as_ref())), (&beside, 0o644, pem("PUBLIC KEY", &public))]
+    {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(file)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;

@@ -501,7 +501,10 @@ fn an_audit_log_is_checked() {
     mentions(&file("{ folder: log, inputs: all }"), &["`all` is not a value of `inputs`", "values, names or none"]);
     mentions(&file("{ folder: log, file_bytes: 1KiB }"), &["`file_bytes` is not a size from 64KiB"]);
     mentions(&file("{ folder: log, files: 0 }"), &["not a whole number from 1"]);
-    mentions(&file("{ folder: log, key: { from_file: secrets/token } }"), &["`key` cannot be used: it holds no private"]);
+    mentions(
+        &file("{ folder: log, key: { from_file: secrets/token } }"),
+        &["`key` cannot be used: it holds no private"],
+    );
 }
 
 #[test]

@@ -12,7 +12,8 @@ use super::{Scene, call, post, rules};
 
 /// The lines of a log, in order.
 fn lines(folder: &Path) -> Vec<Value> {
-    let mut files: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
     files.sort();
     let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a text")).collect();

@@ -11,7 +11,8 @@ use client::{Client, ClientError, Options};
 use gateway::Gateway;
 use gateway::access::TokenGuard;
 use gateway::settings::{
-    AccessRule, AuditSettings, AuthSettings, ConditionText, Effect, ServerSettings, Sessions, Settings, Target, UpstreamSettings,
+    AccessRule, AuditSettings, AuthSettings, ConditionText, Effect, ServerSettings, Sessions, Settings, Target,
+    UpstreamSettings,
 };
 use net::Children;
 use net::client::{Address, HttpAddress};

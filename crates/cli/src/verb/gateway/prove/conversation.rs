@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use client::{CallPolicy, Client, ClientError};
 use serde_json::{Map, Value, json};
+use wire::message::{Packet, parse_owned};
 use wire::{Message, Revision};
 
 /// The most items of one kind that are asked for.
@@ -142,8 +143,8 @@ pub(super) fn translated(answer: &Answer, method: &str, from: Revision, to: Revi
         }
         Answer::None(_) => return answer.clone(),
     };
-    let text = text.to_string();
-    let changed = wire::translate::message::response(&text, method, from, to, &1.into(), &json!({}));
+    let Ok(Packet::Message(message)) = parse_owned(text.to_string().into_bytes()) else { return answer.clone() };
+    let changed = wire::translate::message::response(&message, method, from, to, &1.into(), &json!({}));
     let value: Value = serde_json::from_str(&changed.text).unwrap_or_default();
     match (value.get("result"), value.get("error")) {
         (Some(result), _) => Answer::Result(result.clone()),

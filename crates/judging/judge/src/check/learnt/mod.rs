@@ -58,6 +58,8 @@ struct Facts {
     /// How long the longest answered call of each tool took.
     took: BTreeMap<String, Duration>,
     unanswered: BTreeSet<String>,
+    /// The tools that reported progress, and with what they were called.
+    reporting: BTreeMap<String, Map<String, Value>>,
     lasting: Option<LastingCall>,
 }
 
@@ -124,6 +126,16 @@ impl Learnt {
     /// How long the longest call of a tool took that was answered, if one was.
     pub fn took(&self, tool: &str) -> Option<Duration> {
         self.facts().took.get(tool).copied()
+    }
+
+    /// A tool reported progress when it was called so.
+    pub fn reports(&self, tool: &str, arguments: &Map<String, Value>) {
+        self.facts().reporting.entry(tool.to_owned()).or_insert_with(|| arguments.clone());
+    }
+
+    /// A call that reports progress, if one was seen to.
+    pub fn reporting(&self) -> Option<(String, Map<String, Value>)> {
+        self.facts().reporting.first_key_value().map(|(tool, arguments)| (tool.clone(), arguments.clone()))
     }
 
     /// This call takes long.

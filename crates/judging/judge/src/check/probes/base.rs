@@ -104,9 +104,12 @@ fn reserved_keys(case: &ProbeContext) -> Script<'_> {
 
 pub(super) const UNKNOWN_NOTIFICATION: Probe = Probe::shared("unknown-notification", unknown_notification);
 
-/// A notification in our own name: there must be no answer to it.
+/// A notification in our own name, and one by the name of a request: there must be no answer to either.
 fn unknown_notification(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        let list = super::modern::lists(case).next().map_or(harmless(case), |(method, _)| method);
+        case.notify(list, json!({})).await?;
+        case.request(harmless(case), json!({})).await?;
         case.notify("notifications/proofhouse/no-such-notification", json!({ "any": 1 })).await?;
         case.request(harmless(case), json!({})).await?;
         Ok(())

@@ -1,7 +1,9 @@
 //! What a peer's answers hold is used to ask it more: completions for its templates, learnt values for its tools, several
 //! variants of each call.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -10,11 +12,11 @@ use wire::meta::LOG_LEVEL;
 use wire::{Era, Message, Revision};
 
 use super::http::streams;
-use super::patterns::{Span, lasting};
+use super::patterns::{Span, lasting, reports_on, seems_to_last};
 use super::questions::questions;
 use super::tools;
 use crate::check::context::{Abort, ProbeContext, Reply};
-use crate::check::learnt::{Success, Values, corrected, variants};
+use crate::check::learnt::{LastingCall, Success, Values, corrected, variants};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
 
@@ -72,7 +74,74 @@ async fn explore(case: &ProbeContext, values: &mut Values, begun: Instant) -> Re
             }
         }
     }
+    if begun.elapsed() < IN_ALL && !seems_to_last(case.setting(), case.survey()) {
+        find_lasting(case, &trials).await?;
+    }
     Ok(())
+}
+
+/// How long a call lasts that can be cancelled before it is done, at least and at most.
+const LASTING: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(3);
+/// How long a call is wanted to last, and how many are tried.
+const WANTED: Duration = Duration::from_secs(1);
+const GROWN: usize = 3;
+
+/// A call that lasts: one that did, or one whose work grows with a number that it was given.
+async fn find_lasting(case: &ProbeContext, trials: &[Trial]) -> Result<(), Abort> {
+    let mut seen: Vec<_> = trials.iter().filter(|t| t.only_reads).filter_map(|t| Some((t, t.seen.as_ref()?))).collect();
+    // Who reports progress does work that takes time.
+    seen.sort_by_key(|(_, seen)| (!seen.reports, Reverse(seen.took)));
+    let mut grown: usize = 0;
+    for (trial, seen) in seen {
+        let call = if LASTING.contains(&seen.took) {
+            LastingCall {
+                tool: trial.name.clone(),
+                arguments: seen.arguments.clone(),
+                span: seen.took,
+                reports: seen.reports,
+            }
+        } else {
+            let more = larger(&trial.schema, &seen.arguments, seen.took).filter(|_| grown < GROWN);
+            let Some(arguments) = more else { continue };
+            grown += 1;
+            let token = case.setting().tokens.text("grown");
+            let params = json!({ "name": trial.name, "arguments": arguments, "_meta": { "progressToken": token } });
+            let begun = Instant::now();
+            let reply = case.request("tools/call", params).await?;
+            let span = begun.elapsed();
+            let succeeded = reply.result().is_some_and(|result| result.get("isError") != Some(&json!(true)));
+            if !succeeded || !LASTING.contains(&span) {
+                continue;
+            }
+            let reports = case.connection().received().iter().any(|message| reports_on(message, &token));
+            LastingCall { tool: trial.name.clone(), arguments, span, reports }
+        };
+        case.setting().learnt.lasts(call);
+        break;
+    }
+    Ok(())
+}
+
+/// The arguments with one number so much larger that the call should last as long as is wanted; nothing where the schema
+/// does not admit enough of it, or the call was over before its time could be told.
+fn larger(schema: &Value, arguments: &Map<String, Value>, took: Duration) -> Option<Map<String, Value>> {
+    const TOLD: Duration = Duration::from_millis(15);
+    if took < TOLD {
+        return None;
+    }
+    let factor = WANTED.as_secs_f64() / took.as_secs_f64();
+    let properties = schema.get("properties")?.as_object()?;
+    properties.iter().find_map(|(name, property)| {
+        let is_whole = property.get("type")? == "integer";
+        let before = arguments.get(name).or_else(|| property.get("default"))?.as_f64().filter(|n| *n >= 1.0)?;
+        let most = property.get("maximum").and_then(Value::as_f64).unwrap_or(f64::from(u16::MAX));
+        let after = (before * factor).ceil().min(most);
+        let lasts = took.mul_f64((after / before).max(0.0)) >= *LASTING.start();
+        let mut arguments = arguments.clone();
+        arguments.insert(name.clone(), json!(after as u64));
+        let fits = || schema::Validator::new(schema).is_ok_and(|v| v.is_valid(&Value::Object(arguments.clone())));
+        (is_whole && lasts && fits()).then_some(arguments)
+    })
 }
 
 async fn relist(case: &ProbeContext) -> Result<(), Abort> {
@@ -207,6 +276,15 @@ struct Trial {
     /// How many calls succeeded.
     succeeded: usize,
     is_slow: bool,
+    /// The longest call that succeeded.
+    seen: Option<Seen>,
+}
+
+/// A call that succeeded.
+struct Seen {
+    arguments: Map<String, Value>,
+    took: Duration,
+    reports: bool,
 }
 
 fn trials(case: &ProbeContext) -> Vec<Trial> {
@@ -220,6 +298,7 @@ fn trials(case: &ProbeContext) -> Vec<Trial> {
             tried: Vec::new(),
             succeeded: 0,
             is_slow: false,
+            seen: None,
             name: name.to_owned(),
         })
     };
@@ -272,10 +351,12 @@ impl Trial {
         let (begun, asked_before) = (Instant::now(), questions(case));
         let meta = meta(case, self.tried.len(), self.succeeded);
         self.tried.push(arguments.clone());
+        let token = meta["progressToken"].clone();
         let params = json!({ "name": self.name, "arguments": arguments, "_meta": meta });
         let reply = case.request("tools/call", params).await?;
+        let took = begun.elapsed();
         let lasts = lasting(case, &(self.name.clone(), arguments.clone()), Span::Half).is_some();
-        self.is_slow |= is_slow(begun.elapsed(), lasts);
+        self.is_slow |= is_slow(took, lasts);
         let error_code = reply.0.as_ref().and_then(Message::error_code);
         if error_code == Some(URL_ELICITATION_REQUIRED) {
             case.setting().learnt.succeeded(&self.name, Success::Asked, arguments);
@@ -290,6 +371,14 @@ impl Trial {
         let how = if asked { Success::Asked } else { Success::Result };
         case.setting().learnt.succeeded(&self.name, how, arguments);
         self.succeeded += 1;
+        let reports = case.connection().received().iter().any(|message| reports_on(message, &token));
+        if reports {
+            case.setting().learnt.reports(&self.name, arguments);
+        }
+        // What it asks takes as long as its answer does.
+        if !asked && self.seen.as_ref().is_none_or(|seen| seen.took < took) {
+            self.seen = Some(Seen { arguments: arguments.clone(), took, reports });
+        }
         Ok(None)
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use wire::trace::Stimulus;
-use wire::{Era, Revision, Transport};
+use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::http::put;
+use crate::check::answers::Manner;
 use crate::check::context::{Abort, ProbeContext, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 
@@ -78,6 +79,31 @@ fn early(case: &ProbeContext) -> Script<'_> {
         let text = case.request_text(&json!(id), "tools/list", json!({}));
         case.ask(id.into(), net::client::Outgoing::message(text), case.short()).await?;
         case.request("initialize", case.initialize_params()).await?;
+        Ok(())
+    })
+}
+
+pub(super) const ASKED_EARLY: Probe = Probe::bare("asked-before-initialized", asked_early)
+    .era(Era::Legacy)
+    .needs("tools")
+    .when_learnt(|setting, _| setting.learnt.anything_asks());
+
+/// Calls a tool that asks its user before it says `initialized`.
+fn asked_early(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        case.answer(Manner::Willing);
+        case.request("initialize", case.initialize_params()).await?;
+        let asks = |(name, _): &(String, _)| case.setting().learnt.asks(name);
+        let (name, arguments) =
+            super::tools::likely_to_ask(case).into_iter().find(asks).ok_or(Abort::Lacks("a tool that asks"))?;
+        let id = case.next_id();
+        let params = json!({ "name": name, "arguments": arguments });
+        case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
+        // A server may wait for the word before it asks, or refuse the call.
+        let told = |message: &Message| message.kind() == Kind::Request || message.id() == Some(&RequestId::from(id));
+        case.connection().wait_for(told, case.short()).await;
+        case.notify("notifications/initialized", json!({})).await?;
+        case.connection().response(&RequestId::from(id), case.patience()).await;
         Ok(())
     })
 }

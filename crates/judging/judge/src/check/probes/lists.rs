@@ -59,9 +59,11 @@ fn again(case: &ProbeContext) -> Script<'_> {
 
 pub(super) const CURSORS: Probe = Probe::shared("invalid-cursors", cursors);
 
-/// Cursors that nobody gave out, and one that is no text; each list is asked for properly afterwards.
+/// Cursors that nobody gave out, one that is no text, and one that another list gave; each list is asked for properly
+/// afterwards.
 fn cursors(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        let mut foreign = None::<Value>;
         for (method, _, capability) in LISTS {
             if !case.survey().has(capability) {
                 continue;
@@ -71,7 +73,11 @@ fn cursors(case: &ProbeContext) -> Script<'_> {
             for cursor in [json!("proof-no-such-cursor"), json!(7)] {
                 case.request(method, json!({ "cursor": cursor })).await?;
             }
-            case.request(method, json!({})).await?;
+            if let Some(cursor) = foreign.take() {
+                case.request(method, json!({ "cursor": cursor })).await?;
+            }
+            let reply = case.request(method, json!({})).await?;
+            foreign = reply.result().and_then(|result| result.get("nextCursor")).cloned();
         }
         Ok(())
     })
@@ -98,6 +104,9 @@ fn resources(case: &ProbeContext) -> Script<'_> {
         }
         let known = listed.first().and_then(|uri| uri.split_once(':')).map_or("proof", |(scheme, _)| scheme);
         let mut unknown = vec!["proofhouse://no-such-resource".to_owned(), "not a uri".to_owned()];
+        // What is served must not depend on the end of a URI alone.
+        unknown
+            .extend(listed.first().and_then(|uri| Some(format!("proofhouse-no-such://{}", uri.split_once("://")?.1))));
         if !["http", "https"].contains(&known) {
             unknown.push(format!("{known}://proofhouse/no-such-resource"));
         }

@@ -65,6 +65,7 @@ pub const PROBES: &[&Probe] = &[
     &lifecycle::EARLY,
     &lifecycle::PLAIN_CLIENT,
     &lifecycle::BAD_INITIALIZE,
+    &lifecycle::ASKED_EARLY,
     &modern::METADATA,
     &modern::VERSIONS,
     &modern::CLIENTS,

@@ -142,12 +142,14 @@ pub(super) async fn greet_as_legacy(case: &ProbeContext) -> Result<Reply, Abort>
     case.ask(RequestId::from(id), outgoing, case.short()).await
 }
 
-pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared).era(Era::Modern);
+pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared);
 
 /// Methods of capabilities that the server did not declare.
 fn undeclared(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        case.request("server/discover", json!({})).await?;
+        if case.era() == Era::Modern {
+            case.request("server/discover", json!({})).await?;
+        }
         for capability in ["tools", "prompts", "resources"].into_iter().filter(|c| !case.survey().has(c)) {
             case.request(&format!("{capability}/list"), json!({})).await?;
         }

@@ -9,10 +9,11 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::context::{Abort, ProbeContext, Reply};
+use crate::check::context::{Abort, ProbeContext, Reply, Setting};
 use crate::check::hints::ToolCall;
 use crate::check::learnt::LastingCall;
 use crate::check::probe::{Probe, Script};
+use crate::check::survey::Survey;
 
 /// A call that takes less cannot be cancelled for certain.
 const SLOW: Duration = Duration::from_millis(300);
@@ -28,17 +29,21 @@ const CROSSING: Duration = Duration::from_millis(550);
 
 pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("tools");
 
-/// The hinted call, or a slow one, with progress tokens of both legal types.
+/// The hinted call, a slow one, or one that was seen to report, with progress tokens of both legal types; then with such as
+/// careless programs take for none.
 fn progress(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
-        let slow = || slow(case).filter(|(name, _)| case.setting().hints.slow.is_some() || seems_slow(name));
-        let (name, arguments) = hint.or_else(slow).ok_or(Abort::Lacks("a tool that may report progress"))?;
+        let (hints, learnt) = (&case.setting().hints, &case.setting().learnt);
+        let hint = hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
+        let slow = || slow(case).filter(|(name, _)| hints.slow.is_some() || seems_slow(name));
+        let found = hint.or_else(slow).or_else(|| learnt.reporting());
+        let (name, arguments) = found.ok_or(Abort::Lacks("a tool that may report progress"))?;
         let tokens = &case.setting().tokens;
         let call = async |token: Value| tools::call(case, &name, &arguments, json!({ "progressToken": token })).await;
         // At a time: each takes long.
-        let (text, number) = tokio::join!(call(tokens.text("progress")), call(tokens.number()));
-        text.and(number).map(|_| ())
+        let (text, number, zero, empty) =
+            tokio::join!(call(tokens.text("progress")), call(tokens.number()), call(json!(0)), call(json!("")));
+        text.and(number).and(zero).and(empty).map(|_| ())
     })
 }
 
@@ -58,16 +63,33 @@ fn cancel_nothing(case: &ProbeContext) -> Script<'_> {
         ];
         for params in odd {
             case.notify("notifications/cancelled", params).await?;
-            case.request(harmless(case), json!({})).await?;
+            after_nothing(case).await?;
         }
-        Ok(())
+        case.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" }).to_string()).await?;
+        after_nothing(case).await
     })
 }
 
-pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).long().needs("tools").when(|setting, survey| {
+/// Waits a moment, so that an error without an id belongs to what was said before, and asks something.
+async fn after_nothing(case: &ProbeContext) -> Result<(), Abort> {
+    const MOMENT: Duration = Duration::from_millis(60);
+    if case.transport() != Transport::StreamableHttp {
+        let unasked = |m: &Message| m.kind() == Kind::Error && m.id().is_none();
+        case.connection().wait_for(unasked, MOMENT).await;
+    }
+    case.request(harmless(case), json!({})).await.map(|_| ())
+}
+
+pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel)
+    .long()
+    .needs("tools")
+    .when_learnt(|setting, survey| seems_to_last(setting, survey) || setting.learnt.lasting().is_some());
+
+/// Whether a tool that may be called looks as if it took long, or could be asked to.
+pub(super) fn seems_to_last(setting: &Setting, survey: &Survey) -> bool {
     let lasts = |tool: &Value| named(tool).is_some_and(seems_slow) || says_how_long(tool);
     setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && lasts(tool))
-});
+}
 
 /// How often it is tried to cancel a call before it is done, and how many calls are tried out to find a slow one.
 const TRIES: usize = 2;
@@ -79,7 +101,15 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let known = case.setting().learnt.lasting();
         let cancelled = match known {
-            Some(lasting) => cancel_lasting(case, &Slow::known(&lasting), 1).await?,
+            Some(lasting) => {
+                let slow = Slow::known(&lasting);
+                let token = case.setting().tokens.text("undisturbed");
+                // Beside it the same call is left alone: rules compare what becomes of the two.
+                let alone = left_alone(case, &slow.call, &token, watch::channel(None).0);
+                let (alone, cancelled) = tokio::join!(alone, cancel_lasting(case, &slow, 1));
+                alone?;
+                cancelled?
+            }
             None => false,
         };
         if !cancelled {
@@ -181,17 +211,22 @@ async fn left_alone(
     answer
 }
 
-/// Three calls at a time: one is cancelled, of another the id is named as a text where it is a number. All but the cancelled
+/// Three calls at a time: one, whose id is a text, is cancelled, of another the id is named as a text where it is a number. All but the cancelled
 /// one are owed an answer.
 async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration) -> Result<(), Abort> {
     let tokens = ["left-alone", "cancelled-of-three", "misnamed"].map(|purpose| case.setting().tokens.text(purpose));
     let (left_alone, _) = put(case, call, &tokens[0]).await?;
-    let (cancelled, _) = put(case, call, &tokens[1]).await?;
+    let cancelled = format!("cancelled-{left_alone}");
+    let mut call_by_text = call.clone();
+    call_by_text["_meta"]["progressToken"] = tokens[1].clone();
+    case.say(&case.request_text(&json!(cancelled), "tools/call", call_by_text)).await?;
     let (misnamed, _) = put(case, call, &tokens[2]).await?;
     let begun = |m: &Message| reports_on(m, &tokens[1]);
     case.connection().wait_for(begun, patience.min(SLOW)).await;
     case.notify("notifications/cancelled", json!({ "requestId": misnamed.to_string(), "reason": "a text" })).await?;
     case.notify("notifications/cancelled", json!({ "requestId": cancelled, "reason": "probe" })).await?;
+    // Its answer shows that the cancellations have arrived.
+    case.request(harmless(case), json!({})).await?;
     let answer = async |id: i64| case.connection().response(&RequestId::from(id), case.patience()).await;
     let (left_alone, misnamed) = tokio::join!(answer(left_alone), answer(misnamed));
     if left_alone.is_none() || misnamed.is_none() {
@@ -293,14 +328,19 @@ pub(super) fn slow(case: &ProbeContext) -> Option<Called> {
     slow_ones(case).into_iter().next()
 }
 
-/// Calls that may take long, the likeliest first: hinted; of tools named as if they did; of tools whose arguments say how long
+/// Calls that may take long, the likeliest first: hinted; seen to; of tools named as if they did; of tools whose arguments say how long
 /// they take, asked for half a second.
 fn slow_ones(case: &ProbeContext) -> Vec<Called> {
     if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
         return vec![(tool, arguments)];
     }
+    let known = case.setting().learnt.lasting().map(|lasting| (lasting.tool, lasting.arguments));
     let (by_name, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_slow(name));
-    by_name.into_iter().chain(others.into_iter().filter(|called| lasting(case, called, Span::Half).is_some())).collect()
+    known
+        .into_iter()
+        .chain(by_name)
+        .chain(others.into_iter().filter(|called| lasting(case, called, Span::Half).is_some()))
+        .collect()
 }
 
 fn named(tool: &Value) -> Option<&str> {

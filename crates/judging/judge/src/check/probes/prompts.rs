@@ -8,6 +8,10 @@ use crate::check::probe::{Probe, Script};
 
 /// How many prompts are got.
 const PROMPTS_GOT: usize = 6;
+/// How many required arguments are left out, one at a time.
+const LEFT_OUT: usize = 3;
+/// A name that programs find in every table of names, if they look it up carelessly.
+pub(super) const INHERITED: &str = "constructor";
 
 fn text<'v>(value: &'v Value, member: &str) -> Option<&'v str> {
     value.get(member)?.as_str()
@@ -35,9 +39,26 @@ fn prompts(case: &ProbeContext) -> Script<'_> {
         case.request("prompts/get", json!({ "name": "proof-no-such-prompt" })).await?;
         drop(turn);
         case.request("prompts/get", json!({})).await?;
+        // What a language gives every name of its own.
+        case.request("prompts/get", json!({ "name": INHERITED })).await?;
         let demanding = case.survey().prompts.iter().filter(|prompt| arguments(prompt).any(is_required));
-        for name in demanding.filter_map(|prompt| text(prompt, "name")).take(PROMPTS_GOT) {
+        for prompt in demanding.take(PROMPTS_GOT) {
+            let Some(name) = text(prompt, "name") else { continue };
             case.request("prompts/get", json!({ "name": name })).await?;
+            let whole = made(case, name, prompt).await?;
+            let required: Vec<_> =
+                arguments(prompt).filter(|a| is_required(a)).filter_map(|a| text(a, "name")).collect();
+            // Each by itself, where none is not the same.
+            for left_out in required.iter().filter(|_| required.len() > 1).take(LEFT_OUT) {
+                let mut arguments = whole.clone();
+                arguments.remove(*left_out);
+                case.request("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
+            }
+            if let Some(first) = required.first() {
+                let mut arguments = whole;
+                arguments.insert((*first).to_owned(), json!({ "proof": ["no text"] }));
+                case.request("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
+            }
         }
         Ok(())
     })
@@ -130,8 +151,16 @@ fn completion(case: &ProbeContext) -> Script<'_> {
             asked.push((json!({ "type": "ref/resource", "uri": template }), variable));
         }
         asked.truncate(if declared { asked.len() } else { 1 });
+        let none = asked.first().cloned().filter(|_| declared);
         for (reference, argument) in asked {
             let argument = json!({ "name": argument, "value": "" });
+            case.request("completion/complete", json!({ "ref": reference, "argument": argument })).await?;
+        }
+        if let Some((reference, argument)) = none {
+            case.request("completion/complete", json!({ "ref": reference })).await?;
+            let no_text = json!({ "name": argument, "value": 7 });
+            case.request("completion/complete", json!({ "ref": reference, "argument": no_text })).await?;
+            let argument = json!({ "name": argument, "value": "proof-nothing-begins-like-this" });
             case.request("completion/complete", json!({ "ref": reference, "argument": argument })).await?;
         }
         if declared {

@@ -112,7 +112,7 @@ fn is_hinted(setting: &Setting) -> bool {
 }
 
 /// Whether a call that asks is known.
-fn anything_asks(setting: &Setting) -> bool {
+fn anything_asks(setting: &Setting, _: &Survey) -> bool {
     is_hinted(setting) || setting.learnt.anything_asks()
 }
 

@@ -10,6 +10,7 @@ use wire::trace::Stimulus;
 
 use super::lists::settled;
 use super::patterns::{Span, lasting};
+use super::prompts::INHERITED;
 use crate::check::answers;
 use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::probe::{Probe, Script};
@@ -175,6 +176,7 @@ fn unknown(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let _turn = settled(case, "tools/list", "tools").await?;
         case.request("tools/call", json!({ "name": "proof-no-such-tool", "arguments": {} })).await?;
+        case.request("tools/call", json!({ "name": INHERITED, "arguments": {} })).await?;
         case.request("tools/call", json!({ "arguments": {} })).await?;
         // Only of tools that may be called: a server may take the one name for the other.
         if let Some((name, arguments)) = callable(case).into_iter().find_map(|(n, a)| Some((recased(case, &n)?, a))) {
@@ -206,6 +208,24 @@ fn out_of_bounds(case: &ProbeContext, name: &str, input: &Value) -> Option<Map<S
     Some(arguments)
 }
 
+/// How many tools are called with a text that names nothing.
+const FAILING_CALLS: usize = 6;
+
+/// Arguments that are in order, with a text in one of them that most likely names nothing there is.
+fn unlikely(case: &ProbeContext, tool: &Value) -> Option<(String, Map<String, Value>)> {
+    let (name, input) = (tool.get("name")?.as_str()?, tool.get("inputSchema")?);
+    let mut arguments = case.setting().learnt.arguments(name)?;
+    let properties = input.get("properties")?.as_object()?;
+    let is_free = |schema: &Value| {
+        schema.get("type").is_some_and(|kind| kind == "string")
+            && ["enum", "const", "pattern", "format"].iter().all(|keyword| schema.get(keyword).is_none())
+    };
+    let (member, _) = properties.iter().find(|(member, schema)| arguments.contains_key(*member) && is_free(schema))?;
+    arguments.insert(member.clone(), json!("proof-names-nothing"));
+    let fits = schema::Validator::new(input).is_ok_and(|v| v.is_valid(&Value::Object(arguments.clone())));
+    fits.then(|| (name.to_owned(), arguments))
+}
+
 /// Arguments that the tool's own schema refuses, at the top and in an object within, and a number out of bounds.
 fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
@@ -218,6 +238,11 @@ fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
             for wrong in wrong.into_iter().flatten() {
                 case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
             }
+        }
+        let failing =
+            case.survey().tools.iter().filter(|tool| is_callable(case, tool)).filter_map(|t| unlikely(case, t));
+        for (name, arguments) in failing.take(FAILING_CALLS) {
+            case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         }
         Ok(())
     })

@@ -35,17 +35,19 @@ impl InvalidText<'_> {
 }
 
 /// Every fault of the judged party that it cannot blame on a cut connection, on our own limits or on HTTP: an error page
-/// is not a message, so bodies count only in a 200 response to a request that claims to be JSON.
+/// is not a message, so bodies count only in a 200 response to a request that claims to be JSON, and in a refusal that says
+/// itself that it is JSON-RPC.
 pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<InvalidText<'v>> {
     let lines = view.invalid_by_subject().map(|g| (g.event, g.connection, g.malformed));
     let bodies = view.exchanges().iter().filter_map(|x| {
         let (response, status, headers) = x.response?;
         let (event, _) = x.response_body?;
-        let claims = status == 200
-            && view.frame(response).from == view.subject()
+        let is_json = view.frame(response).from == view.subject()
             && x.media_type().as_deref() == Some("application/json")
-            && header(headers, "content-encoding").is_none()
-            && x.client_messages.iter().any(|s| s.message.kind() == wire::Kind::Request);
+            && header(headers, "content-encoding").is_none();
+        let answers = || status == 200 && x.client_messages.iter().any(|s| s.message.kind() == wire::Kind::Request);
+        let refuses = || matches!(status, 400..=499) && is_error_of_jsonrpc(view, event);
+        let claims = is_json && (answers() || refuses());
         claims.then_some((event, x.connection, x.unreadable?))
     });
     let mut all: Vec<_> = lines
@@ -55,6 +57,12 @@ pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<InvalidText<'v>> {
         .collect();
     all.sort_by_key(|f| (f.event, f.malformed.at));
     all
+}
+
+/// Whether a body is an object with the version of JSON-RPC and an `error` object.
+fn is_error_of_jsonrpc(view: &View<'_>, event: usize) -> bool {
+    let value: Option<Value> = text_of(view, event).and_then(|text| serde_json::from_str(text).ok());
+    value.is_some_and(|value| value["jsonrpc"] == "2.0" && value["error"].is_object())
 }
 
 fn is_whole(view: &View<'_>, event: usize) -> bool {

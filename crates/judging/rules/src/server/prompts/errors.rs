@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD check a prompt's arguments before it uses them.",
         )
         .needs("prompts")
-        .how("Looks at requests for listed prompts without an argument they require: there should be no prompt in the answer.")
+        .how("Looks at requests for listed prompts without an argument they require, or with one that is no text: there should be no prompt in the answer.")
         .fix("Refuse the request, or list the argument as optional.")
         .judge(validated),
     // Before, `lifecycle.list-changes-negotiated` judges it.
@@ -132,7 +132,25 @@ fn validated(view: &View<'_>) -> Verdict {
         let why = format!("the prompt is given though its argument `{}` is missing", missing.escape_debug());
         Some((response.event, Err(response.breach("/result", why))))
     });
-    Verdict::of(judged, "no request lacked a required argument")
+    let judged = judged.chain(no_texts(view));
+    Verdict::of(judged, "no request lacked a required argument, and none had one that is no text")
+}
+
+/// Requests for listed prompts with an argument that is an object or an array, where the schema has texts.
+fn no_texts<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, Kept)> + use<'v> {
+    let prompts = Catalogue::of(view, &PROMPTS);
+    named_requests(view).into_iter().filter_map(move |(call, name)| {
+        prompts.definition(name)?;
+        let arguments = call.request.message.params()?.get("arguments")?.as_object()?;
+        let (argument, _) = arguments.iter().find(|(_, value)| value.is_object() || value.is_array())?;
+        let response = call.response?;
+        if call.error().is_some() {
+            return Some((response.event, Ok(())));
+        }
+        call.result()?.get("messages")?;
+        let why = format!("the prompt is given though its argument `{}` is no text", argument.escape_debug());
+        Some((response.event, Err(response.breach("/result", why))))
+    })
 }
 
 fn only_where_declared(view: &View<'_>) -> Verdict {

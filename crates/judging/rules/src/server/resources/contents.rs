@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("resources.uris-validated")
         .says(R2024_11_05, SECURITY, "A server MUST check the URIs it is asked for.")
         .needs("resources")
-        .how("Looks at reads of what is not a URI by any reading and in no list: they must not yield contents. Nor must a URI whose path climbs by `..` out of what a template serves, where a made-up name in its place and what the path comes to are refused.")
+        .how("Looks at reads of what is not a URI by any reading and in no list, and of URIs whose scheme is made up: they must not yield contents. Nor must a URI whose path climbs by `..` out of what a template serves, where a made-up name in its place and what the path comes to are refused.")
         .fix("Parse the URI before use, resolve `..` in its path first, and answer with an error where it is invalid.")
         .judge(validated),
     server("resources.access-controlled")
@@ -91,17 +91,20 @@ fn has_contents(call: &Call<'_>) -> bool {
     call.result().and_then(|r| r.get("contents")).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
 }
 
+/// A scheme that nobody has: what is served under it was chosen by the rest of the URI alone.
+const NO_SCHEME: &str = "proofhouse-no-such:";
+
 fn validated(view: &View<'_>) -> Verdict {
     let resources: BTreeSet<_> = items(view, &RESOURCES).iter().filter_map(|item| item.text("uri")).collect();
     let templates: BTreeSet<_> = items(view, &TEMPLATES).iter().filter_map(|item| item.text("uriTemplate")).collect();
     let listed = |uri: &str| resources.contains(uri) || templates.iter().any(|template| could_make(template, uri));
     let odd = |call: &Call<'_>| match uri(call).map(Value::as_str) {
-        Some(Some(uri)) => uri_fault(uri).is_some() && !listed(uri),
+        Some(Some(uri)) => (uri_fault(uri).is_some() || uri.starts_with(NO_SCHEME)) && !listed(uri),
         _ => true,
     };
     let judged = view.calls("resources/read").filter(|c| view.judges_content(c) && odd(c)).filter_map(|call| {
         let response = call.response?;
-        let breach = || response.breach("/result/contents", "what is not a URI was read anyway");
+        let breach = || response.breach("/result/contents", "what no URI of the server is was read anyway");
         Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
     });
     let climbing = climbed(view).into_iter().map(|(response, served)| {

@@ -63,11 +63,11 @@ fn over_arguments<'v>(view: &View<'v>) -> Vec<(usize, Kept)> {
     judged.collect()
 }
 
-/// Whether a message names every text among the arguments, of which there are two at least.
+/// Whether a message names every text among the arguments, of which there are two at least or one that names nothing.
 fn speaks_of(said: &str, arguments: &Value) -> bool {
     let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').collect();
     let texts: Vec<&str> = arguments.as_object().into_iter().flatten().filter_map(|(_, v)| v.as_str()).collect();
-    texts.len() >= 2 && texts.iter().all(|text| words.contains(text))
+    (texts.len() >= 2 || texts == ["proof-names-nothing"]) && texts.iter().all(|text| words.contains(text))
 }
 
 /// `None` where the answer says nothing of the tool: it may not have failed, or its arguments were refused, which before

@@ -98,7 +98,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
         .about(&["completions"])
         .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
-              an argument): they must not be answered with suggestions. An empty list is accepted here.")
+              an argument, no text to complete): they must not be answered with suggestions. An empty list is accepted here.")
         .fix("Refuse a request whose `ref` or `argument` is not whole with -32602.")
         .judge(inputs_validated),
     server("completion.rate-limited")
@@ -207,7 +207,7 @@ fn is_about_nothing(call: &Call<'_>) -> bool {
     let member =
         |outer: &str, inner: &str| call.request.message.params().and_then(|p| p.get(outer)?.get(inner)?.as_str());
     let known = member("ref", "type").is_some_and(|kind| matches!(kind, "ref/prompt" | "ref/resource"));
-    !known || member("argument", "name").is_none()
+    !known || member("argument", "name").is_none() || member("argument", "value").is_none()
 }
 
 /// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, show nothing

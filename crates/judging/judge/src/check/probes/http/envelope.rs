@@ -18,7 +18,7 @@ pub(in super::super) const ORIGINS: Probe = Probe::shared("http-origins", origin
 fn origins(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let plain = ["http://evil.example", "https://attacker.example:8443", "http://evil.example"];
-        for origin in plain.into_iter().chain(LOOK_ALIKES) {
+        for origin in plain.into_iter().chain(["null"]).chain(LOOK_ALIKES) {
             put(case, |o| o.header("Origin", origin)).await?;
         }
         put(case, |o| o).await?;

@@ -70,6 +70,10 @@ async fn deviate(case: &ProbeContext, params: &Value, header: &str, value: &Valu
     put(case, params, |o| o.without(header)).await?;
     put(case, params, |o| o.header(header, encode_always(&text))).await?;
     put(case, params, |o| o.header(header, "=?base64?SGVs!!!bG8=?=")).await?;
+    if let Some(flag) = value.as_bool() {
+        // As loose readers take it for the same.
+        put(case, params, |o| o.header(header, if flag { "1" } else { "0" })).await?;
+    }
     if value.is_i64() {
         put(case, params, |o| o.header(header, format!("{text}.0"))).await?;
     }

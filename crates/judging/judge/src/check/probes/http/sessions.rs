@@ -38,6 +38,9 @@ fn ended(case: &ProbeContext) -> Script<'_> {
         let exchange = case.connection().http()?.delete_session().await?;
         exchange.finished(case.patience()).await;
         put(case, |o| o.session(session.clone())).await?;
+        let note = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }).to_string();
+        let note = Outgoing::message(note).session(session.clone());
+        case.connection().send_with(note).await?.finished(case.short()).await;
         let stream = Outgoing::bare("GET").header("Accept", "text/event-stream").session(session);
         let stream = case.connection().send_with(stream).await?;
         stream.head(case.short()).await;

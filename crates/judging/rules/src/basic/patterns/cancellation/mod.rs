@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD NOT answer a cancelled request any more.")
         .timed()
-        .how("Looks for an answer more than half a second after the cancellation of a request that was under way, and after the next request was answered; a \
+        .how("Looks for an answer more than half a second after the cancellation of a request that was under way, and after the next request was answered, and for a failure at any time where the same request succeeds when it is left alone; a \
               quiet window that closes without one shows that there was none.")
         .fix("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
@@ -198,6 +198,12 @@ fn not_answered(view: &View<'_>) -> Verdict {
         return verdict;
     }
     let answers = |call: &Call<'_>| call.response.is_some();
+    // What succeeds when it is left alone, and fails when it is cancelled, is answered on account of that.
+    let spans = Spans::of(view);
+    let at_once = in_time(view).into_iter().find_map(|(_, call)| call.response.filter(|_| spans.fails_for_once(&call)));
+    if let Some(answer) = at_once {
+        return Verdict::Broken(answer.breach("", "a cancelled request is answered with a failure"));
+    }
     // An answer within the time to spare crossed the cancellation: it proves nothing either way.
     let cancelled: Vec<_> = in_time(view);
     let judged = cancelled.into_iter().filter(|(sent, call)| {
@@ -209,6 +215,37 @@ fn not_answered(view: &View<'_>) -> Verdict {
         |call| call.response.into_iter().collect(),
         "a cancelled request is answered",
     )
+}
+
+/// How long calls took, at the most, where they were not cancelled and succeeded: by method and parameters.
+pub(crate) struct Spans(BTreeMap<String, u64>);
+
+impl Spans {
+    pub(crate) fn of(view: &View<'_>) -> Self {
+        let mut spans = BTreeMap::new();
+        for call in
+            view.all_calls().filter(|c| c.result().is_some() && !failed(c) && view.cancellation_of(c.request).is_none())
+        {
+            let Some(response) = call.response else { continue };
+            let longest = spans.entry(call.request.message.content_key(&["_meta"])).or_default();
+            *longest = response.done.saturating_sub(call.request.done).max(*longest);
+        }
+        Self(spans)
+    }
+
+    pub(crate) fn of_call(&self, call: &Call<'_>) -> Option<u64> {
+        self.0.get(&call.request.message.content_key(&["_meta"])).copied()
+    }
+
+    /// Whether a call fails that succeeds when it is left alone.
+    pub(crate) fn fails_for_once(&self, call: &Call<'_>) -> bool {
+        failed(call) && self.of_call(call).is_some()
+    }
+}
+
+/// Whether the answer to a call is an error, or a result that says so.
+fn failed(call: &Call<'_>) -> bool {
+    call.error().is_some() || call.result().is_some_and(|result| result.get("isError").is_some_and(|is| *is == true))
 }
 
 /// Progress notifications, by connection and token.
@@ -258,7 +295,7 @@ fn is_unknown(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
 }
 
 fn is_malformed(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
-    let task = view.revision() == wire::revision::R2025_11_25;
+    let task = view.revision() == wire::revision::R2025_11_25 && sent.message.params().is_some();
     named(sent).map_or(!task, |id| !id.is_string() && !id.is_number())
 }
 
@@ -266,6 +303,10 @@ fn is_malformed(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
 /// `jsonrpc.notifications-unanswered`.
 fn outlived(view: &View<'_>, such: fn(&View<'_>, &MessageAt<'_>) -> bool) -> Verdict {
     let judged = ours(view).filter(|sent| such(view, sent)).filter_map(|sent| {
+        let failed = view.exchange(sent.exchange).filter(|x| x.status().is_some_and(|status| status >= 500));
+        if let Some(exchange) = failed {
+            return Some((sent.event, Err(exchange.status_breach("a cancellation makes the server fail"))));
+        }
         Some(match view.aftermath(sent.event, sent.connection)? {
             Ok(event) => (event, Ok(())),
             Err(event) => (event, Err(Breach::at(event, "", "the connection was ended after a cancellation"))),

@@ -1,11 +1,9 @@
 //! A server may send nothing more for a cancelled request. It may leave a request uncancelled, so only
 //! one that shows that it did cancel can break this.
 
-use std::collections::BTreeMap;
-
 use wire::{Kind, RequestId, meta};
 
-use crate::basic::patterns::cancellation::Progress;
+use crate::basic::patterns::cancellation::{Progress, Spans};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -74,8 +72,8 @@ fn judge_one<'v>(
 ) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
         // A result may have crossed the cancellation, or come of work that cannot be cancelled.
-        let tells = answer.message.kind() == Kind::Error && spans.of_call(call).is_some();
-        let breach = || answer.breach("/error", "the request was cancelled, and is answered");
+        let tells = spans.fails_for_once(call);
+        let breach = || answer.breach("", "the request was cancelled, and is answered");
         return tells.then(|| (answer.event, Err(breach())));
     }
     let window = view.window_after(sent.event, sent.connection)?;
@@ -88,23 +86,4 @@ fn judge_one<'v>(
     // Left alone the call would have been answered by now: it was cancelled.
     let over = spans.of_call(call).is_some_and(|span| closed > call.request.done + span + SLACK);
     over.then(|| (late.event, Err(late.breach("", "a cancelled request still makes progress"))))
-}
-
-/// How long calls took, at the most, where they were not cancelled and had a result: by method and parameters.
-struct Spans(BTreeMap<String, u64>);
-
-impl Spans {
-    fn of(view: &View<'_>) -> Self {
-        let mut spans = BTreeMap::new();
-        for call in view.all_calls().filter(|c| c.result().is_some() && view.cancellation_of(c.request).is_none()) {
-            let Some(response) = call.response else { continue };
-            let longest = spans.entry(call.request.message.content_key(&["_meta"])).or_default();
-            *longest = response.done.saturating_sub(call.request.done).max(*longest);
-        }
-        Self(spans)
-    }
-
-    fn of_call(&self, call: &Call<'_>) -> Option<u64> {
-        self.0.get(&call.request.message.content_key(&["_meta"])).copied()
-    }
 }
