@@ -31,7 +31,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         "completion.unknown-prompt-refused",
         "a completion for a prompt that does not exist is answered with no values",
         Kind::Answers(|asked, answer| {
-            if asked.is(COMPLETE) && answer.get("error").is_some() && asked.param("ref").is_object() {
+            let is_whole = asked.param("ref").is_object() && asked.param("argument").is_object();
+            if asked.is(COMPLETE) && answer.get("error").is_some() && is_whole {
                 *answer = none(asked);
             }
         }),

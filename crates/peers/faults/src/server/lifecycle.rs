@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             reply
         }),
     )
-    .breaks_too(&["http.not-broadcast", "lifecycle.timeouts-cancelled"])
+    .breaks_too(&["http.not-broadcast", "lifecycle.timeouts-cancelled", "lifecycle.no-early-requests"])
     .until(Revision::R2025_03_26),
 ];
 

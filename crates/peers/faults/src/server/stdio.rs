@@ -70,7 +70,13 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a cancelled request is answered with an error",
         Process::Reads(|line, _| if has(&line, b"\"notifications/cancelled\"") { asked_again(line) } else { line }),
     )
-    .breaks_too(&["stateless.concurrent-served", "jsonrpc.error-id", "jsonrpc.one-answer"])
+    .breaks_too(&[
+        "stateless.concurrent-served",
+        "jsonrpc.error-id",
+        "jsonrpc.one-answer",
+        "jsonrpc.notifications-unanswered",
+        "cancellation.not-answered",
+    ])
     .modern(),
     &stdio(
         "carriage-return-lost",

@@ -59,12 +59,14 @@ fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<Message
     let here = |s: &MessageAt<'v>| s.connection == notification.connection;
     let answer = view.error_without_id_after(notification.event, notification.connection)?;
     let requests = view.by(view.subject().peer()).filter(|s| here(s) && s.event < answer.event);
+    let last = view.by(view.subject().peer()).rfind(|s| here(s) && s.event < answer.event);
     let mut requests = requests.filter(|s| s.message.kind() == Kind::Request);
     let open = requests.any(|r| view.answer(r).is_none_or(|a| a.event > answer.event));
     let unreadable = view.invalid_by_peer().any(|g| g.connection == notification.connection && g.event < answer.event);
     // What HTTP refused may have an error on the stream too.
     let taken = own.is_none_or(Exchange::succeeded);
-    (taken && !open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection))
+    let is_last = last.is_some_and(|last| last.event == notification.event);
+    (taken && is_last && !open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection))
         .then_some(answer)
 }
 
