@@ -71,25 +71,26 @@ fn read_key(file: &Path) -> Result<VerifyingKey, Failure> {
 
 fn report(verified: &Verified, has_key: bool) -> String {
     let Verified { files, lines, requests, first, signatures, unsigned, lost, is_closed, last } = verified;
-    let mut text = format!("unchanged: {lines} lines in {files} files, {requests} of them requests\n");
+    let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
+    let (files, lines) = (count(*files as u64, "file"), count(*lines, "line"));
+    let mut said = vec![format!("unchanged: {lines} in {files}, {} of requests", count(*requests, "record"))];
     if *first > 0 {
-        text.push_str(&format!("begins at line {first}: older files are gone\n"));
+        said.push(format!("begins at line {first}: older files are gone"));
     }
-    text.push_str(&match (signatures, has_key) {
-        (0, _) => "no signatures: who can write to the folder could have made it all anew\n".to_owned(),
-        (_, false) => format!("{signatures} signatures, not verified: add --key FILE\n"),
-        (_, true) => format!("{signatures} signatures verified; {unsigned} lines after the last one\n"),
+    let signed = count(*signatures, "signature");
+    said.push(match (signatures, has_key) {
+        (0, _) => "no signatures: who can write to the folder could have made it all anew".to_owned(),
+        (_, false) => format!("{signed}, not verified: add --key FILE"),
+        (_, true) => format!("{signed} verified, {} after the last one", count(*unsigned, "line")),
     });
     if *lost > 0 {
-        text.push_str(&format!("{lost} requests have no record: the log could not be written then\n"));
+        said.push(format!("{} without a record: the log could not be written then", count(*lost, "request")));
     }
     if !is_closed {
-        text.push_str("not closed: the gateway still writes, was killed, or lines were cut off at the end\n");
+        said.push("not closed: the gateway still writes, was killed, or lines were cut off at the end".to_owned());
     }
-    if let Some(last) = last {
-        text.push_str(&format!("last line: {} {}", last.number, last.hash));
-    }
-    text
+    said.extend(last.as_ref().map(|last| format!("last line: {} {}", last.number, last.hash)));
+    said.join("\n")
 }
 
 #[expect(clippy::print_stdout, reason = "the result of the command")]

@@ -15,7 +15,7 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, meta, method};
 
 use crate::access::AccessRules;
-use crate::audit::{AuditLog, Trail};
+use crate::audit::{AuditLog, Audited, Trail};
 use crate::catalogue::{List, Merged, Rendered, Route, merge};
 use crate::changes::Changes;
 use crate::hub::Hub;
@@ -151,8 +151,8 @@ impl Inner {
         if !audit.may_run().await {
             return failed("The gateway cannot record this request, and runs none without a record", "not run");
         }
-        let audited = audit.begin(self.stats.number(), self.view.name(), &call);
-        let answer = surviving(id.clone(), self.answer(call, audited.trail.clone())).await;
+        let audited = Audited::begin(self.stats.number(), self.view.name(), &call);
+        let answer = surviving(id.clone(), Box::pin(self.answer(call, audited.trail.clone()))).await;
         let recorded = audit.end(audited, &answer);
         if recorded.await {
             answer

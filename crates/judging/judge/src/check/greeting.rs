@@ -13,12 +13,14 @@ use super::context::{ProbeContext, Setting};
 
 /// A server of older revisions that does not know `server/discover` may serve 2026-07-28 all the same: a list that is
 /// answered as only that revision does shows it. Asked over HTTP alone, where it costs one request and no process.
-pub async fn look_past_discovery(found: &mut Detected, modern: Setting) {
+pub async fn look_past_discovery(found: &mut Detected, mut modern: Setting) {
     let is_newest = |(revision, _): &&mut (Revision, OtherGreeting)| *revision == Revision::NEWEST;
     let Some((_, greeting)) = found.others.iter_mut().find(is_newest) else { return };
     if found.transport != Transport::StreamableHttp || !matches!(greeting, OtherGreeting::Error(_)) {
         return;
     }
+    // Redirects were followed.
+    modern.address = found.address.clone();
     let Ok(case) = ProbeContext::bare(Arc::new(modern), Arc::default(), "without-discovery").await else { return };
     let reply = case.in_time(case.request("tools/list", json!({}))).await;
     let is_modern = reply.is_ok_and(|reply| reply.result().is_some_and(|result| result.get("resultType").is_some()));

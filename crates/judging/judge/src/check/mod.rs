@@ -110,7 +110,14 @@ fn looking(options: &Options) -> Vec<(&Address, Looking)> {
     let look = |address: &Address| {
         let address = address.clone();
         let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();
-        tokio::spawn(async move { detect_any(&address, &connect, Tap::new).await })
+        let time = TimeLimit::begin(options.max_time);
+        let shared = (ChangeLock::over(address.transport()), SpawnLimit::default(), ProgressTokens::default(), time);
+        let modern = setting(options, &address, Revision::NEWEST, shared);
+        tokio::spawn(async move {
+            let (mut found, failure) = detect_any(&address, &connect, Tap::new).await?;
+            greeting::look_past_discovery(&mut found, modern).await;
+            Ok((found, failure))
+        })
     };
     options.targets.iter().map(|address| (address, look(address))).collect()
 }
@@ -140,12 +147,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     for (address, looked) in looking(&options) {
         let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         {
-            Ok((mut found, failure)) => {
-                let shared = (ChangeLock::over(found.transport), spawns.clone(), tokens.clone(), time);
-                let modern = setting(&options, &found.address, Revision::NEWEST, shared);
-                greeting::look_past_discovery(&mut found, modern).await;
-                (found, failure)
-            }
+            Ok(found) => found,
             Err(error) => {
                 let shut_out = shut_out(&options, address, error, (&redactor, time), &watch).await?;
                 order.extend(shut_out.iter().map(|run: &Ran| RunId::from(run.setting.as_ref())));

@@ -109,6 +109,13 @@ pub(crate) struct Audited {
     pub(crate) trail: Trail,
 }
 
+impl Audited {
+    /// A request begins: keeps what its record needs.
+    pub(crate) fn begin(request: u64, server: &str, call: &Call) -> Self {
+        Self { received: Received::new(request, server, call), begun: Instant::now(), trail: Trail::kept(request) }
+    }
+}
+
 impl AuditLog {
     /// Opens the log in its folder and goes on after its last line.
     pub(crate) fn open(audit: &AuditSettings, settings: &Settings) -> io::Result<Self> {
@@ -152,11 +159,6 @@ impl AuditLog {
         let (done, written) = oneshot::channel();
         let Some(orders) = self.orders() else { return false };
         orders.send(Order::Try(done)).await.is_ok() && written.await.unwrap_or_default()
-    }
-
-    /// A request begins: keeps what its record needs.
-    pub(crate) fn begin(&self, request: u64, server: &str, call: &Call) -> Audited {
-        Audited { received: Received::new(request, server, call), begun: Instant::now(), trail: Trail::kept(request) }
     }
 
     /// Records a request and its answer. `false` where that failed although it is required: the client must not get the answer.
@@ -278,9 +280,10 @@ impl Writer {
         let written = write(&mut self.files);
         let failed = written.is_err();
         if self.state.fails.swap(failed, Ordering::Relaxed) != failed {
-            match &written {
-                Err(error) => tracing::error!("the audit log cannot be written: {error}"),
-                Ok(()) => tracing::info!("the audit log is written again"),
+            if let Err(error) = &written {
+                tracing::error!("the audit log cannot be written: {error}");
+            } else {
+                tracing::info!("the audit log is written again");
             }
         }
         !failed
