@@ -49,7 +49,7 @@ async fn a_request_has_one_record_with_who_and_what_and_no_secret() {
         assert!(call(&client, "echo", json!({ "message": secret })).await.contains(secret));
         assert!(call(&client, "sum", json!({ "a": "one", "b": 2 })).await.contains("isError"));
         assert!(call(&client, "slow", json!({})).await.contains("-32602"));
-        let _ = client.close().await;
+        client.close().await;
         post(&scene, "/mcp", "").await;
         post(&scene, "/mcp", "authorization: Bearer not.a.token\r\n").await;
         end(scene).await;
@@ -107,7 +107,7 @@ async fn a_log_goes_on_after_a_restart_and_after_a_sudden_end() {
         let scene = Scene::with(None, Some(settings.clone())).await;
         let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
         call(&client, "echo", json!({ "message": "hello" })).await;
-        let _ = client.close().await;
+        client.close().await;
         end(scene).await;
         let verified = verify(&log, Some(&public)).expect("unchanged");
         assert!(verified.is_closed && verified.signatures >= round && verified.unsigned == 0, "{verified:?}");
@@ -150,7 +150,7 @@ async fn files_end_at_their_size_and_the_oldest_go() {
     for _ in 0..40 {
         call(&client, "echo", json!({ "message": "hello" })).await;
     }
-    let _ = client.close().await;
+    client.close().await;
     end(scene).await;
     let verified = verify(&log, None).expect("unchanged");
     assert!(verified.files == 3 && verified.first > 0 && verified.is_closed, "{verified:?}");
@@ -178,7 +178,7 @@ async fn nothing_is_answered_unrecorded_where_records_are_required() {
     assert!(refused.contains(r#""outcome":"not run""#), "{refused}");
     fs::create_dir(&log).expect("a folder");
     assert!(call(&client, "echo", json!({ "message": "hello" })).await.contains("hello"));
-    let _ = client.close().await;
+    client.close().await;
     end(scene).await;
     assert!(lines(&log).iter().any(|line| line["kind"] == "lost"), "the log tells of what it lacks");
 }
