@@ -15,7 +15,7 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, meta, method};
 
 use crate::access::AccessRules;
-use crate::audit::{AuditLog, Audited, Trail};
+use crate::audit::{AuditLog, Trail};
 use crate::catalogue::{List, Merged, Rendered, Route, merge};
 use crate::changes::Changes;
 use crate::hub::Hub;
@@ -138,26 +138,6 @@ impl Inner {
                 None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
                 Some(audit) => Reply::later(self.audited(audit, call)),
             },
-        }
-    }
-
-    /// Answers one request and records it.
-    async fn audited(self: Arc<Self>, audit: Arc<AuditLog>, call: Call) -> Answer {
-        let id = call.id().clone();
-        let failed = |what: &'static str, outcome: &str| {
-            let data = json!({ "outcome": outcome, "retryable": outcome == "not run" });
-            Answer::error(Some(&id), &RpcError::internal(what).with_data(data))
-        };
-        if !audit.may_run().await {
-            return failed("The gateway cannot record this request, and runs none without a record", "not run");
-        }
-        let audited = Audited::begin(self.stats.number(), self.view.name(), &call);
-        let answer = surviving(id.clone(), Box::pin(self.answer(call, audited.trail.clone()))).await;
-        let recorded = audit.end(audited, &answer);
-        if recorded.await {
-            answer
-        } else {
-            failed("The gateway could not record this request: its answer is withheld", "unknown")
         }
     }
 
@@ -611,6 +591,7 @@ mod finding;
 mod following_tasks;
 mod missing;
 mod opening;
+mod recorded;
 pub(crate) mod rejected;
 
 pub(crate) use self::changing::outside;
