@@ -76,8 +76,12 @@ async fn initialize_may_name_its_version_in_headers() {
     let version = ("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(client.post(&[version], &request).await.status, 200);
     assert_eq!(client.post(&[version, ("Mcp-Method", "initialize")], &request).await.status, 200);
-    // It is legacy by its name.
-    assert_eq!(client.post(&[("Mcp-Method", "initialize")], &request).await.status, 200);
+    // It is legacy by its name, and what follows by its session.
+    let greeted = client.post(&[("Mcp-Method", "initialize")], &request).await;
+    let session = greeted.header("mcp-session-id").expect("a session").to_owned();
+    let list = json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/list" }).to_string();
+    let listed = client.post(&[("Mcp-Session-Id", &session), ("Mcp-Method", "tools/list")], &list).await;
+    assert_eq!((greeted.status, listed.status), (200, 200));
 }
 
 #[tokio::test]

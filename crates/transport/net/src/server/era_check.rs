@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use hyper::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wire::http::{METHOD, NAME, PROTOCOL_VERSION, decode_value};
+use wire::http::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, decode_value};
 use wire::{Era, Message, Revision};
 
 use crate::service::{RpcError, code};
@@ -81,7 +81,9 @@ impl<'a> EraCheck<'a> {
         if let Some(revision) = named {
             return revision.era();
         }
-        if self.message.method() == Some("initialize") {
+        // So is what comes in a session, which the modern era has not.
+        let in_session = self.headers.is_some_and(|headers| headers.contains_key(SESSION_ID)) && self.meta.is_none();
+        if in_session || self.message.method() == Some("initialize") {
             return Era::Legacy;
         }
         let modern_header = |name| self.headers.is_some_and(|headers| headers.contains_key(name));
