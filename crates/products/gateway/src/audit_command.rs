@@ -15,7 +15,7 @@ pub(crate) struct AuditArgs {
 
 #[derive(Subcommand, Debug)]
 enum AuditAction {
-    /// Check that no line of an audit log was changed, taken out or put in
+    /// Check that no line of an audit log was changed, removed or inserted
     Verify {
         /// Folder of the log: `audit.folder` in gateway.yaml
         folder: PathBuf,
@@ -70,27 +70,38 @@ fn read_key(file: &Path) -> Result<VerifyingKey, Failure> {
 }
 
 fn report(verified: &Verified, has_key: bool) -> String {
-    let Verified { files, lines, requests, first, signatures, unsigned, lost, is_closed, last } = verified;
     let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
-    let (files, lines) = (count(*files as u64, "file"), count(*lines, "line"));
-    let mut said = vec![format!("unchanged: {lines} in {files}, {} of requests", count(*requests, "record"))];
-    if *first > 0 {
-        said.push(format!("begins at line {first}: older files are gone"));
+    let (files, lines) = (count(verified.files as u64, "file"), count(verified.lines, "line"));
+    let mut report =
+        vec![format!("consistent: {lines} in {files}, {} of requests", count(verified.requests, "record"))];
+    if verified.first > 0 {
+        report.push(format!("begins at line {}: older files are gone", verified.first));
     }
-    let signed = count(*signatures, "signature");
-    said.push(match (signatures, has_key) {
-        (0, _) => "no signatures: who can write to the folder could have made it all anew".to_owned(),
-        (_, false) => format!("{signed}, not verified: add --key FILE"),
-        (_, true) => format!("{signed} verified, {} after the last one", count(*unsigned, "line")),
+    let signatures = count(verified.signatures, "signature");
+    report.push(match (verified.signatures, has_key) {
+        (0, _) => "no signatures: anyone with write access could have written the whole log".to_owned(),
+        (_, false) => format!("{signatures}, not verified: add --key FILE"),
+        (_, true) => format!("{signatures} verified, {} after the last one", count(verified.unsigned, "line")),
     });
-    if *lost > 0 {
-        said.push(format!("{} without a record: the log could not be written then", count(*lost, "request")));
+    if has_key && verified.never_signed > 0 {
+        let lines = count(verified.never_signed, "line");
+        report.push(format!("{lines} before a restart never signed: anyone with write access could have written them"));
     }
-    if !is_closed {
-        said.push("not closed: the gateway still writes, was killed, or lines were cut off at the end".to_owned());
+    if verified.lost > 0 {
+        report.push(format!("{} missing: the log could not be written then", count(verified.lost, "record")));
     }
-    said.extend(last.as_ref().map(|last| format!("last line: {} {}", last.number, last.hash)));
-    said.join("\n")
+    if verified.not_closed_before > 0 {
+        let times = count(verified.not_closed_before, "time");
+        report.push(format!("continued {times} without a close: the gateway was killed, or lines were removed"));
+    }
+    if verified.incomplete_bytes > 0 {
+        report.push(format!("the last line is not complete: {}", count(verified.incomplete_bytes as u64, "byte")));
+    }
+    if !verified.is_closed {
+        report.push("not closed: the gateway still writes, was killed, or lines were removed at the end".to_owned());
+    }
+    report.extend(verified.last.as_ref().map(|last| format!("last line: {} {}", last.number, last.hash)));
+    report.join("\n")
 }
 
 #[expect(clippy::print_stdout, reason = "the result of the command")]

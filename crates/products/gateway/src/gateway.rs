@@ -133,7 +133,12 @@ impl Inner {
     pub(crate) fn call(self: Arc<Self>, call: Call) -> Reply {
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
-            (Era::Modern, "subscriptions/listen") => self.listen(call),
+            (Era::Modern, "subscriptions/listen") => {
+                if let Some(audit) = &self.audit {
+                    audit.subscribed(self.stats.number(), self.view.name(), &call);
+                }
+                self.listen(call)
+            }
             _ => match self.audit.clone() {
                 None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
                 Some(audit) => Reply::later(self.audited(audit, call)),
@@ -183,9 +188,8 @@ impl Inner {
             Ok(client) => client,
             Err(error) => return Answer::error(Some(&id), &error),
         };
-        // Over a WebSocket, the token of the handshake goes on counting, and may have expired since.
-        if client.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims)) {
-            return Answer::error(Some(&id), &RpcError::invalid_request("The access token has expired"));
+        if let Some(error) = client.expired() {
+            return Answer::error(Some(&id), &error);
         }
         let outcome = match (call.context.era(), method.as_str()) {
             (Era::Legacy, "initialize") => self.initialize(&call, client).await,

@@ -340,6 +340,9 @@ impl Hub {
         }
         *state = State { settings: settings.clone(), upstreams, entrances };
         drop(state);
+        if let Some(audit) = &self.audit {
+            audit.know(settings);
+        }
         self.drain(gone, settings.limits.request);
         Ok(reloaded)
     }

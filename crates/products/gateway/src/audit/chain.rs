@@ -1,5 +1,5 @@
-//! The lines of an audit log: each holds the hash of the line before it and of itself, so that no line can be changed, taken out
-//! or put in unnoticed. Knows no file.
+//! The lines of an audit log: each holds the hash of the line before it and of itself, so that a line
+//! that is changed, removed or inserted is found. Knows no file.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub struct Link {
 /// Why a line is not the next one of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It is no line of a log, or has been cut off.
+    /// It is no line of a log, or is not complete.
     Form,
     /// Its own hash does not fit: it has been changed.
     Changed,
@@ -31,15 +31,18 @@ pub enum Flaw {
     Order,
     /// Its signature is not one by the given key.
     Signature,
+    /// More lines than a gateway leaves unsigned have no signature.
+    Unsigned,
 }
 
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Form => "the line is not one of an audit log, or was cut off",
+            Self::Form => "the line is not one of an audit log, or is not complete",
             Self::Changed => "the line was changed: its hash does not fit",
-            Self::Order => "the line does not follow the one before it: lines are missing, new or in another order",
+            Self::Order => "the line does not follow the one before it: lines were removed, inserted or moved",
             Self::Signature => "the signature is not one by the given key",
+            Self::Unsigned => "more lines than a gateway leaves unsigned have no signature",
         })
     }
 }
@@ -68,21 +71,21 @@ pub fn line(before: Option<&Link>, members: &[(&str, Value)]) -> (String, Link) 
 pub fn read(text: &[u8], before: Option<&Link>) -> Result<(Value, Link), Flaw> {
     let text = std::str::from_utf8(text).map_err(|_| Flaw::Form)?;
     let (hashed, rest) = text.rsplit_once(HASH).ok_or(Flaw::Form)?;
-    let told = rest.strip_suffix("\"}").ok_or(Flaw::Form)?;
-    if told != hash(hashed.as_bytes()) {
+    let stated = rest.strip_suffix("\"}").ok_or(Flaw::Form)?;
+    if stated != hash(hashed.as_bytes()) {
         return Err(Flaw::Changed);
     }
     let members: Value = serde_json::from_str(text).map_err(|_| Flaw::Form)?;
     let number = members.get("number").and_then(Value::as_u64).ok_or(Flaw::Form)?;
     let last = members.get("before").and_then(Value::as_str).ok_or(Flaw::Form)?;
     let follows = match before {
-        Some(before) => number == before.number + 1 && last == before.hash,
+        Some(before) => before.number.checked_add(1) == Some(number) && last == before.hash,
         None => number > 0 || last == BEGINNING,
     };
     if !follows {
         return Err(Flaw::Order);
     }
-    let link = Link { number, hash: told.to_owned() };
+    let link = Link { number, hash: stated.to_owned() };
     Ok((members, link))
 }
 

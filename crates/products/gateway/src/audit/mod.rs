@@ -4,16 +4,19 @@
 
 mod chain;
 mod files;
+mod refusals;
 mod request;
 mod signing;
 mod verify;
+mod writer;
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use net::service::{Answer, Call};
 use serde_json::{Value, json};
@@ -21,9 +24,11 @@ use tokio::sync::{mpsc, oneshot};
 use wire::redact::Redactor;
 
 use self::files::Files;
+use self::refusals::RefusalLimit;
 use self::request::Received;
 pub(crate) use self::request::Trail;
 use self::signing::SigningKey;
+use self::writer::{State, Write, Writer};
 use crate::settings::{AuditSettings, Settings};
 
 pub use chain::{Flaw, Link};
@@ -31,69 +36,24 @@ pub use signing::{VerifyingKey, generate as generate_key, text_of as key_text};
 pub use verify::{Verified, VerifyError, verify};
 
 /// How many records may wait to be written. What comes then waits, or is lost where records are not required.
-const WAITING: usize = 8192;
-/// How many records are written at once.
-const AT_ONCE: usize = 512;
-/// How many refusals of strangers are recorded in a second.
-const REFUSALS: u32 = 20;
-/// How long a log may be unsigned while nothing is written.
-const SIGNED: Duration = Duration::from_secs(5);
+const WAITING: usize = 4096;
 
 /// Whether a text is a private key that can sign a log; why not otherwise.
 pub fn check_key(pem: &str) -> Result<(), String> {
     SigningKey::read(pem).map(drop)
 }
 
+/// The members of a line.
 type Members = Vec<(&'static str, Value)>;
-
-enum Order {
-    /// Write this; say whether it was written.
-    Record(Members, Option<oneshot::Sender<bool>>),
-    /// Try whether something can be written.
-    Try(oneshot::Sender<bool>),
-}
 
 /// A log that is being written. Dropped, it is closed.
 pub(crate) struct AuditLog {
     settings: AuditSettings,
-    redactor: Redactor,
+    redactor: RwLock<Redactor>,
     /// Nothing once it is closed.
-    writer: Mutex<Option<(mpsc::Sender<Order>, JoinHandle<()>)>>,
-    strangers: Mutex<Strangers>,
+    writer: Mutex<Option<(mpsc::Sender<Write>, JoinHandle<()>)>>,
+    refusals: Mutex<RefusalLimit>,
     state: Arc<State>,
-}
-
-/// How many records of refusals were written lately.
-struct Strangers {
-    since: Instant,
-    written: u32,
-    /// How many were not written since the last one that was.
-    left_out: u64,
-}
-
-impl Strangers {
-    /// A stranger is refused: how many were left out before, if this one is recorded.
-    fn next(&mut self, now: Instant) -> Option<u64> {
-        if now.duration_since(self.since) >= Duration::from_secs(1) {
-            (self.since, self.written) = (now, 0);
-        }
-        if self.written >= REFUSALS {
-            self.left_out += 1;
-            return None;
-        }
-        self.written += 1;
-        Some(std::mem::take(&mut self.left_out))
-    }
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The last attempt to write failed.
-    fails: AtomicBool,
-    /// Records that were not written and are not yet told of.
-    lost: AtomicU64,
-    /// All records that were not written.
-    lost_ever: AtomicU64,
 }
 
 impl fmt::Debug for AuditLog {
@@ -102,18 +62,19 @@ impl fmt::Debug for AuditLog {
     }
 }
 
-/// A request that will have a record.
+/// A request that will have a record. Dropped before its end, it gets one that says so: a client that leaves in the middle
+/// of a call must not leave no trace.
 pub(crate) struct Audited {
+    log: Arc<AuditLog>,
     received: Received,
     begun: Instant,
     pub(crate) trail: Trail,
+    is_recorded: bool,
 }
 
-impl Audited {
-    /// A request begins: keeps what its record needs.
-    pub(crate) fn begin(request: u64, server: &str, call: &Call) -> Self {
-        Self { received: Received::new(request, server, call), begun: Instant::now(), trail: Trail::kept(request) }
-    }
+/// A redactor that knows what the configuration holds.
+fn redactor(settings: &Settings) -> Redactor {
+    net::new_redactor().knowing(&crate::recording::secrets(settings)).masked()
 }
 
 impl AuditLog {
@@ -121,27 +82,38 @@ impl AuditLog {
     pub(crate) fn open(audit: &AuditSettings, settings: &Settings) -> io::Result<Self> {
         let key = audit.key.as_deref().map(SigningKey::read).transpose().map_err(io::Error::other)?;
         let files = Files::open(audit, key)?;
-        let (orders, waiting) = mpsc::channel(WAITING);
+        let (writes, waiting) = mpsc::channel(WAITING);
         let state = Arc::<State>::default();
-        let writer = Writer { files, state: Arc::clone(&state) };
-        let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(waiting))?;
-        let redactor = net::new_redactor().knowing(&crate::recording::secrets(settings)).masked();
-        let writer = Mutex::new(Some((orders, thread)));
-        let strangers = Mutex::new(Strangers { since: Instant::now(), written: 0, left_out: 0 });
-        Ok(Self { settings: audit.clone(), redactor, writer, strangers, state })
+        let thread = Writer::start(files, Arc::clone(&state), waiting)?;
+        Ok(Self {
+            settings: audit.clone(),
+            redactor: RwLock::new(redactor(settings)),
+            writer: Mutex::new(Some((writes, thread))),
+            refusals: Mutex::new(RefusalLimit::new(Instant::now())),
+            state,
+        })
     }
 
-    fn orders(&self) -> Option<mpsc::Sender<Order>> {
+    /// Another configuration holds: its secrets are replaced from now on.
+    pub(crate) fn know(&self, settings: &Settings) {
+        *self.redactor.write().unwrap_or_else(PoisonError::into_inner) = redactor(settings);
+    }
+
+    fn redactor(&self) -> Redactor {
+        self.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn writes(&self) -> Option<mpsc::Sender<Write>> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.as_ref().map(|(orders, _)| orders.clone())
+        writer.as_ref().map(|(writes, _)| writes.clone())
     }
 
-    /// Ends the log, once everything in it is written.
+    /// Ends the log, once everything in it is written. Blocks.
     pub(crate) fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((orders, thread)) = writer {
+        if let Some((writes, thread)) = writer {
             // Without senders, the thread ends when everything is written.
-            drop(orders);
+            drop(writes);
             let _ = thread.join();
         }
     }
@@ -151,54 +123,63 @@ impl AuditLog {
         self.state.lost_ever.load(Ordering::Relaxed)
     }
 
-    /// Whether requests may run: where records are required, only while they can be written.
-    pub(crate) async fn may_run(&self) -> bool {
-        if !self.settings.required || !self.state.fails.load(Ordering::Relaxed) {
-            return true;
-        }
-        let (done, written) = oneshot::channel();
-        let Some(orders) = self.orders() else { return false };
-        orders.send(Order::Try(done)).await.is_ok() && written.await.unwrap_or_default()
-    }
-
-    /// Records a request and its answer. `false` where that failed although it is required: the client must not get the answer.
-    pub(crate) fn end<'l>(&'l self, audited: Audited, answer: &Answer) -> impl Future<Output = bool> + Send + use<'l> {
-        let took = audited.begun.elapsed();
-        let record = audited.received.record(&audited.trail, answer, took, (&self.settings, &self.redactor));
-        self.write(record)
-    }
-
-    /// Records that somebody was not let in. Strangers cannot fill the disk: of many in one second, the rest is counted.
-    pub(crate) fn refused(&self, path: &str, why: &str) {
-        let Some(more) = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now()) else {
-            return;
+    /// A request begins. Where records are required, it may run only once the log says so; `None` where that failed.
+    pub(crate) async fn begin(self: &Arc<Self>, request: u64, server: &str, call: &Call) -> Option<Audited> {
+        let audited = Audited {
+            log: Arc::clone(self),
+            received: Received::new(request, server, call),
+            begun: Instant::now(),
+            trail: Trail::kept(request),
+            is_recorded: false,
         };
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let path: String = path.chars().take(256).collect();
-        let record = vec![
-            ("kind", json!("refused")),
-            ("time", json!(wire::timestamp::rfc3339(since))),
-            ("path", json!(self.redactor.redact_text(&path))),
-            ("token", json!(why)),
-            ("status", json!("denied")),
-            ("not_recorded", json!(more)),
-        ];
+        if self.settings.required {
+            let started = audited.received.started(&self.settings, &self.redactor());
+            if !self.write(started).await {
+                audited.forget();
+                return None;
+            }
+        }
+        Some(audited)
+    }
+
+    /// Records that a client subscribes: what comes of it is not recorded.
+    pub(crate) fn subscribed(&self, request: u64, server: &str, call: &Call) {
+        let mut record = Received::new(request, server, call).started(&self.settings, &self.redactor());
+        record[0].1 = json!("subscribed");
         self.offer(record);
     }
 
+    /// Records that somebody was not let in, if it is not one of too many.
+    pub(crate) fn refused(&self, path: &str, why: &str) {
+        let more = self.refusals.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now());
+        let Some(more) = more else { return };
+        let path: String = path.chars().take(256).collect();
+        self.offer(vec![
+            ("kind", json!("refused")),
+            ("path", json!(self.redactor().redact_text(&path))),
+            ("token", json!(why)),
+            ("status", json!("denied")),
+            ("not_recorded", json!(more)),
+        ]);
+    }
+
+    /// Writes a record; `false` where it is required and could not be written.
     async fn write(&self, record: Members) -> bool {
         if !self.settings.required {
             self.offer(record);
             return true;
         }
         let (done, written) = oneshot::channel();
-        let Some(orders) = self.orders() else { return false };
-        orders.send(Order::Record(record, Some(done))).await.is_ok() && written.await.unwrap_or_default()
+        let Some(writes) = self.writes() else { return false };
+        let sent = writes.send(Write { record, done: Some(done) }).await.is_ok();
+        // Held any longer, it would keep the log from being closed.
+        drop(writes);
+        sent && written.await.unwrap_or_default()
     }
 
     /// Writes a record if there is room.
     fn offer(&self, record: Members) {
-        let sent = self.orders().is_some_and(|orders| orders.try_send(Order::Record(record, None)).is_ok());
+        let sent = self.writes().is_some_and(|writes| writes.try_send(Write { record, done: None }).is_ok());
         if !sent {
             self.state.lose(1);
         }
@@ -211,81 +192,37 @@ impl Drop for AuditLog {
     }
 }
 
-impl State {
-    fn lose(&self, records: u64) {
-        self.lost.fetch_add(records, Ordering::Relaxed);
-        self.lost_ever.fetch_add(records, Ordering::Relaxed);
+impl Audited {
+    /// Records the request and its answer. `false` where that failed although it is required: the client must not get the
+    /// answer.
+    pub(crate) fn end(mut self, answer: &Answer) -> impl Future<Output = bool> + Send + use<> {
+        let record = self.record(Some(answer));
+        let log = Arc::clone(&self.log);
+        self.is_recorded = true;
+        async move { log.write(record).await }
+    }
+
+    /// The record; a short one where making it panics, for an answer must not go out without.
+    fn record(&self, answer: Option<&Answer>) -> Members {
+        let (took, redactor) = (self.begun.elapsed(), self.log.redactor());
+        let made = || self.received.record(&self.trail, answer, took, (&self.log.settings, &redactor));
+        catch_unwind(AssertUnwindSafe(made)).unwrap_or_else(|_| {
+            tracing::error!("a record of the audit log made the gateway panic");
+            self.received.shortest()
+        })
+    }
+
+    /// It did not run: it gets no record.
+    fn forget(mut self) {
+        self.is_recorded = true;
     }
 }
 
-struct Writer {
-    files: Files,
-    state: Arc<State>,
-}
-
-impl Writer {
-    fn run(mut self, mut orders: mpsc::Receiver<Order>) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let Ok(runtime) = runtime else { return };
-        loop {
-            let mut waiting = Vec::new();
-            let received =
-                runtime.block_on(async { tokio::time::timeout(SIGNED, orders.recv_many(&mut waiting, AT_ONCE)).await });
-            match received {
-                Ok(0) => break,
-                Ok(_) => self.write(waiting),
-                Err(_) => {
-                    self.settle(Files::sign);
-                }
-            }
+impl Drop for Audited {
+    fn drop(&mut self) {
+        if !self.is_recorded {
+            let record = self.record(None);
+            self.log.offer(record);
         }
-        if let Err(error) = self.files.close() {
-            tracing::error!("the audit log could not be closed: {error}");
-        }
-    }
-
-    fn write(&mut self, orders: Vec<Order>) {
-        let (mut records, mut dones) = (Vec::new(), Vec::new());
-        let lost = self.state.lost.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            records.push(vec![("kind", json!("lost")), ("records", json!(lost))]);
-        }
-        let mut count = 0;
-        for order in orders {
-            match order {
-                Order::Record(record, done) => {
-                    count += 1;
-                    records.push(record);
-                    dones.extend(done);
-                }
-                Order::Try(done) => dones.push(done),
-            }
-        }
-        if count == 0 {
-            records.push(vec![("kind", json!("written_again"))]);
-        }
-        let written = self.settle(|files| files.append(&records));
-        if !written {
-            self.state.lost.fetch_add(lost, Ordering::Relaxed);
-            self.state.lose(count);
-        }
-        for done in dones {
-            // Nobody may wait any more.
-            let _ = done.send(written);
-        }
-    }
-
-    /// Writes, and keeps in mind whether that was possible.
-    fn settle(&mut self, write: impl FnOnce(&mut Files) -> io::Result<()>) -> bool {
-        let written = write(&mut self.files);
-        let failed = written.is_err();
-        if self.state.fails.swap(failed, Ordering::Relaxed) != failed {
-            if let Err(error) = &written {
-                tracing::error!("the audit log cannot be written: {error}");
-            } else {
-                tracing::info!("the audit log is written again");
-            }
-        }
-        !failed
     }
 }

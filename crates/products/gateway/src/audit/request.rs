@@ -1,5 +1,6 @@
 //! What the audit log says of a request: who asked for what, what the gateway decided, what came of it. Without secrets.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,18 +14,27 @@ use wire::splice::{member, members};
 use wire::timestamp::rfc3339;
 use wire::{Kind, Message};
 
+use super::Members;
 use crate::settings::{AuditInputs, AuditSettings};
 
 /// The longest text of an input, in bytes. Longer ones are cut.
 const LONGEST_TEXT: usize = 256;
 /// How much of a long text is looked through for secrets, in bytes.
 const WINDOW: usize = 2 << 10;
-/// How much of its end is never shown: longer than what is found as a secret.
+/// How much of its end is never shown: a secret may begin there.
 const EDGE: usize = 512;
 /// The most bytes of all inputs; beyond it only their names stay.
 const MOST_INPUT: usize = 8 << 10;
+/// What stands where a text was cut.
+const CLIPPED: &str = "…";
 /// The longest name or URI, in characters.
-const LONGEST_NAME: usize = 512;
+const LONGEST_NAME: usize = 256;
+/// How many names of arguments are written.
+const MOST_NAMES: usize = 32;
+/// The longest claim, in bytes.
+const LONGEST_CLAIM: usize = 1 << 10;
+/// The kinds of content that revisions have.
+const KINDS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
 /// What the stages of one request decided on its way. Shared by them; nothing where no log is kept.
 #[derive(Clone, Debug, Default)]
@@ -89,40 +99,80 @@ impl Received {
         }
     }
 
-    /// The record of the request, once it is answered.
+    /// What is known before the request runs.
+    pub(super) fn started(&self, settings: &AuditSettings, redactor: &Redactor) -> Members {
+        vec![
+            ("kind", json!("started")),
+            ("request_id", json!(self.request)),
+            ("method", json!(safe_name(self.message.method().unwrap_or_default(), redactor))),
+            ("tool_name", json!(self.target(redactor))),
+            ("user_id", self.claim("sub")),
+            ("tenant_id", self.claim(&settings.tenant_claim)),
+        ]
+    }
+
+    /// The least that a record says.
+    pub(super) fn shortest(&self) -> Members {
+        vec![("kind", json!("request")), ("request_id", json!(self.request)), ("status", json!("unknown"))]
+    }
+
+    fn claim(&self, name: &str) -> Value {
+        let claim = self.grant.as_ref().and_then(|grant| grant.claims.get(name));
+        // A claim may be anything that an issuer puts there.
+        claim.filter(|claim| claim.to_string().len() <= LONGEST_CLAIM).cloned().unwrap_or_default()
+    }
+
+    /// The tool, prompt, resource or task that is asked for.
+    fn target(&self, redactor: &Redactor) -> Option<String> {
+        let message = &self.message;
+        let own = ["name", "uri", "taskId"].into_iter().find_map(|name| message.string_member(name));
+        let referred = || {
+            let reference = message.body_value("ref")?;
+            ["name", "uri"].into_iter().find_map(|name| reference.get(name)?.as_str().map(str::to_owned))
+        };
+        own.map(Cow::into_owned).or_else(referred).map(|name| safe_name(&name, redactor))
+    }
+
+    /// The record of the request, once it is answered or nobody waits for the answer any more.
     pub(super) fn record(
         &self,
         trail: &Trail,
-        answer: &Answer,
+        answer: Option<&Answer>,
         took: Duration,
         (settings, redactor): (&AuditSettings, &Redactor),
-    ) -> Vec<(&'static str, Value)> {
-        let claim = |name: &str| self.grant.as_ref().and_then(|grant| grant.claims.get(name)).cloned();
-        let text = |name: &str| {
-            self.message.string_member(name).map(|text| redactor.redact_text(&cut_name(&text)).into_owned())
-        };
+    ) -> Members {
         let decisions = trail.0.as_deref();
-        let outcome = Outcome::of(answer, decisions.and_then(|decisions| decisions.access.get()).copied());
+        let access = decisions.and_then(|decisions| decisions.access.get()).copied();
+        let outcome = answer.map_or_else(Outcome::left, |answer| Outcome::of(answer, access));
+        let has_expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
+        let token = match &self.grant {
+            None => "none",
+            Some(_) if has_expired => "expired",
+            Some(_) => "valid",
+        };
+        let target = self.target(redactor);
+        let (tool, other) = if self.message.method() == Some("tools/call") { (target, None) } else { (None, target) };
+        let client_id = Some(self.claim("client_id")).filter(|id| !id.is_null()).unwrap_or_else(|| self.claim("azp"));
         let since = self.at.duration_since(UNIX_EPOCH).unwrap_or_default();
         let method = self.message.method().unwrap_or_default();
         vec![
             ("kind", json!("request")),
             ("time", json!(rfc3339(since))),
             ("request_id", json!(self.request)),
-            ("method", json!(cut_name(method))),
-            ("tool_name", json!(text("name").filter(|_| method == "tools/call"))),
-            ("name", json!(text("name").or_else(|| text("uri")).filter(|_| method != "tools/call"))),
+            ("method", json!(safe_name(method, redactor))),
+            ("tool_name", json!(tool)),
+            ("name", json!(other)),
             ("server", json!(self.server)),
             ("upstream", json!(decisions.and_then(|decisions| decisions.upstream.get()))),
-            ("user_id", claim("sub").unwrap_or_default()),
-            ("tenant_id", claim(&settings.tenant_claim).unwrap_or_default()),
-            ("client_id", claim("client_id").or_else(|| claim("azp")).unwrap_or_default()),
-            ("client", json!(self.client.as_ref().map(|name| redactor.redact_text(name).into_owned()))),
-            ("token", json!(if self.grant.is_some() { "valid" } else { "none" })),
-            ("access", json!(decisions.and_then(|decisions| decisions.access.get()).unwrap_or(&"no rules"))),
+            ("user_id", self.claim("sub")),
+            ("tenant_id", self.claim(&settings.tenant_claim)),
+            ("client_id", client_id),
+            ("client", json!(self.client.as_ref().map(|name| safe_name(name, redactor)))),
+            ("token", json!(token)),
+            ("access", json!(access.unwrap_or("no rules"))),
             ("latency_ms", json!((took.as_secs_f64() * 1e6).round() / 1e3)),
             ("status", json!(outcome.status)),
-            ("error_code", json!(answer.code())),
+            ("error_code", json!(answer.and_then(Answer::code))),
             ("output_size_bytes", json!(outcome.size)),
             ("input", self.input(settings.inputs, redactor)),
             ("output", json!(outcome.summary)),
@@ -133,10 +183,10 @@ impl Received {
         let Some(arguments) = self.message.body_value("arguments") else { return Value::Null };
         match inputs {
             AuditInputs::None => Value::Null,
-            AuditInputs::Names => names(&arguments),
+            AuditInputs::Names => names(&arguments, redactor),
             AuditInputs::Values => {
-                let values = shortened(&redactor.redact_value(&clipped(&arguments)), &arguments);
-                if values.to_string().len() > MOST_INPUT { names(&arguments) } else { values }
+                let values = shortened(&redactor.redact_value(&clipped(&arguments)));
+                if values.to_string().len() > MOST_INPUT { names(&arguments, redactor) } else { values }
             }
         }
     }
@@ -150,6 +200,11 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// Nobody waits for the answer any more; what the server did is not known.
+    const fn left() -> Self {
+        Self { status: "cancelled", size: 0, summary: String::new() }
+    }
+
     fn of(answer: &Answer, access: Option<&str>) -> Self {
         let text = answer.text();
         let message = match parse(text) {
@@ -167,7 +222,7 @@ impl Outcome {
             Some(_) if message.as_ref().and_then(|message| message.body_member("isError")) == Some("true") => {
                 "tool_error"
             }
-            Some(_) => "ok",
+            Some(_) => kind_of_result(message.as_ref()).unwrap_or("ok"),
         };
         Self { status, size: text.len(), summary: message.map(|message| summary(&message)).unwrap_or_default() }
     }
@@ -187,14 +242,14 @@ fn summary(message: &Message) -> String {
             _ => None,
         }
     };
-    let mut counts: Vec<(String, usize)> = Vec::new();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
     for block in items("content").unwrap_or_default() {
         let kind = members(block).and_then(|all| Some(unquote(&block[member(block, &all, "type")?.value.clone()])));
-        let kind = kind.map_or_else(|| "content".to_owned(), |kind| cut_name(&kind));
+        // What a server calls something else may be anything.
+        let kind = kind.and_then(|kind| KINDS.into_iter().find(|known| *known == kind)).unwrap_or("other");
         match counts.iter().position(|(known, _)| *known == kind) {
             Some(index) => counts[index].1 += 1,
-            None if counts.len() < 8 => counts.push((kind, 1)),
-            None => {}
+            None => counts.push((kind, 1)),
         }
     }
     parts.extend(counts.into_iter().map(|(kind, count)| format!("{count} {kind}")));
@@ -202,16 +257,26 @@ fn summary(message: &Message) -> String {
         parts.extend(items(name).map(|items| format!("{} {name}", items.len())));
     }
     parts.extend(message.body_member("structuredContent").map(|_| "structured".to_owned()));
-    parts.extend(message.string_member("resultType").filter(|kind| kind != "complete").map(|kind| cut_name(&kind)));
     parts.join(", ")
+}
+
+/// What a 2026-07-28 result says it is, where it is not complete.
+fn kind_of_result(message: Option<&Message>) -> Option<&'static str> {
+    let kind = message?.string_member("resultType")?;
+    ["input_required", "task"].into_iter().find(|known| *known == kind)
 }
 
 fn cut_name(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
+/// A name without secrets, cut. Half a secret would not be found: it is looked for first.
+fn safe_name(text: &str, redactor: &Redactor) -> String {
+    cut_name(&redactor.redact_text(beginning(text, WINDOW)))
+}
+
 /// Names of members, and what they are.
-fn names(value: &Value) -> Value {
+fn names(value: &Value, redactor: &Redactor) -> Value {
     let kind = |value: &Value| match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -222,40 +287,34 @@ fn names(value: &Value) -> Value {
     };
     match value {
         Value::Object(members) => {
-            members.iter().take(64).map(|(name, value)| (cut_name(name), json!(kind(value)))).collect()
+            let named = members.iter().take(MOST_NAMES);
+            named.map(|(name, value)| (safe_name(name, redactor), json!(kind(value)))).collect()
         }
         other => json!(kind(other)),
     }
 }
 
-/// The value without most of its long texts: what is looked through for secrets.
+/// The value without most of its long texts, each with a mark at its end: what is looked through for secrets.
 fn clipped(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.len() > WINDOW => json!(beginning(text, WINDOW)),
+        Value::String(text) if text.len() > WINDOW => json!(format!("{}{CLIPPED}", beginning(text, WINDOW))),
         Value::Array(items) => items.iter().map(clipped).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (cut_name(name), clipped(value))).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), clipped(value))).collect(),
         other => other.clone(),
     }
 }
 
-/// The value with its long texts cut. `original` is the same before secrets were looked for.
-fn shortened(value: &Value, original: &Value) -> Value {
-    match (value, original) {
-        (Value::String(text), Value::String(original)) => {
-            // What was clipped may end in half a secret, which nothing finds.
-            let safe = if original.len() > WINDOW { text.len().saturating_sub(EDGE) } else { text.len() };
+/// The value with its long texts cut, and without the last of what was clipped, which may be half a secret.
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let safe = if text.ends_with(CLIPPED) { text.len().saturating_sub(EDGE) } else { text.len() };
             let cut = beginning(text, safe.min(LONGEST_TEXT));
-            let is_whole = cut.len() == text.len() && original.len() <= WINDOW;
-            if is_whole { value.clone() } else { json!(format!("{cut}… ({} bytes)", original.len())) }
+            if cut.len() == text.len() { value.clone() } else { json!(format!("{cut}{CLIPPED}")) }
         }
-        (Value::Array(items), Value::Array(originals)) => {
-            items.iter().zip(originals).map(|(item, original)| shortened(item, original)).collect()
-        }
-        (Value::Object(members), Value::Object(originals)) => {
-            let both = members.iter().zip(originals.values());
-            both.map(|((name, value), original)| (name.clone(), shortened(value, original))).collect()
-        }
-        (other, _) => other.clone(),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (cut_name(name), shortened(value))).collect(),
+        other => other.clone(),
     }
 }
 

@@ -37,6 +37,13 @@ impl SigningKey {
         Ok(Self(pair))
     }
 
+    /// The key that verifies its signatures.
+    pub(super) fn public(&self) -> VerifyingKey {
+        let mut key = [0; 32];
+        key.copy_from_slice(self.0.public_key().as_ref());
+        VerifyingKey(key)
+    }
+
     /// How signatures name the key.
     pub(crate) fn name(&self) -> String {
         name(self.0.public_key().as_ref())
@@ -78,6 +85,9 @@ pub fn generate(file: &Path) -> io::Result<std::path::PathBuf> {
     let mut beside = file.as_os_str().to_owned();
     beside.push(".pub");
     let beside = std::path::PathBuf::from(beside);
+    if beside.try_exists()? {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+    }
     for (file, mode, text) in
         [(file, 0o600, pem("PRIVATE KEY", private.as_ref())), (&beside, 0o644, pem("PUBLIC KEY", &public))]
     {

@@ -1,14 +1,13 @@
 //! Verifies the audit log in a folder, without the gateway that wrote it.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::chain::{Flaw, Link, read};
-use super::files::{for_each_line, of};
+use super::files::{MOST_UNSIGNED, Piece, for_each_line, log_files};
 use super::signing::VerifyingKey;
 
 /// What a log is found to be.
@@ -18,7 +17,7 @@ pub struct Verified {
     pub files: usize,
     /// How many lines.
     pub lines: u64,
-    /// How many of them are records of requests.
+    /// How many of them are records of requests that have ended.
     pub requests: u64,
     /// The number of the first line: more than 0 where older files are gone.
     pub first: u64,
@@ -26,11 +25,17 @@ pub struct Verified {
     pub signatures: u64,
     /// How many lines come after the last signature, or all where there is none.
     pub unsigned: u64,
+    /// How many lines before that no signature vouches for: a gateway that was killed had not signed them.
+    pub never_signed: u64,
     /// How many records the log says are missing.
     pub lost: u64,
+    /// How often a gateway went on although the one before had not closed the log: it was killed, or lines were removed.
+    pub not_closed_before: u64,
     /// Whether the last line says that the log ended as it should. A gateway that still writes has not ended it, and one that
-    /// was killed has not either. Lines that somebody cut off at the end look the same.
+    /// was killed has not either. Lines that somebody removed at the end look the same.
     pub is_closed: bool,
+    /// How many bytes come after the last whole line.
+    pub incomplete_bytes: usize,
     /// The last line.
     pub last: Option<Link>,
 }
@@ -71,33 +76,38 @@ impl From<io::Error> for VerifyError {
     }
 }
 
-/// Reads the log of `folder` from its first line to its last. With a `key`, every signature must be one by it.
+/// Reads the log of `folder` from its first line to its last. With a `key`, every signature must be one by it, and there must
+/// be as many as a gateway writes.
 pub fn verify(folder: &Path, key: Option<&VerifyingKey>) -> Result<Verified, VerifyError> {
-    let found = of(folder)?;
+    let found = log_files(folder)?;
     let mut verified = Verified { files: found.len(), ..Verified::default() };
-    let mut expected = None;
+    let mut expected = None::<u64>;
     for (index, (number, path)) in found.iter().enumerate() {
         let mut line = 0;
         let flawed = |line, flaw| VerifyError::Line { file: path.clone(), line, flaw };
         if expected.is_some_and(|expected| expected != *number) {
             return Err(flawed(1, Flaw::Order));
         }
-        expected = Some(number + 1);
-        for_each_line(&File::open(path)?, |text, is_whole| {
+        expected = number.checked_add(1);
+        for_each_line(&net::open_regular(path)?, |piece| {
             line += 1;
-            // A gateway that writes at this moment has not come to the end of the last line.
-            if !is_whole && index + 1 == found.len() && line > 1 {
-                verified.is_closed = false;
-                return Ok(());
-            }
+            let text = match piece {
+                // Nothing comes after what is not complete.
+                Piece::Line(text) if verified.incomplete_bytes == 0 => text,
+                // A gateway that writes at this moment has not come to the end of the last line.
+                Piece::End(rest) if index + 1 == found.len() && verified.lines > 0 => {
+                    verified.incomplete_bytes = rest.len();
+                    verified.is_closed = false;
+                    return Ok(());
+                }
+                _ => return Err(flawed(line, Flaw::Form)),
+            };
             let (members, link) = read(text, verified.last.as_ref()).map_err(|flaw| flawed(line, flaw))?;
-            if !is_whole {
-                return Err(flawed(line, Flaw::Form));
+            // The first line of the first file is the first of all.
+            if verified.lines == 0 && *number == 1 && link.number != 0 {
+                return Err(flawed(line, Flaw::Order));
             }
-            if !verified.take(&members, link, key) {
-                return Err(flawed(line, Flaw::Signature));
-            }
-            Ok(())
+            verified.take(&members, link, key).map_err(|flaw| flawed(line, flaw))
         })?;
     }
     if verified.lines == 0 {
@@ -107,30 +117,38 @@ pub fn verify(folder: &Path, key: Option<&VerifyingKey>) -> Result<Verified, Ver
 }
 
 impl Verified {
-    /// Takes the next line; `false` where it is a signature that does not fit.
-    fn take(&mut self, members: &Value, link: Link, key: Option<&VerifyingKey>) -> bool {
+    /// Takes the next line, unless it is a signature that does not fit, or one of too many without.
+    fn take(&mut self, members: &Value, link: Link, key: Option<&VerifyingKey>) -> Result<(), Flaw> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
-        let mut fits = true;
+        let kind = text("kind");
         if self.lines == 0 {
             self.first = link.number;
         }
         self.lines += 1;
-        self.unsigned += 1;
-        match text("kind") {
+        match kind {
             "request" => self.requests += 1,
             "lost" => self.lost += members.get("records").and_then(Value::as_u64).unwrap_or_default(),
-            "signed" => {
-                // Where older files are gone, the first line may sign what is gone.
-                let signs = text("before");
-                fits = key.is_none_or(|key| key.verifies(signs, text("signature")));
-                self.signatures += 1;
-                self.unsigned = 0;
+            "resumed" => {
+                // What is signed from here on says nothing of the lines that the gateway found.
+                self.never_signed += std::mem::take(&mut self.unsigned);
+                self.not_closed_before += u64::from(!self.is_closed && self.lines > 1);
             }
             _ => {}
         }
+        self.unsigned += 1;
+        if kind == "signed" {
+            if key.is_some_and(|key| !key.verifies(text("before"), text("signature"))) {
+                return Err(Flaw::Signature);
+            }
+            self.signatures += 1;
+            self.unsigned = 0;
+        }
+        if key.is_some() && self.unsigned > MOST_UNSIGNED {
+            return Err(Flaw::Unsigned);
+        }
         // The line that ends a log is signed after it was written.
-        self.is_closed = text("kind") == "closed" || (self.is_closed && text("kind") == "signed");
+        self.is_closed = kind == "closed" || (self.is_closed && kind == "signed");
         self.last = Some(link);
-        fits
+        Ok(())
     }
 }

@@ -242,6 +242,9 @@ impl Inner {
                 Ok(client) => client,
                 Err(error) => return Answer::error(Some(&id), &error),
             };
+            if let Some(error) = client.expired() {
+                return Answer::error(Some(&id), &error);
+            }
             let tasks = match &filter.task_ids {
                 Some(ids) => self.follow_tasks(ids, &client).await,
                 None => Ok(None),

@@ -6,7 +6,7 @@ use net::service::{Answer, Call, RpcError};
 use serde_json::json;
 
 use super::{Inner, surviving};
-use crate::audit::{AuditLog, Audited};
+use crate::audit::AuditLog;
 
 impl Inner {
     /// Answers one request and records it.
@@ -16,12 +16,11 @@ impl Inner {
             let data = json!({ "outcome": outcome, "retryable": outcome == "not run" });
             Answer::error(Some(&id), &RpcError::internal(what).with_data(data))
         };
-        if !audit.may_run().await {
+        let Some(audited) = audit.begin(self.stats.number(), self.view.name(), &call).await else {
             return failed("The gateway cannot record this request, and runs none without a record", "not run");
-        }
-        let audited = Audited::begin(self.stats.number(), self.view.name(), &call);
+        };
         let answer = surviving(id.clone(), Box::pin(self.answer(call, audited.trail.clone()))).await;
-        let recorded = audit.end(audited, &answer);
+        let recorded = audited.end(&answer);
         if recorded.await {
             answer
         } else {

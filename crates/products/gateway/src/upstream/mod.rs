@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use net::Children;
 use net::server::http::{Grant, HeaderValue};
 use net::server::link::{Link, Session};
+use net::service::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
@@ -60,6 +61,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Why its token lets it do nothing any more: over a WebSocket, that of the handshake goes on counting.
+    pub(crate) fn expired(&self) -> Option<RpcError> {
+        let expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
+        expired.then(|| RpcError::invalid_request("The access token has expired"))
+    }
+
     /// Whether a server may ask it something.
     pub(crate) fn may_be_asked(&self) -> bool {
         ["roots", "sampling", "elicitation"].iter().any(|name| self.capabilities.get(name).is_some())

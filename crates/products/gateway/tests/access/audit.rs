@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use gateway::audit::{Flaw, Verified, VerifyError, VerifyingKey, generate_key, key_text, verify};
 use gateway::settings::{AuditInputs, AuditSettings};
@@ -71,7 +72,7 @@ async fn a_request_has_one_record_with_who_and_what_and_no_secret() {
         }
         assert!(echo["latency_ms"].as_f64().is_some_and(|ms| ms > 0.0));
         assert!(echo["output_size_bytes"].as_u64().is_some_and(|size| size > 400));
-        assert!(echo["input"]["message"].as_str().is_some_and(|text| text.ends_with("xx… (400 bytes)")), "{echo}");
+        assert!(echo["input"]["message"].as_str().is_some_and(|text| text.ends_with("xx…")), "{echo}");
         assert_eq!(of_tool(&records, "sum")["status"], "tool_error");
         let denied = of_tool(&records, "slow");
         assert_eq!((&denied["status"], &denied["access"]), (&json!("denied"), &json!("denied")), "{denied}");
@@ -120,6 +121,11 @@ async fn a_log_goes_on_after_a_restart_and_after_a_sudden_end() {
         assert!(!is_closed);
     }
     let all = lines_but_the_last(&log);
+    assert_eq!(
+        all.iter().filter(|line| line["kind"] == "started").count(),
+        all.iter().filter(|l| l["kind"] == "request").count()
+    );
+    assert!(all.iter().all(|line| line["time"].is_string()), "{all:?}");
     let resumed: Vec<_> = all.iter().filter(|line| line["kind"] == "resumed").collect();
     assert_eq!(resumed.len(), 2, "{all:?}");
     assert_eq!(resumed[0]["cut_off"], "{\"number\":99,\"bef");
@@ -171,8 +177,13 @@ async fn nothing_is_answered_unrecorded_where_records_are_required() {
     let scene = Scene::with(None, Some(settings)).await;
     let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
     assert!(call(&client, "echo", json!({ "message": "hello" })).await.contains("hello"));
-    fs::remove_dir_all(&log).expect("a folder");
-    let withheld = call(&client, "echo", json!({ "message": "hello" })).await;
+    // In the middle of a call: it has run, and its answer has no record.
+    let slow = call(&client, "slow", json!({ "steps": 1, "delay_ms": 500 }));
+    let lose = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        fs::remove_dir_all(&log).expect("a folder");
+    };
+    let (withheld, ()) = tokio::join!(slow, lose);
     assert!(withheld.contains("withheld") && withheld.contains(r#""outcome":"unknown""#), "{withheld}");
     let refused = call(&client, "echo", json!({ "message": "hello" })).await;
     assert!(refused.contains(r#""outcome":"not run""#), "{refused}");
@@ -196,4 +207,82 @@ async fn two_gateways_do_not_write_one_log() {
     assert!(second.contains("another gateway"), "{second}");
     first.shutdown().await;
     assert!(gateway(&settings).is_ok());
+}
+
+/// A call of a slow tool whose client leaves in the middle of it: over HTTP by closing the connection.
+#[tokio::test]
+async fn a_client_that_leaves_in_the_middle_of_a_call_leaves_a_record() {
+    for revision in [Revision::R2026_07_28, Revision::R2025_11_25] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        let settings = AuditSettings { required: true, ..AuditSettings::new(log.clone()) };
+        let scene = Scene::with(None, Some(settings)).await;
+        let client = scene.client(revision, &scene.token(|_| {})).await;
+        let slow = json!({ "steps": 4, "delay_ms": 500 });
+        let called = tokio::time::timeout(Duration::from_millis(400), call(&client, "slow", slow)).await;
+        assert!(called.is_err(), "it takes longer");
+        drop(client);
+        let is_there = || requests(&log).iter().any(|record| record["tool_name"] == "slow");
+        for _ in 0..100 {
+            if is_there() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        end(scene).await;
+        assert!(lines(&log).iter().any(|line| line["kind"] == "started" && line["tool_name"] == "slow"));
+        let records = requests(&log);
+        // Before 2026-07-28 a closed connection cancels nothing: the call goes on to its end.
+        let expected = if revision == Revision::NEWEST { "cancelled" } else { "ok" };
+        assert_eq!(of_tool(&records, "slow")["status"], expected, "{revision}: {records:?}");
+    }
+}
+
+/// What somebody writes into the log while no gateway runs.
+#[tokio::test]
+async fn a_forged_history_is_found_or_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let key = folder.path().join("key");
+    let public = VerifyingKey::read(&key_text(&generate_key(&key).expect("a key")).expect("a text")).expect("a key");
+    let settings = AuditSettings { key: Some(key_text(&key).expect("a text")), ..AuditSettings::new(log.clone()) };
+    let write = async || {
+        let scene = Scene::with(None, Some(settings.clone())).await;
+        let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
+        call(&client, "echo", json!({ "message": "hello" })).await;
+        client.close().await;
+        end(scene).await;
+    };
+    write().await;
+    let file = log.join("audit-000001.jsonl");
+    let honest = fs::read_to_string(&file).expect("a text");
+    // A text that is too long for a line, before an honest line.
+    let (first, rest) = honest.split_once('\n').expect("lines");
+    let inserted = format!("{first}\n{{\"kind\":\"request\"}}{}{rest}", " ".repeat((256 << 10) + 2 - 18));
+    fs::write(&file, inserted).expect("a file");
+    assert!(matches!(verify(&log, Some(&public)), Err(VerifyError::Line { flaw: Flaw::Form, .. })));
+    // The beginning of the log is gone.
+    fs::write(&file, rest).expect("a file");
+    assert!(matches!(verify(&log, Some(&public)), Err(VerifyError::Line { flaw: Flaw::Order, .. })));
+    // The end is gone: another gateway goes on, and the log says that nobody closed it.
+    let kept: Vec<_> = honest.lines().take(3).collect();
+    fs::write(&file, kept.join("\n") + "\n").expect("a file");
+    write().await;
+    let verified = verify(&log, Some(&public)).expect("what is there is whole");
+    assert!(verified.not_closed_before == 1 && verified.never_signed == 3, "{verified:?}");
+    // More unsigned lines than any gateway leaves behind: none goes on, and none of them passes.
+    fs::remove_file(&file).expect("a file");
+    let scene = Scene::with(None, Some(AuditSettings { key: None, ..settings.clone() })).await;
+    let client = scene.client(Revision::NEWEST, &scene.token(|_| {})).await;
+    for _ in 0..2001 {
+        call(&client, "echo", json!({ "message": "forged" })).await;
+    }
+    client.close().await;
+    end(scene).await;
+    assert!(verify(&log, None).is_ok());
+    assert!(matches!(verify(&log, Some(&public)), Err(VerifyError::Line { flaw: Flaw::Unsigned, .. })));
+    let settings = gateway::settings::Settings { audit: Some(settings), ..Default::default() };
+    let refused =
+        gateway::Gateway::new(&settings, &net::Children::new()).expect_err("it vouches for nothing").to_string();
+    assert!(refused.contains("no signature by this key"), "{refused}");
 }
