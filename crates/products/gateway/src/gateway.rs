@@ -133,12 +133,7 @@ impl Inner {
     pub(crate) fn call(self: Arc<Self>, call: Call) -> Reply {
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
-            (Era::Modern, "subscriptions/listen") => {
-                if let Some(audit) = &self.audit {
-                    audit.subscribed(self.stats.number(), self.view.name(), &call);
-                }
-                self.listen(call)
-            }
+            (Era::Modern, "subscriptions/listen") => self.listen(call),
             _ => match self.audit.clone() {
                 None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
                 Some(audit) => Reply::later(self.audited(audit, call)),

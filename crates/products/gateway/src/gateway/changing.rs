@@ -231,6 +231,9 @@ impl Inner {
 
     /// `subscriptions/listen` of a modern client.
     pub(super) fn listen(self: Arc<Self>, call: Call) -> Reply {
+        if let Some(audit) = &self.audit {
+            audit.subscribed(self.stats.number(), self.view.name(), &call);
+        }
         let id = call.id().clone();
         let filter = call.message.params().and_then(|params| params.get("notifications")).cloned();
         let filter = filter.filter(Value::is_object).and_then(|filter| serde_json::from_value::<Filter>(filter).ok());
