@@ -163,18 +163,29 @@ impl AuditLog {
         ]);
     }
 
-    /// Writes a record; `false` where it is required and could not be written.
-    async fn write(&self, record: Members) -> bool {
-        if !self.settings.required {
-            self.offer(record);
-            return true;
-        }
+    /// Writes a record; `false` where it is required and could not be written. Unless too many wait, it is handed over before
+    /// anybody awaits that: who stops waiting takes no record along.
+    fn write(&self, record: Members) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
-        let Some(writes) = self.writes() else { return false };
-        let sent = writes.send(Write { record, done: Some(done) }).await.is_ok();
-        // Held any longer, it would keep the log from being closed.
-        drop(writes);
-        sent && written.await.unwrap_or_default()
+        let required = self.settings.required;
+        let waiting = if required {
+            self.writes().map(|writes| match writes.try_send(Write { record, done: Some(done) }) {
+                // A sender that is held keeps the log from being closed.
+                Ok(()) => None,
+                Err(refused) => Some((writes, refused.into_inner())),
+            })
+        } else {
+            self.offer(record);
+            None
+        };
+        async move {
+            let is_sent = match waiting {
+                None => return !required,
+                Some(None) => true,
+                Some(Some((writes, write))) => writes.send(write).await.is_ok(),
+            };
+            is_sent && written.await.unwrap_or_default()
+        }
     }
 
     /// Writes a record if there is room.
@@ -197,9 +208,8 @@ impl Audited {
     /// answer.
     pub(crate) fn end(mut self, answer: &Answer) -> impl Future<Output = bool> + Send + use<> {
         let record = self.record(Some(answer));
-        let log = Arc::clone(&self.log);
         self.is_recorded = true;
-        async move { log.write(record).await }
+        self.log.write(record)
     }
 
     /// The record; a short one where making it panics, for an answer must not go out without.

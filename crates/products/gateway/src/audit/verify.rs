@@ -23,7 +23,7 @@ pub struct Verified {
     pub first: u64,
     /// How many signatures there are; they were verified if a key was given.
     pub signatures: u64,
-    /// How many lines come after the last signature, or all where there is none.
+    /// How many lines come after the last signature; of a log without signatures, all lines.
     pub unsigned: u64,
     /// How many lines before that no signature vouches for: a gateway that was killed had not signed them.
     pub never_signed: u64,

@@ -3,12 +3,9 @@
 use document::{Content, Entry, quoted};
 
 use super::Reader;
-use super::units;
 use crate::settings::{AuditInputs, AuditSettings};
 
 const MEMBERS: &[&str] = &["folder", "required", "sync", "file_bytes", "files", "inputs", "tenant_claim", "key"];
-/// The smallest size at which a file may end, in bytes.
-const LEAST_FILE: usize = 64 << 10;
 /// The most files that can be kept.
 const MOST_FILES: usize = 1_000_000;
 
@@ -31,16 +28,8 @@ impl Reader<'_> {
         if let Some(entry) = members.get("files") {
             audit.files = self.whole_number(entry, MOST_FILES, "100");
         }
-        if let Some(entry) = members.get("file_bytes") {
-            let bytes = match &entry.node.content {
-                Content::Text(text) => units::bytes(text),
-                Content::Number(number) => number.as_u64().and_then(|bytes| usize::try_from(bytes).ok()),
-                _ => None,
-            };
-            match bytes.filter(|bytes| *bytes >= LEAST_FILE) {
-                Some(bytes) => audit.file_bytes = bytes as u64,
-                None => self.error(entry.at, "`file_bytes` is not a size from 64KiB", "64MiB"),
-            }
+        if let Some(bytes) = members.get("file_bytes").and_then(|entry| self.file_bytes(entry)) {
+            audit.file_bytes = bytes;
         }
         if let Some(entry) = members.get("inputs") {
             audit.inputs = match self.text(entry)? {

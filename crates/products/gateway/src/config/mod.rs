@@ -26,6 +26,8 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_DURATION: Duration = Duration::from_hours(24);
 /// The smallest and the largest `message_bytes`.
 const MESSAGE_BYTES: (usize, usize) = (1 << 10, 1 << 30);
+/// The smallest size at which a file may end, in bytes.
+const LEAST_FILE: u64 = 64 << 10;
 /// The largest number of sessions with one upstream.
 const MAX_SESSIONS: usize = 10_000;
 
@@ -225,6 +227,20 @@ impl Reader<'_> {
             let what = if bytes.is_some() { "is out of range" } else { "is not a size" };
             let remedy = format!("{range}: a number of bytes, or with KiB or MiB");
             self.error(entry.at, format!("{found} {what}"), remedy);
+        }
+        fits
+    }
+
+    /// The size at which a file of recordings or of a log ends.
+    fn file_bytes(&mut self, entry: &Entry) -> Option<u64> {
+        let bytes = match &entry.node.content {
+            Content::Text(text) => units::bytes(text).map(|bytes| bytes as u64),
+            Content::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        let fits = bytes.filter(|bytes| *bytes >= LEAST_FILE);
+        if fits.is_none() {
+            self.error(entry.at, "`file_bytes` is not a size from 64KiB", "64MiB");
         }
         fits
     }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use document::{Content, Entry, Node, Position, nearest, quoted};
 use serde_json::{Map, Value};
 
+use super::Reader;
 use super::members::Members;
-use super::{Reader, units};
 use crate::settings::{
     Change, DEFAULT_SERVER, LONGEST_NAME, Pattern, Ready, RecordSettings, Selection, ServerSettings, UpstreamSettings,
 };
@@ -23,8 +23,6 @@ const TAKEN: [&str; 6] = ["mcp", "sse", "messages", "ws", "health", "ready"];
 const MAX_NAME: usize = 32;
 /// The smallest and the largest `longest_name`.
 const NAMES: (u64, u64) = (16, 128);
-/// The smallest file of a recording, in bytes.
-const LEAST_FILE: usize = 64 << 10;
 /// The most files of recordings.
 const MOST_FILES: u64 = 10_000;
 
@@ -193,16 +191,8 @@ impl Reader<'_> {
         if let Some(entry) = members.get("files") {
             record.files = self.number(entry, (1, MOST_FILES))? as usize;
         }
-        if let Some(entry) = members.get("file_bytes") {
-            let bytes = match &entry.node.content {
-                Content::Text(text) => units::bytes(text),
-                Content::Number(number) => number.as_u64().and_then(|bytes| usize::try_from(bytes).ok()),
-                _ => None,
-            };
-            match bytes.filter(|bytes| *bytes >= LEAST_FILE) {
-                Some(bytes) => record.file_bytes = bytes as u64,
-                None => self.error(entry.at, "`file_bytes` is not a size from 64KiB", "64MiB"),
-            }
+        if let Some(bytes) = members.get("file_bytes").and_then(|entry| self.file_bytes(entry)) {
+            record.file_bytes = bytes;
         }
         Some(record)
     }

@@ -122,17 +122,8 @@ fn missing_code(view: &View<'_>) -> Verdict {
 }
 
 fn validated(view: &View<'_>) -> Verdict {
-    let judged = lacking(view).into_iter().filter_map(|(call, missing)| {
-        let response = call.response?;
-        if call.error().is_some() {
-            return Some((response.event, Ok(())));
-        }
-        // An interim result may ask for what is missing.
-        call.result()?.get("messages")?;
-        let why = format!("the prompt is given though its argument `{}` is missing", missing.escape_debug());
-        Some((response.event, Err(response.breach("/result", why))))
-    });
-    let judged = judged.chain(no_texts(view));
+    let missing = lacking(view).into_iter().filter_map(|(call, name)| refused(&call, name, "missing"));
+    let judged = missing.chain(no_texts(view));
     Verdict::of(judged, "no request lacked a required argument, and none had one that is no text")
 }
 
@@ -143,14 +134,20 @@ fn no_texts<'v>(view: &View<'v>) -> impl Iterator<Item = (usize, Kept)> + use<'v
         prompts.definition(name)?;
         let arguments = call.request.message.params()?.get("arguments")?.as_object()?;
         let (argument, _) = arguments.iter().find(|(_, value)| value.is_object() || value.is_array())?;
-        let response = call.response?;
-        if call.error().is_some() {
-            return Some((response.event, Ok(())));
-        }
-        call.result()?.get("messages")?;
-        let why = format!("the prompt is given though its argument `{}` is no text", argument.escape_debug());
-        Some((response.event, Err(response.breach("/result", why))))
+        refused(&call, argument, "no text")
     })
+}
+
+/// Whether a request is refused of which one argument is not as it should be.
+fn refused(call: &Call<'_>, argument: &str, flaw: &str) -> Option<(usize, Kept)> {
+    let response = call.response?;
+    if call.error().is_some() {
+        return Some((response.event, Ok(())));
+    }
+    // An interim result may ask for what is missing.
+    call.result()?.get("messages")?;
+    let why = format!("the prompt is given though its argument `{}` is {flaw}", argument.escape_debug());
+    Some((response.event, Err(response.breach("/result", why))))
 }
 
 fn only_where_declared(view: &View<'_>) -> Verdict {

@@ -91,7 +91,7 @@ fn has_contents(call: &Call<'_>) -> bool {
     call.result().and_then(|r| r.get("contents")).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
 }
 
-/// A scheme that nobody has: what is served under it was chosen by the rest of the URI alone.
+/// A made-up scheme: a server that serves something under it looks at the rest of the URI alone.
 const NO_SCHEME: &str = "proofhouse-no-such:";
 
 fn validated(view: &View<'_>) -> Verdict {
