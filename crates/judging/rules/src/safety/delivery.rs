@@ -16,6 +16,7 @@ pub(crate) const RULES: &[Rule] = &[safety("safety.split-delivery-read")
     .asks(R2024_11_05, at("basic/transports", ""), WHOLE)
     .asks(R2026_07_28, at("basic/transports/index", "messages"), WHOLE)
     .timed()
+    .by_default()
     .how(
         "Sends a request slowly and in pieces, some of which end within a character, and looks for the answer under \
              its id. A refusal by HTTP counts as neither.",

@@ -53,6 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
         "safety.null-origin-refused",
         "A good server on loopback refuses requests from an origin that does not say who it is.",
     )
+    .by_default()
     .how("Repeats a request that was accepted on loopback with the Origin `null`, as sandboxed pages and local files have it.")
     .fix("Allow the origins that are known and no others; `null` can be any page.")
     .judge(null_origin_refused),

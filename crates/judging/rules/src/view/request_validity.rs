@@ -1,5 +1,6 @@
 //! Whether a request was valid, and whether its answer is about its content or was refused for another reason.
 
+use serde_json::Value;
 use wire::error_code::HEADER_MISMATCH;
 use wire::message::Fault;
 use wire::meta;
@@ -25,13 +26,15 @@ impl Exchange<'_> {
 
 impl<'v> View<'v> {
     /// Whether a request gives no other reason to refuse it: in the modern era its metadata is present and names this
-    /// revision, in the legacy era its connection's handshake is done, and its text has no unpaired escape.
+    /// revision, in the legacy era its connection's handshake is done; its `params` are an object (JSON-RPC knows arrays, too),
+    /// and its text has no unpaired escape.
     pub fn is_valid_request(&self, request: MessageAt<'v>) -> bool {
         let met = match self.era() {
             Era::Legacy => self.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
             Era::Modern => request.has_required_meta() && self.revision_of(request) == Some(self.revision()),
         };
-        met && !has_unpaired_escape(request.message.text())
+        let is_object = |params: &Value| params.is_object();
+        met && request.message.params().is_none_or(is_object) && !has_unpaired_escape(request.message.text())
     }
 
     /// Whether bytes that are not JSON went before a message on the same byte stream: where the next message begins, only

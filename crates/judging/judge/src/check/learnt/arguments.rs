@@ -13,6 +13,9 @@ const TEXTS: [&str; 2] = ["e", "a"];
 /// How many members of an enumeration are tried: the first ones, and the last.
 const MEMBERS: usize = 4;
 
+/// How many portions, steps or pages are asked for.
+const PORTIONS: i64 = 12;
+
 /// Names of arguments that make a call last: a probe that wants that chooses it.
 const LASTING: [&str; 7] = ["second", "delay", "duration", "wait", "sleep", "timeout", "interval"];
 
@@ -27,6 +30,7 @@ pub fn variants(schema: &Value, values: &Values, rng: &Rng) -> Vec<Map<String, V
     let mut made = vec![simple.clone(), maker.everything(&simple, 0), maker.searched(&simple, TEXTS[0])];
     made.extend([maker.required(&smallest, 1), maker.everything(&simple, 1)]);
     made.extend(maker.members(&simple));
+    made.push(maker.counted(&simple));
     made.extend([maker.searched(&simple, TEXTS[1]), maker.required(&smallest, 2), smallest]);
     let mut variants: Vec<Map<String, Value>> = Vec::new();
     for arguments in made {
@@ -124,6 +128,21 @@ impl Maker<'_> {
             all.iter().take(MEMBERS - 1).chain(all.iter().skip(MEMBERS - 1).last()).cloned().collect()
         };
         listed.flat_map(|(name, all)| some(all).into_iter().map(move |member| with(name, &member))).collect()
+    }
+
+    /// Whole numbers as large as what comes in portions may take, but for those that say how long a call lasts.
+    fn counted(&self, simple: &Map<String, Value>) -> Map<String, Value> {
+        let mut arguments = simple.clone();
+        for (name, property) in
+            self.properties().filter(|(_, property)| property.get("type") == Some(&json!("integer")))
+        {
+            let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64);
+            let number = PORTIONS.min(bound("maximum").unwrap_or(PORTIONS)).max(bound("minimum").unwrap_or(PORTIONS));
+            if !LASTING.iter().any(|word| name.to_lowercase().contains(word)) {
+                arguments.insert(name.clone(), json!(number));
+            }
+        }
+        arguments
     }
 
     /// Free texts replaced by a short one.

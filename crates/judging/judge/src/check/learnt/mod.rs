@@ -61,6 +61,8 @@ struct Facts {
     /// The tools that reported progress, and with what they were called.
     reporting: BTreeMap<String, Map<String, Value>>,
     lasting: Option<LastingCall>,
+    /// What the templates make, where it could be read: one URI for each.
+    made: Vec<String>,
 }
 
 impl Learnt {
@@ -146,6 +148,16 @@ impl Learnt {
     /// A call that takes long, if one was seen.
     pub fn lasting(&self) -> Option<LastingCall> {
         self.facts().lasting.clone()
+    }
+
+    /// A resource that a template makes was read.
+    pub fn made(&self, uri: String) {
+        self.facts().made.push(uri);
+    }
+
+    /// URIs that templates make and that could be read, one for each template.
+    pub fn made_uris(&self) -> Vec<String> {
+        self.facts().made.clone()
     }
 
     /// A call of a tool went unanswered.

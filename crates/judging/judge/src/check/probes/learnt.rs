@@ -206,6 +206,7 @@ fn variables(template: &str) -> Option<Vec<&str>> {
 async fn templates(case: &ProbeContext, values: &mut Values) -> Result<(), Abort> {
     for template in case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate")).take(TEMPLATES) {
         let Some(variables) = variables(template).filter(|variables| !variables.is_empty()) else { continue };
+        let mut is_known = false;
         for turn in 0..URIS {
             let mut chosen = Map::new();
             for variable in variables.iter().take(VARIABLES) {
@@ -220,8 +221,14 @@ async fn templates(case: &ProbeContext, values: &mut Values) -> Result<(), Abort
             if chosen.len() < variables.len() {
                 break;
             }
-            let reply = case.request("resources/read", json!({ "uri": expanded(template, &chosen) })).await?;
-            reply.result().into_iter().for_each(|result| values.read(result));
+            let uri = expanded(template, &chosen);
+            let reply = case.request("resources/read", json!({ "uri": uri })).await?;
+            if let Some(result) = reply.result() {
+                values.read(result);
+                if !std::mem::replace(&mut is_known, true) {
+                    case.setting().learnt.made(uri);
+                }
+            }
         }
     }
     Ok(())

@@ -256,9 +256,36 @@ fn updated(case: &ProbeContext) -> Vec<String> {
     uris
 }
 
-/// Every tool that may be called.
+/// Every tool that may be called; one that does more than read also as it was not called before, as that may change nothing.
 async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
-    call_each(case, tools::callable(case)).await
+    let changes = |name: &str| {
+        let tool = case.survey().tools.iter().find(|tool| tool.get("name").is_some_and(|named| named == name));
+        tool.is_some_and(|tool| tool.pointer("/annotations/readOnlyHint") != Some(&json!(true)))
+    };
+    let calls = tools::callable(case).into_iter().flat_map(|called| {
+        let other = Some(&called).filter(|(name, _)| changes(name)).and_then(|called| otherwise(case, called));
+        std::iter::once(called).chain(other)
+    });
+    let calls = calls.collect();
+    call_each(case, calls).await
+}
+
+/// The call with its switches turned and its free texts made new, where the schema admits that.
+fn otherwise(case: &ProbeContext, (name, arguments): &Called) -> Option<Called> {
+    let tool = case.survey().tools.iter().find(|tool| tool.get("name").is_some_and(|named| named == name))?;
+    let input = tool.get("inputSchema")?;
+    let mut changed = arguments.clone();
+    for (member, value) in &mut changed {
+        let schema = input.get("properties").and_then(|all| all.get(member))?;
+        let is_free = ["enum", "const", "format"].iter().all(|keyword| schema.get(keyword).is_none());
+        match value {
+            Value::Bool(switch) => *switch = !*switch,
+            Value::String(text) if is_free => *text = case.setting().tokens.text("proof").as_str()?.to_owned(),
+            _ => {}
+        }
+    }
+    let fits = schema::Validator::new(input).is_ok_and(|v| v.is_valid(&Value::Object(changed.clone())));
+    (fits && changed != *arguments).then(|| (name.clone(), changed))
 }
 
 /// Calls with a token for progress, of each legal type in turn, and the mildest level.

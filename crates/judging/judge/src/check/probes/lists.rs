@@ -116,12 +116,39 @@ fn resources(case: &ProbeContext) -> Script<'_> {
         }
         let templates = case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate"));
         unknown.extend(templates.filter_map(climbing_out_of).flatten().take(CLIMBING));
-        for uri in unknown {
+        // In the place of one variable at a time: what a template makes is not there for every value.
+        let made = case.setting().learnt.made_uris();
+        for uri in made.iter().take(ITEMS) {
+            // That one succeeds tells what another's failure means.
             case.request("resources/read", json!({ "uri": uri })).await?;
+            unknown.extend(naming_nothing(uri));
+        }
+        for uri in &unknown {
+            case.request("resources/read", json!({ "uri": uri })).await?;
+        }
+        if case.era() == Era::Legacy && case.survey().has("resources.subscribe") {
+            // Who takes it as a wish for the time when it exists is told that it is none.
+            let uri = json!({ "uri": unknown.iter().find(|uri| uri.ends_with("/no-such-resource")) });
+            if case.request("resources/subscribe", uri.clone()).await?.result().is_some() {
+                case.request("resources/unsubscribe", uri).await?;
+            }
         }
         case.request("resources/read", json!({})).await?;
         Ok(())
     })
+}
+
+/// The URI of a template with the last of its segments, and with the one before, replaced by what names nothing.
+fn naming_nothing(uri: &str) -> Vec<String> {
+    const NOTHING: &str = "proof-names-nothing";
+    let Some((scheme, path)) = uri.split_once("://") else { return Vec::new() };
+    let segments: Vec<&str> = path.split('/').collect();
+    let replaced = |place: usize| {
+        let mut segments = segments.clone();
+        segments[place] = NOTHING;
+        format!("{scheme}://{}", segments.join("/"))
+    };
+    (1..segments.len()).rev().take(2).map(replaced).collect()
 }
 
 /// The URIs of resources, one of each media type first: each may be served in its own way.

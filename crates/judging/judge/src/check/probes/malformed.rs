@@ -80,6 +80,7 @@ fn unfit(case: &ProbeContext) -> Vec<Fault> {
         without("no-method", "method"),
         with("method-number", "method", json!(5)),
         with("params-string", "params", json!("text")),
+        with("params-array", "params", json!(["text"])),
         with("id-object", "id", json!({ "a": 1 })),
         with("id-null", "id", Value::Null),
         ("42".to_owned(), Value::Null),

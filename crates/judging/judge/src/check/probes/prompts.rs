@@ -158,6 +158,8 @@ fn completion(case: &ProbeContext) -> Script<'_> {
         }
         if let Some((reference, argument)) = none {
             case.request("completion/complete", json!({ "ref": reference })).await?;
+            let foreign = json!({ "name": "proof-no-such-argument", "value": "" });
+            case.request("completion/complete", json!({ "ref": reference, "argument": foreign })).await?;
             let no_text = json!({ "name": argument, "value": 7 });
             case.request("completion/complete", json!({ "ref": reference, "argument": no_text })).await?;
             let argument = json!({ "name": argument, "value": "proof-nothing-begins-like-this" });

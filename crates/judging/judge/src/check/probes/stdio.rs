@@ -42,7 +42,7 @@ fn split(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-pub(super) const BYTEWISE: Probe = Probe::disruptive("stdio-bytewise", bytewise).on(STDIO).safety();
+pub(super) const BYTEWISE: Probe = Probe::disruptive("stdio-bytewise", bytewise).on(STDIO);
 
 /// The id of a request written byte by byte: its characters take one byte to four.
 fn bytewise(case: &ProbeContext) -> Script<'_> {

@@ -44,7 +44,10 @@ pub(crate) const RULES: &[Rule] = &[
     server("progress.message-readable")
         .says(R2025_03_26, old("progress-flow"), "`message` SHOULD tell people something of the progress.")
         .says(R2026_07_28, new("progress-flow"), "`message` SHOULD tell people something of the progress.")
-        .unobservable("only a person can judge whether a message is informative"),
+        .how("Looks for messages that say nothing to anybody: empty ones, and what a program makes of a value that is no text \
+              (`[object Object]`, `undefined`, `null`, `NaN`). Whether the words are good ones, only a person can judge.")
+        .fix("Build the message from the values that it shall show, or leave it out.")
+        .judge(message_readable),
     both("progress.known-tokens")
         .says(
             R2024_11_05,
@@ -123,6 +126,22 @@ fn by_request<'v>(view: &View<'v>) -> BTreeMap<usize, Vec<MessageAt<'v>>> {
         notes.entry(call.request.index).or_default().push(sent);
     }
     notes
+}
+
+/// What a program makes of a value that is no text.
+const NO_WORDS: [&str; 5] = ["undefined", "null", "NaN", "None", "[object Promise]"];
+
+fn message_readable(view: &View<'_>) -> Verdict {
+    let said = view.notifications("notifications/progress").filter(|sent| view.is_current(*sent));
+    let said = said.filter_map(|sent| Some((sent, sent.message.params()?.get("message")?.as_str()?.trim())));
+    Verdict::of(
+        said.map(|(sent, text)| {
+            let says_nothing = text.is_empty() || text.contains("[object Object]") || NO_WORDS.contains(&text);
+            let why = || format!("the message `{}` tells nobody anything", text.escape_debug());
+            (sent.event, if says_nothing { Err(sent.breach("/params/message", why())) } else { Ok(()) })
+        }),
+        "no progress had a message",
+    )
 }
 
 fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use wire::Era;
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Kind};
 
 use crate::reading::content::scheme;
 use crate::reading::liveness::client_continues;
@@ -23,8 +23,9 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "A read of a resource that does not exist SHOULD be answered with the error -32002.")
         .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST be answered with the error -32602.")
         .needs("resources")
-        .how("Looks at the answers to reads of URIs that no list and no template has, and at errors whose text says that a \
-              resource was not found.")
+        .how("Looks at the answers to reads of URIs that no list and no template has (legacy: and to subscriptions to them, which \
+              must not fail with -32603), at errors whose text says that a resource was not found, and since 2026-07-28 at \
+              -32603 for what a template makes of a value that names nothing, where another read by it succeeds.")
         .fix("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
         .judge(code),
     client("resources.old-not-found-code-taken")
@@ -90,6 +91,12 @@ fn code(view: &View<'_>) -> Verdict {
     let due = if view.era() == Era::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
     let homes = homes(view);
     let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
+    let failed = failed_of_template(view).into_iter().filter(|_| view.era() == Era::Modern);
+    let failed = failed.chain(unknown_subscribed(view)).filter_map(|call| {
+        let (response, code) = (call.response?, call.error_code()?);
+        let why = format!("the code is {code}, expected {due}");
+        Some((response.event, Err(response.breach("/error/code", why))))
+    });
     let judged = view.calls("resources/read").filter(|call| view.judges_content(call)).filter_map(|call| {
         let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
         let response = call.response?;
@@ -107,7 +114,47 @@ fn code(view: &View<'_>) -> Verdict {
         let breach = || response.breach("/error/code", format!("the code is {code}, expected {due}"));
         Some((response.event, if code == due { Ok(()) } else { Err(breach()) }))
     });
-    Verdict::of(judged, "no resource was read and not found")
+    Verdict::of(judged.chain(failed), "no resource was read and not found")
+}
+
+/// Reads of what a template makes with values that the server never named, which fail as if the server were at fault, though
+/// another read by the same template succeeds.
+fn failed_of_template<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    // An error of the server's own may come with status 500: it is about the content all the same.
+    let reads: Vec<_> = view.calls("resources/read").filter(|call| view.is_valid_request(call.request)).collect();
+    let mut failed = Vec::new();
+    let listed = items(view, &TEMPLATES);
+    let templates: BTreeSet<&str> = listed.iter().filter_map(|item| item.text("uriTemplate")).collect();
+    let beginning = |template: &str| template.split('{').next().unwrap_or_default().to_owned();
+    for template in &templates {
+        // Two templates with one beginning cannot be told apart.
+        let is_alike = |other: &&&str| {
+            *other != template && (could_make(other, &beginning(template)) || could_make(template, &beginning(other)))
+        };
+        let made = |call: &&Call<'v>| uri(call).is_some_and(|uri| could_make(template, uri));
+        if templates.iter().any(|other| is_alike(&other))
+            || !reads.iter().filter(made).any(|call| call.result().is_some())
+        {
+            continue;
+        }
+        let named = |value: &str| {
+            view.by_subject().any(|sent| sent.message.kind() != Kind::Error && sent.message.text().contains(value))
+        };
+        let made_of_unknown =
+            |uri: &str| uri[beginning(template).len()..].split('/').any(|value| value.len() > 1 && !named(value));
+        let of_their_own = |call: &&Call<'v>| call.error_code() == Some(INTERNAL_ERROR);
+        let is_unknown = |call: &&Call<'v>| uri(call).is_some_and(made_of_unknown);
+        failed.extend(reads.iter().filter(made).filter(of_their_own).filter(is_unknown).copied());
+    }
+    failed
+}
+
+/// Subscriptions to what surely does not exist that fail as if the server were at fault.
+fn unknown_subscribed<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    let unknown: BTreeSet<&str> = missing(view).iter().filter_map(uri).collect();
+    let subscribed = view.calls("resources/subscribe").filter(|call| view.judges_content(call));
+    let failed = subscribed.filter(|call| call.error_code() == Some(INTERNAL_ERROR));
+    failed.filter(|call| uri(call).is_some_and(|uri| unknown.contains(uri))).collect()
 }
 
 /// Whether a read brought no contents, or none that hold anything.

@@ -8,7 +8,7 @@ use crate::reading::content::canonical;
 use crate::reading::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
-use crate::server::listing::{self, PROMPTS};
+use crate::server::listing::{self, PROMPTS, TEMPLATES, items};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -98,7 +98,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
         .about(&["completions"])
         .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
-              an argument, no text to complete): they must not be answered with suggestions. An empty list is accepted here.")
+              an argument, one that the prompt or template does not have, no text to complete): they must not be answered \
+              with suggestions. An empty list is accepted here.")
         .fix("Refuse a request whose `ref` or `argument` is not whole with -32602.")
         .judge(inputs_validated),
     server("completion.rate-limited")
@@ -210,13 +211,30 @@ fn is_about_nothing(call: &Call<'_>) -> bool {
     !known || member("argument", "name").is_none() || member("argument", "value").is_none()
 }
 
+/// Whether the prompt or the template that a request is about is listed, and has no such argument.
+fn names_no_argument(view: &View<'_>, call: &Call<'_>) -> bool {
+    let member = |outer: &str, inner: &str| call.request.message.params()?.get(outer)?.get(inner)?.as_str();
+    let Some(argument) = member("argument", "name") else { return false };
+    if let Some(prompt) = member("ref", "name") {
+        let listed: Vec<_> =
+            items(view, &PROMPTS).into_iter().filter(|item| item.text("name") == Some(prompt)).collect();
+        let has = |arguments: &Value| arguments.as_array().is_none_or(|all| all.iter().any(|a| a["name"] == argument));
+        return !listed.is_empty() && !listed.iter().any(|item| item.value.get("arguments").is_some_and(has));
+    }
+    let template = member("ref", "uri").unwrap_or_default();
+    // What an expression of RFC 6570 holds beside names is left alone: any mention of the argument counts.
+    let listed = items(view, &TEMPLATES).iter().any(|item| item.text("uriTemplate") == Some(template));
+    listed && !template.contains(argument)
+}
+
 /// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, show nothing
 /// unless it also completes.
 fn inputs_validated(view: &View<'_>) -> Verdict {
     let denies = view.server_capabilities().is_some() && view.capability("completions").is_none();
     let declares = view.revision().at_least(R2025_03_26) && !denies;
     let completes = declares || view.results("completion/complete").any(|(_, result)| values(result).is_some());
-    let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
+    let foreign = |call: &Call<'_>| names_no_argument(view, call);
+    let judged = calls(view).into_iter().filter(|call| is_about_nothing(call) || foreign(call)).filter_map(|call| {
         let response = call.response?;
         // Which code is due has a rule of its own; many parsers throw -32603.
         if matches!(call.error_code(), Some(INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST)) {

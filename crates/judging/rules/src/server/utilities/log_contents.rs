@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, CONSIDERATIONS, "A logger SHOULD have the same name in all of its messages.")
         .about(&["logging"])
         .how("Compares the `logger` of all log messages: two that differ in letter case, spaces, dashes or underscores alone \
-              are one logger under two names.")
+              are one logger under two names, and so are names that hold a number which grows with every message.")
         .fix("Name each logger in one place.")
         .judge(consistent),
     server("logging.no-credentials")
@@ -56,7 +56,32 @@ fn consistent(view: &View<'_>) -> Verdict {
             }
         }
     }
+    if let Some((sent, stem)) = numbered(view) {
+        let why = format!("every message of `{}` has another number in its logger's name", stem.escape_debug());
+        judged.push((sent.event, Err(sent.breach("/params/logger", why))));
+    }
     Verdict::of(judged, "no logger sent two messages")
+}
+
+/// How many messages in a row tell a counter from numbered workers.
+const COUNTED: usize = 4;
+
+/// The last message of loggers whose names differ in a number that grows with every message, and what the names have in
+/// common. Workers have numbers, too, but each logs more than once, or out of turn.
+fn numbered<'v>(view: &View<'v>) -> Option<(MessageAt<'v>, String)> {
+    let mut rows: BTreeMap<(u32, String), Vec<(u64, MessageAt<'v>)>> = BTreeMap::new();
+    for sent in messages(view) {
+        let name = sent.message.params().and_then(|p| p.get("logger")?.as_str()).unwrap_or_default();
+        let digits: String = name.chars().filter(char::is_ascii_digit).collect();
+        let stem: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if let Ok(number) = digits.parse() {
+            rows.entry((sent.connection, stem)).or_default().push((number, sent));
+        }
+    }
+    rows.into_iter().find_map(|((_, stem), row)| {
+        let grows = row.len() >= COUNTED && row.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        row.last().filter(|_| grows).map(|(_, sent)| (*sent, stem.clone()))
+    })
 }
 
 /// How long a credential must be so that no text contains it by chance.

@@ -115,6 +115,10 @@ pub(in super::super) const RESUME: Probe = Probe::fresh("http-resume", resume).o
 /// the first event: as another session, then as its own, and once more after the next event.
 fn resume(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        if case.setting().hints.slow.is_none() {
+            // A call that was seen to last is worth waiting for: what is over at once leaves nothing to resume.
+            case.in_time(async { Ok(case.setting().learnt.settled().await) }).await?;
+        }
         let [beside, slow] = two_calls(case).try_into().map_err(|_| Abort::Lacks("a tool that may be called"))?;
         let begun = Instant::now();
         let (id, exchange) = start(case, &slow, "resumed").await?;
@@ -173,7 +177,8 @@ fn two_calls(case: &ProbeContext) -> Vec<Called> {
     let hints = &case.setting().hints;
     let hinted = [&hints.progress, &hints.slow].into_iter().flatten();
     let mut calls: Vec<Called> = hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone())).collect();
-    let slow = slow(case).filter(|_| hints.slow.is_none() && calls.len() < 2);
+    let lasting = || case.setting().learnt.lasting().map(|call| (call.tool, call.arguments));
+    let slow = lasting().or_else(|| slow(case)).filter(|_| hints.slow.is_none() && calls.len() < 2);
     if calls.len() < 2 {
         let mut safe = tools::callable(case);
         safe.retain(|(name, _)| slow.as_ref().is_none_or(|(slow, _)| slow != name));
