@@ -14,15 +14,19 @@ from concurrent.futures import ThreadPoolExecutor
 NEWEST_OF_ERAS = ("2025-11-25", "2026-07-28")
 
 
+def program(client):
+    return ["node" if client.endswith(".mjs") else "python3", client]
+
+
 def listed(client):
-    printed = subprocess.run(["python3", client, "--list-faults"], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([*program(client), "--list-faults"], capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in printed.splitlines() if line.strip()]
 
 
 def broken(options, fault, revision):
     """The rules that a check finds broken; `?` and what it says where it gives no report."""
     command = [options.proof, "check-client", "--quick", "--revision", revision, "--format", "json"]
-    command += ["--", "python3", options.client] + (["--fault", fault] if fault else [])
+    command += ["--", *program(options.client)] + (["--fault", fault] if fault else [])
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=200)
         results = json.loads(ran.stdout)["results"]

@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "requests from any origin are served",
         Http { head: |head, _| _ = head.headers.remove("origin"), ..HTTP },
     )
-    .breaks_too(&["http.origin-forbidden"]),
+    .breaks_too(&["http.origin-forbidden", "safety.null-origin-refused"]),
     &http(
         "origin-half-compared",
         "http.origin-validated",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::error_code::INTERNAL_ERROR;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Kind, Party, Transport};
 
@@ -10,7 +11,7 @@ use super::{ELICIT, here, is_form};
 use crate::budget::Budget;
 use crate::reading::content::canonical;
 use crate::reading::liveness::{Incident, server_survives};
-use crate::reading::questions::{Question, asks_for_input, param, questions, retries};
+use crate::reading::questions::{Question, Retry, asks_for_input, param, questions, retries};
 use crate::reading::schema_fit::{Fit, fit};
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
@@ -27,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
         .timed()
-        .how("Looks at what happens to retries with a refusal, and to the connection.")
+        .how("Looks at what happens to retries with a refusal, and to the connection. An internal error (-32603) that does not speak of the user breaks it where the same tool succeeds when the user accepts.")
         .fix("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
     server("elicitation.bound-to-client")
@@ -202,9 +203,30 @@ fn asks_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
     questions(view, ELICIT).iter().any(again)
 }
 
+/// Whether a call fails as if the server itself were at fault, in words that do not speak of the user.
+fn fails_internally(call: &Call<'_>) -> bool {
+    const USER: [&str; 8] = ["declin", "cancel", "refus", "reject", "dismiss", "abort", "user", "elicit"];
+    let said = call.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default().to_lowercase();
+    call.error_code() == Some(INTERNAL_ERROR) && !USER.iter().any(|word| said.contains(word))
+}
+
 fn refusals(view: &View<'_>) -> Verdict {
     let refused = |answer: &Value| answer.get("action").is_some_and(|action| action == "decline" || action == "cancel");
-    let incidents = retries(view).into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
+    let retries = retries(view);
+    let succeeds = |retry: &Retry<'_>| {
+        let accepts = retry.answers(ELICIT).any(|answer| accepted(answer).is_some());
+        accepts && retry.call.result().is_some_and(|result| !asks_for_input(result))
+    };
+    let name = |retry: &Retry<'_>| param(&retry.call, "name").map(canonical);
+    let unhandled = retries.iter().find(|retry| {
+        let accepted_alike = || retries.iter().any(|other| name(other) == name(retry) && succeeds(other));
+        retry.answers(ELICIT).any(refused) && fails_internally(&retry.call) && accepted_alike()
+    });
+    if let Some(error) = unhandled.and_then(|retry| retry.call.response) {
+        let why = "a refusal by the user is an internal error, though the call succeeds where the user accepts";
+        return Verdict::of([(error.event, Err(error.breach("/error/code", why)))], "");
+    }
+    let incidents = retries.into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
     let incidents = incidents.map(|retry| Incident { sent: retry.call.request, call: Some(retry.call) });
     server_survives(view, incidents, "a refusal by the user", "no retry brought a refusal by the user")
 }
