@@ -72,7 +72,7 @@ async fn walk(case: &ProbeContext) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Calls with one subscription to some of the resources and another to everything, then with a third to what was seen to
+/// Calls with one subscription to some of the resources and one list, and another to everything, then with a third to what was seen to
 /// change; then the first and the third are ended.
 async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
     let uris = uris(case);
@@ -80,10 +80,10 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
     let hinted = hint.map(|hint| hint.uri.as_str());
     let others = uris.iter().copied().filter(|uri| Some(*uri) != hinted);
     let some: Vec<_> = hinted.into_iter().chain(others.skip(1).step_by(2)).collect();
-    let narrow = if declared && !some.is_empty() && case.survey().has("resources.subscribe") {
-        Some(Listening::start(case, json!({ "resourceSubscriptions": some })).await)
-    } else {
-        None
+    let little = Some(little(case, &some)).filter(|filter| declared && *filter != json!({}));
+    let narrow = match little {
+        Some(filter) => Some(Listening::start(case, filter).await),
+        None => None,
     };
     let unheard = narrow.as_ref().is_some_and(Result::is_err);
     let narrow = narrow.and_then(Result::ok);
@@ -146,6 +146,14 @@ fn everything(case: &ProbeContext, uris: &[&str]) -> Value {
         filter.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
     Value::Object(filter)
+}
+
+/// The filter for one kind of change, that of some resources, and expressly for no other.
+fn little(case: &ProbeContext, uris: &[&str]) -> Value {
+    let mut filter = everything(case, uris);
+    let lists = filter.as_object_mut().into_iter().flat_map(Map::values_mut).filter(|wanted| wanted.is_boolean());
+    lists.skip(1).for_each(|wanted| *wanted = json!(false));
+    filter
 }
 
 fn uris(case: &ProbeContext) -> Vec<&str> {
@@ -280,7 +288,7 @@ fn otherwise(case: &ProbeContext, (name, arguments): &Called) -> Option<Called> 
         let is_free = ["enum", "const", "format"].iter().all(|keyword| schema.get(keyword).is_none());
         match value {
             Value::Bool(switch) => *switch = !*switch,
-            Value::String(text) if is_free => *text = case.setting().tokens.text("proof").as_str()?.to_owned(),
+            Value::String(text) if is_free => case.setting().tokens.text("proof").as_str()?.clone_into(text),
             _ => {}
         }
     }

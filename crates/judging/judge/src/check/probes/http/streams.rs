@@ -117,7 +117,11 @@ fn resume(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         if case.setting().hints.slow.is_none() {
             // A call that was seen to last is worth waiting for: what is over at once leaves nothing to resume.
-            case.in_time(async { Ok(case.setting().learnt.settled().await) }).await?;
+            let settled = async {
+                case.setting().learnt.settled().await;
+                Ok(())
+            };
+            case.in_time(settled).await?;
         }
         let [beside, slow] = two_calls(case).try_into().map_err(|_| Abort::Lacks("a tool that may be called"))?;
         let begun = Instant::now();
