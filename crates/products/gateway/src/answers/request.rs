@@ -15,25 +15,24 @@ pub(crate) type RequestDigest = [u8; 32];
 /// spellings that read as one double may be two values to a server.
 const PLAIN_DIGITS: usize = 15;
 
-/// Members of `_meta` that change nothing of a result.
-const WITHOUT_EFFECT: [&str; 9] = [
+/// Members of `_meta` that no server can make a part of its result, or that are compared elsewhere. With any other, one client
+/// could choose what another one gets.
+const WITHOUT_EFFECT: [&str; 6] = [
     "progressToken",
     "traceparent",
-    "tracestate",
-    "baggage",
     meta::PROTOCOL_VERSION,
     meta::CLIENT_INFO,
-    // These are compared as the gateway passes them on.
     meta::CLIENT_CAPABILITIES,
-    meta::LOG_LEVEL,
     meta::IDEMPOTENCY_KEY,
 ];
 
 /// What a request for a cached result asks for: everything in its parameters that may change the result. `name` is that of the
-/// item at its server, `capabilities` are those that the server gets to see.
-pub(crate) fn cache_digest(message: &Message, name: Option<&str>, capabilities: &Value) -> RequestDigest {
+/// item at its server; `client` is what the server may learn of the client: its `clientInfo` and its capabilities.
+pub(crate) fn cache_digest(message: &Message, name: Option<&str>, client: [&Value; 2]) -> RequestDigest {
     let mut digest = Parts::new(message.method().unwrap_or_default());
-    digest.part("capabilities", &canonical(capabilities));
+    for part in client {
+        digest.part("client", &canonical(part));
+    }
     for (member, text) in sorted(message) {
         match (&*member, name) {
             ("name", Some(name)) => digest.part("name", name.as_bytes()),
@@ -177,7 +176,7 @@ mod tests {
     }
 
     fn same(one: &str, other: &str) -> bool {
-        let digest = |params| cache_digest(&call(params), Some("t"), &json!({}));
+        let digest = |params| cache_digest(&call(params), Some("t"), [&json!({}), &json!({})]);
         digest(one) == digest(other)
     }
 
@@ -190,13 +189,16 @@ mod tests {
             r#"{"name":"t","arguments":{"a":2,"b":["x"]}}"#,
             r#"{"name":"t","arguments":{"a":1,"b":["x"]},"cursor":"2"}"#,
             r#"{"name":"t","arguments":{"a":1,"b":["x"]},"_meta":{"tenant":"b"}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":["x"]},"_meta":{"baggage":"lang=<script>"}}"#,
             r#"{"name":"t","arguments":{"a":"1","b":["x"]}}"#,
         ] {
             assert!(!same(base, other), "{other}");
         }
-        let capable = cache_digest(&call(base), Some("t"), &json!({ "elicitation": {} }));
-        assert_ne!(capable, cache_digest(&call(base), Some("t"), &json!({})));
-        assert_ne!(capable, cache_digest(&call(base), Some("u"), &json!({ "elicitation": {} })));
+        let (info, none, able) = (json!({ "name": "c" }), json!({}), json!({ "elicitation": {} }));
+        let capable = cache_digest(&call(base), Some("t"), [&info, &able]);
+        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&info, &none]));
+        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&none, &able]), "what a client calls itself");
+        assert_ne!(capable, cache_digest(&call(base), Some("u"), [&info, &able]));
     }
 
     /// Two values that read as one double may be two to the server.

@@ -266,7 +266,7 @@ impl Inner {
             server: self.view.name().to_owned(),
             upstream: upstream.index,
             revision: call.context.revision,
-            request: cache_digest(sent.as_ref().unwrap_or(message), name_there, &client.capabilities),
+            request: cache_digest(sent.as_ref().unwrap_or(message), name_there, [&client.info, &client.capabilities]),
         };
         Plan::new(key, subject, rule, settings)
     }

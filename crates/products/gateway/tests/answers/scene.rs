@@ -107,8 +107,8 @@ impl Service for Upstream {
     fn call(&self, call: Call) -> Reply {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).push(call.message.value().clone());
         let server = json!({ "name": "scripted", "version": "1" });
-        let capabilities =
-            json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true, "listChanged": true } });
+        let capabilities = json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true, "listChanged": true },
+            "prompts": {} });
         let modern = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
         let with = |mut body: Value| {
             if self.revision.era() == Era::Modern {
@@ -314,6 +314,23 @@ impl Raw {
         let response = read(&mut self.start(&message, headers).await).await;
         assert_eq!(response["id"], id, "{response}");
         response
+    }
+
+    /// The response to a call of a tool whose question for roots the client answers (before 2026-07-28).
+    pub(crate) async fn answering_roots(&self, tool: &str) -> Value {
+        let params = json!({ "name": tool, "arguments": {} });
+        let message = json!({ "jsonrpc": "2.0", "id": 9000, "method": "tools/call", "params": params });
+        let mut response = self.start(&message, &[]).await;
+        loop {
+            let event = tokio::time::timeout(PATIENCE, response.next_event(16 << 20)).await.expect("in time");
+            let data = event.expect("a stream").expect("no end").data.unwrap_or_default();
+            let Ok(message) = serde_json::from_str::<Value>(&data) else { continue };
+            if message["method"] != "roots/list" {
+                return message;
+            }
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "roots": [] } });
+            self.start(&answer, &[]).await;
+        }
     }
 
     /// The response to a call of a tool.
