@@ -22,3 +22,5 @@ pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 pub const TASKS_CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
 /// What a message lost between two revisions: a list of rows of the translation table. Our own key.
 pub const LOSSES: &str = "dev.proofhouse/losses";
+/// The key under which a call runs once: equal keys are one call. Our own key.
+pub const IDEMPOTENCY_KEY: &str = "dev.proofhouse/idempotencyKey";

@@ -15,8 +15,9 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, meta, method};
 
 use crate::access::AccessRules;
+use crate::answers::{Answers, Hints};
 use crate::audit::{AuditLog, Trail};
-use crate::catalogue::{List, Merged, Rendered, Route, merge};
+use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
@@ -24,15 +25,17 @@ use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::relay::{Edits, Relay, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
-use crate::settings::{Limits, ServerSettings};
+use crate::settings::{AnswerSettings, Limits, ServerSettings};
 use crate::stats::{Finished, Stats};
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
-use crate::view::{View, with_pinned, with_reference};
+use crate::view::View;
 
 /// How long a list may be used again where its server does not announce changes.
 const FRESH: Duration = Duration::from_secs(2);
 /// The same where it does, and the announcement might be lost.
 const WATCHED: Duration = Duration::from_mins(5);
+/// How long a list is used again at most, whatever the configuration says.
+const LONGEST: Duration = Duration::from_hours(24);
 /// How long an old list still serves a call that needs to know something of its tool.
 const STALE: Duration = Duration::from_secs(10);
 /// The most pages of one list.
@@ -79,6 +82,7 @@ pub(crate) struct Inner {
     access: Option<Arc<AccessRules>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
+    answers: Answers,
     changes: Arc<Changes>,
     stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
@@ -98,7 +102,7 @@ impl Inner {
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
-        let audit = hub.audit.clone();
+        let (audit, answers) = (hub.audit.clone(), hub.answers());
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -110,6 +114,7 @@ impl Inner {
             view,
             access,
             audit,
+            answers,
             changes,
             stats,
             lists: Mutex::default(),
@@ -117,9 +122,10 @@ impl Inner {
     }
 
     /// Whether it already is what these settings say.
-    pub(crate) fn is(&self, server: &ServerSettings, upstreams: &[Arc<Upstream>]) -> bool {
+    pub(crate) fn is(&self, server: &ServerSettings, upstreams: &[Arc<Upstream>], answers: &AnswerSettings) -> bool {
         let same = |(a, b): (&Arc<Upstream>, &Arc<Upstream>)| Arc::ptr_eq(a, b);
         self.view.is(server)
+            && *self.answers.settings == *answers
             && self.upstreams.len() == upstreams.len()
             && self.upstreams.iter().zip(upstreams).all(same)
     }
@@ -211,7 +217,7 @@ impl Inner {
         }
         if let Some(upstream) = self.upstream_alone() {
             let upstream = Arc::clone(upstream);
-            return self.carry(upstream, (client, trail), call, Edits::default()).await;
+            return self.answered(upstream, (client, trail), call, Edits::default()).await;
         }
         let method = call.message.method().unwrap_or_default().to_owned();
         if let Some(list) = List::of(&method) {
@@ -239,8 +245,8 @@ impl Inner {
             Ok(found) => found,
             Err(error) => return Answer::error(Some(&id), &error),
         };
-        match edits(&call, &method, &route) {
-            Ok(edits) => self.carry(upstream, (client, trail), call, edits).await,
+        match finding::edits(&call, &method, &route) {
+            Ok(edits) => self.answered(upstream, (client, trail), call, edits).await,
             Err(error) => Answer::error(Some(&id), &error),
         }
     }
@@ -285,14 +291,14 @@ impl Inner {
         let fetched = join_all(self.upstreams.iter().map(|upstream| async move {
             let items = self.items(upstream, list, client);
             // Without other servers, nobody waits but for this one.
-            let (items, watched) = self.part(upstream, list.method(), self.limits.list * 4, items).await?;
-            Ok((upstream.index, upstream.name.as_str(), items, watched))
+            let (items, fresh) = self.part(upstream, list.method(), self.limits.list * 4, items).await?;
+            Ok((upstream.index, upstream.name.as_str(), items, fresh))
         }));
-        let (mut lists, mut missing, mut watched) = (Vec::new(), Vec::new(), true);
+        let (mut lists, mut missing, mut fresh) = (Vec::new(), Vec::new(), Duration::MAX);
         for fetched in fetched.await {
             match fetched {
-                Ok((index, name, items, is_watched)) => {
-                    watched &= is_watched;
+                Ok((index, name, items, fresh_there)) => {
+                    fresh = fresh.min(fresh_there);
                     lists.push((index, name, items));
                 }
                 Err(one) => missing.push(one),
@@ -306,8 +312,7 @@ impl Inner {
             merged.keep_routes(&before.merged);
         }
         let merged = Arc::new(merged);
-        let fresh = if complete && watched { WATCHED } else { FRESH };
-        let until = Instant::now() + fresh;
+        let until = Instant::now() + if complete { fresh.min(LONGEST) } else { FRESH };
         let cached = Cached { merged: Arc::clone(&merged), until, is_outdated: false, renewing: false };
         let mut kept = lock(&self.lists);
         if kept.len() >= MOST_LISTS {
@@ -320,22 +325,22 @@ impl Inner {
         merged
     }
 
-    /// All pages of one list of one upstream, and whether it announces changes.
+    /// All pages of one list of one upstream, and how long it may be used again.
     async fn items(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         list: List,
         client: &Client,
-    ) -> Result<(Vec<Value>, bool), Trouble> {
+    ) -> Result<(Vec<Value>, Duration), Trouble> {
         let lease = upstream.lease(client, false).await?;
         let conversation = lease.conversation();
         self.follow_changes(upstream, conversation, client);
         let profile = &conversation.profile;
         if !profile.declares(&[list.capability()]) {
-            return Ok((Vec::new(), true));
+            return Ok((Vec::new(), WATCHED));
         }
         let watched = profile.declares(&[list.capability(), "listChanged"]);
-        let (mut items, mut cursor) = (Vec::new(), None::<Value>);
+        let (mut items, mut cursor, mut hints) = (Vec::new(), None::<Value>, Vec::new());
         for _ in 0..PAGES {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
             let message = self.request(conversation, client, list.method(), params).await?;
@@ -343,10 +348,11 @@ impl Inner {
                 // A server without such lists may say so. Any other error is no empty list.
                 let code = message.error_code().unwrap_or(code::INTERNAL_ERROR);
                 if code == code::METHOD_NOT_FOUND {
-                    return Ok((items, watched));
+                    return Ok((items, self.fresh_for(list, watched, &hints)));
                 }
                 return Err(Trouble::Refused(RpcError::internal(format!("it refuses {} with {code}", list.method()))));
             };
+            hints.push(Hints::of(&message));
             items.extend(result.get(list.member()).and_then(Value::as_array).cloned().unwrap_or_default());
             match result.get("nextCursor") {
                 Some(next @ Value::String(_)) => cursor = Some(next.clone()),
@@ -356,7 +362,7 @@ impl Inner {
         if list == List::Tools && rejected::are_looked_for(conversation) {
             items.retain(|tool| !rejected::is_rejected(&upstream.name, tool));
         }
-        Ok((items, watched))
+        Ok((items, self.fresh_for(list, watched, &hints)))
     }
 
     /// Sends a request of our own.
@@ -528,31 +534,6 @@ fn client_of(call: &Call) -> Result<Client, RpcError> {
     })
 }
 
-/// How a request for an item differs at its upstream.
-fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, RpcError> {
-    let mut edits = Edits::default();
-    let text = call.message.text();
-    if let Some(pinned) = &route.pinned {
-        let sent = with_pinned(text, pinned).map_err(|name| {
-            let name = wire::escape::line(&name).into_owned();
-            RpcError::invalid_params(format!("Invalid params: the argument `{name}` is set by this server"))
-        })?;
-        edits.text = Some(sent);
-    }
-    let shown = call.message.string_member("name");
-    if shown.is_some_and(|shown| shown != route.name) || edits.text.is_some() {
-        edits.name = Some(("name", route.name.clone()));
-    }
-    if method == "completion/complete" {
-        let reference = call.message.params().and_then(|params| params.get("ref")?.get("name")?.as_str());
-        if reference.is_some_and(|reference| reference != route.name) {
-            edits.name = None;
-            edits.text = Some(with_reference(text, &route.name));
-        }
-    }
-    Ok(edits)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -585,6 +566,7 @@ mod tests {
     }
 }
 
+mod answering;
 mod changing;
 mod finding;
 mod following_tasks;

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::{Message, RequestId};
 
 use crate::access::{AccessRules, ConditionError};
+use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::changes::Changes;
 use crate::gateway::{Inner, lock};
@@ -20,7 +21,7 @@ use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::session::Following;
-use crate::settings::{DEFAULT_SERVER, Ready, ServerSettings, Settings};
+use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings};
 use crate::stats::Stats;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
@@ -95,6 +96,9 @@ pub(crate) struct Hub {
     pub(crate) kept_tasks: Arc<KeptTasks>,
     pub(crate) losses: Arc<Losses>,
     pub(crate) stats: Arc<Stats>,
+    /// Answers that are used again, and by which settings.
+    kept: Arc<Kept>,
+    answers: RwLock<Arc<AnswerSettings>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
@@ -141,6 +145,8 @@ impl Gateway {
             kept_tasks: Arc::default(),
             losses: Arc::default(),
             stats: Arc::default(),
+            kept: Arc::default(),
+            answers: RwLock::default(),
             audit,
             followers: Mutex::default(),
         });
@@ -229,6 +235,12 @@ impl Gateway {
         self.0.audit.as_deref()
     }
 
+    /// Counters of answers that are used again.
+    pub(crate) fn answer_metrics(&self) -> String {
+        let Answers { settings, kept } = self.0.answers();
+        kept.metrics(&settings)
+    }
+
     /// What was counted.
     pub fn stats(&self) -> Arc<Stats> {
         Arc::clone(&self.0.stats)
@@ -245,6 +257,7 @@ impl Gateway {
             };
             self.0.parked.sweep(answer, &self.0.losses).await;
             self.0.kept_tasks.sweep();
+            self.0.kept.sweep();
             for upstream in upstreams {
                 upstream.look_again();
                 upstream.sweep().await;
@@ -290,8 +303,25 @@ impl Hub {
         state.upstreams.iter().find(|upstream| upstream.index == index).cloned()
     }
 
+    /// Answers that are used again, for a server that begins.
+    pub(crate) fn answers(&self) -> Answers {
+        let settings = self.answers.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Answers { settings, kept: Arc::clone(&self.kept) }
+    }
+
+    /// From now on, other settings of kept answers hold.
+    fn keep_by(&self, settings: &AnswerSettings) {
+        let mut held = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        if **held != *settings {
+            *held = Arc::new(settings.clone());
+            self.kept.cache.clear();
+        }
+    }
+
     /// Passes on what a modern or legacy upstream announces.
     pub(crate) fn changed(&self, index: usize, message: &Message) {
+        let uri = message.string_member("uri");
+        self.kept.cache.end_changed(index, message.method().unwrap_or_default(), uri.as_deref());
         for server in self.servers_with(index) {
             server.changed(message);
         }
@@ -299,6 +329,7 @@ impl Hub {
 
     /// Says that every list may have changed, for servers that show this upstream.
     pub(crate) fn announce_all(&self, index: usize) {
+        self.kept.cache.end_upstream(index);
         for server in self.servers_with(index) {
             server.make_stale(|_| true);
             server.announce_all();
@@ -326,6 +357,7 @@ impl Hub {
             }
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        self.keep_by(&settings.answers);
         let entrances: Vec<_> = servers_of(settings)
             .into_iter()
             .map(|server| self.entrance(server, &state, (settings, access.clone()), &upstreams))
@@ -362,7 +394,7 @@ impl Hub {
         let chosen = server.upstreams.iter().filter_map(|name| upstreams.iter().find(|one| one.name == *name)).cloned();
         let chosen: Vec<_> = chosen.collect();
         let old = entrance.inner();
-        let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen));
+        let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
         if stays && before.settings.limits == settings.limits && before.settings.access == settings.access {
             return entrance;
         }
@@ -383,6 +415,7 @@ impl Hub {
         }
         for upstream in &gone {
             lock(&self.followers).remove(&upstream.index);
+            self.kept.cache.end_upstream(upstream.index);
         }
         tokio::spawn(async move {
             let until = Instant::now() + patience;

@@ -2,10 +2,12 @@
 //! is translated as text and otherwise passes byte for byte. It judges nothing and knows no rules.
 
 pub mod access;
+mod answers;
 pub mod audit;
 mod catalogue;
 mod changes;
 pub mod config;
+pub mod failure;
 mod gateway;
 mod hub;
 mod kept_tasks;

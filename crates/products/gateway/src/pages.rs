@@ -38,6 +38,7 @@ impl Pages {
         for (row, count) in self.gateway.losses().by_row() {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
+        page.push_str(&self.gateway.answer_metrics());
         if let Some(audit) = self.gateway.audit() {
             page.push_str("# HELP audit_lost_total Records of the audit log that could not be written.\n");
             page.push_str("# TYPE audit_lost_total counter\n");

@@ -28,6 +28,7 @@ use self::asking::Handling;
 pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round};
+use crate::answers::Watch;
 use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
@@ -63,6 +64,8 @@ pub(crate) struct Edits {
     pub(crate) name: Option<(&'static str, String)>,
     /// The request in place of the client's.
     pub(crate) text: Option<String>,
+    /// What notes the course of a request whose answer may be kept: it is read whole.
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
 /// What a step leads to.
@@ -254,6 +257,7 @@ impl Relay {
         // the result was.
         let passes = unchanged
             && self.gateway.audit.is_none()
+            && self.edits.watch.is_none()
             && over_http
             && profile.revision == self.to()
             && self.method() != "tools/list"
@@ -476,6 +480,7 @@ impl Relay {
 
     /// The answer for the client, or the next round.
     async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
+        self.edits.watch.iter().for_each(|watch| watch.note_response(&message));
         let profile = &conversation.profile;
         let (from, to) = (profile.revision, self.to());
         if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {

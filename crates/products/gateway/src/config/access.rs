@@ -122,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    fn names(&mut self, entry: &Entry) -> Vec<String> {
+    pub(super) fn names(&mut self, entry: &Entry) -> Vec<String> {
         let before = self.errors.len();
         let names: Vec<_> = self.texts(entry, "[\"read_*\"]").into_iter().map(|(text, _)| text.to_owned()).collect();
         if names.is_empty() && self.errors.len() == before {

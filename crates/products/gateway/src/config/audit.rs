@@ -56,7 +56,7 @@ impl Reader<'_> {
         Some(audit)
     }
 
-    fn yes_or_no(&mut self, entry: &Entry) -> Option<bool> {
+    pub(super) fn yes_or_no(&mut self, entry: &Entry) -> Option<bool> {
         if let Content::Bool(value) = entry.node.content {
             return Some(value);
         }

@@ -2,6 +2,7 @@
 //! starts and connects nothing, and no error shows a value that a variable or a file holds.
 
 mod access;
+mod answers;
 mod audit;
 mod members;
 mod servers;
@@ -45,6 +46,9 @@ const MEMBERS: &[&str] = &[
     "ready",
     "record",
     "audit",
+    "idempotency",
+    "cache",
+    "errors",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -121,7 +125,22 @@ impl Reader<'_> {
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
-        Some(Settings { listen, admin, hosts, origins, upstreams, servers, auth, access, ready, record, audit, limits })
+        let answers = self.answers(&members);
+        Some(Settings {
+            listen,
+            admin,
+            hosts,
+            origins,
+            upstreams,
+            servers,
+            auth,
+            access,
+            ready,
+            record,
+            audit,
+            answers,
+            limits,
+        })
     }
 
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {

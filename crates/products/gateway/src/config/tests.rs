@@ -559,3 +559,5 @@ fn who_may_use_the_gateway_is_checked() {
     mentions(&file("access: [{ effect: allow, tools: [] }]"), &["`tools` is empty"]);
     mentions(&file("access: [{ effect: allow, scopes: [a] }]"), &["`scopes` needs tokens, and the file has no `auth`"]);
 }
+
+mod answers;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use net::service::{RpcError, code};
+use net::service::{Call, RpcError, code};
 use serde_json::{Value, json};
 use wire::Era;
 
@@ -10,7 +10,9 @@ use super::{Inner, missing};
 use crate::access::{Kind, Target};
 use crate::audit::Trail;
 use crate::catalogue::{List, Merged, Route, fits};
+use crate::relay::Edits;
 use crate::upstream::{Client, Upstream};
+use crate::view::{with_pinned, with_reference};
 
 impl Inner {
     /// The upstream that has a tool or a prompt. `arguments`: those of the call, where it is one.
@@ -109,4 +111,29 @@ impl Inner {
         let items: Vec<_> = merged.items.iter().filter(may).cloned().collect();
         (items.len() < merged.items.len()).then_some(items)
     }
+}
+
+/// How a request for an item differs at its upstream.
+pub(super) fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, RpcError> {
+    let mut edits = Edits::default();
+    let text = call.message.text();
+    if let Some(pinned) = &route.pinned {
+        let sent = with_pinned(text, pinned).map_err(|name| {
+            let name = wire::escape::line(&name).into_owned();
+            RpcError::invalid_params(format!("Invalid params: the argument `{name}` is set by this server"))
+        })?;
+        edits.text = Some(sent);
+    }
+    let shown = call.message.string_member("name");
+    if shown.is_some_and(|shown| shown != route.name) || edits.text.is_some() {
+        edits.name = Some(("name", route.name.clone()));
+    }
+    if method == "completion/complete" {
+        let reference = call.message.params().and_then(|params| params.get("ref")?.get("name")?.as_str());
+        if reference.is_some_and(|reference| reference != route.name) {
+            edits.name = None;
+            edits.text = Some(with_reference(text, &route.name));
+        }
+    }
+    Ok(edits)
 }

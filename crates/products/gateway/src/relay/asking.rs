@@ -41,7 +41,10 @@ impl Relay {
             (Some(method), _) if !self.may_ask(method, message.params()) => {
                 Handling::Answer(error_text(message.id(), &unable(method, message.params())))
             }
-            (_, Era::Legacy) => Handling::Ask(Box::pin(self.ask(message, from))),
+            (_, Era::Legacy) => {
+                self.edits.watch.iter().for_each(|watch| watch.note_question());
+                Handling::Ask(Box::pin(self.ask(message, from)))
+            }
             (_, Era::Modern) if !self.may_have_rounds() => {
                 self.lose(losses::QUESTION_OUTSIDE);
                 Handling::Answer(unasked(&message))
@@ -128,6 +131,7 @@ impl Relay {
         from: Revision,
         task: Option<&str>,
     ) -> Result<Map<String, Value>, Answer> {
+        self.edits.watch.iter().for_each(|watch| watch.note_question());
         let answers = requests.iter().map(|(key, request)| async move {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
             let params = request.get("params").cloned().unwrap_or_else(|| json!({}));

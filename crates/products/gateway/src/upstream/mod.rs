@@ -493,6 +493,17 @@ impl Upstream {
         });
     }
 
+    /// The session of a client for which it has one of its own.
+    pub(crate) fn own_session<'c>(&self, client: &'c Client) -> Option<&'c Arc<Session>> {
+        let era = self.era().unwrap_or(Era::Legacy);
+        client.session.as_ref().filter(|_| matches!(self.key(client, era, true), Key::Own(_)))
+    }
+
+    /// The name and version that it gave last.
+    pub(crate) fn server(&self) -> Value {
+        self.state().profile.as_ref().map_or(Value::Null, |profile| profile.server.clone())
+    }
+
     /// What was found out about its era.
     pub(crate) fn era(&self) -> Option<Era> {
         self.state().revision.map(Revision::era)

@@ -1,0 +1,190 @@
+//! What becomes of a key, by a clock of the test.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use net::server::http::HeaderValue;
+use net::service::{Answer, RpcError, code};
+use serde_json::json;
+use wire::{RequestId, Revision};
+
+use super::{Begun, CallKey, KeptCalls, MOST_RUNNING, OVERHEAD, RunningCall, awaited};
+use crate::failure;
+use crate::settings::IdempotencySettings;
+
+const ARGUMENTS: [u8; 32] = [1; 32];
+const OTHERS: [u8; 32] = [2; 32];
+
+fn key(principal: &'static str, text: &str) -> CallKey {
+    let principal = Some(principal).filter(|name| !name.is_empty()).map(HeaderValue::from_static);
+    let [server, upstream, tool] = ["default", "a", "write"].map(str::to_owned);
+    CallKey { principal, server, upstream, tool, key: text.to_owned() }
+}
+
+fn result(text: &str) -> Answer {
+    Answer::result(&RequestId::from(1), &json!({ "content": [{ "type": "text", "text": text }] }))
+}
+
+fn error(code: i64, data: serde_json::Value) -> Answer {
+    Answer::error(Some(&RequestId::from(1)), &RpcError::new(code, "no").with_data(data))
+}
+
+struct Store {
+    calls: Arc<KeptCalls>,
+    settings: IdempotencySettings,
+    now: Instant,
+}
+
+impl Store {
+    fn new(settings: IdempotencySettings) -> Self {
+        Self { calls: Arc::default(), settings, now: Instant::now() }
+    }
+
+    fn begin(&self, key: CallKey) -> Begun {
+        self.calls.begin(key, (ARGUMENTS, false), &self.settings, self.now)
+    }
+
+    fn round(&self, key: CallKey) -> Begun {
+        self.calls.begin(key, (ARGUMENTS, true), &self.settings, self.now)
+    }
+
+    #[track_caller]
+    fn run(&self, key: CallKey) -> RunningCall {
+        running(self.begin(key))
+    }
+
+    fn end(&self, running: RunningCall, answer: &Answer) {
+        running.end(answer, Revision::NEWEST, self.now);
+    }
+}
+
+#[track_caller]
+fn running(begun: Begun) -> RunningCall {
+    match begun {
+        Begun::Run(running) => running,
+        other => panic!("it does not run: {}", name(&other)),
+    }
+}
+
+fn name(begun: &Begun) -> String {
+    match begun {
+        Begun::Run(_) => "run".to_owned(),
+        Begun::Wait(_) => "wait".to_owned(),
+        Begun::Answered(answer) => answer.text.clone(),
+        Begun::Refused(failure) => failure.name.to_owned(),
+    }
+}
+
+#[test]
+fn a_result_is_kept_for_its_time_and_no_longer() {
+    let mut store = Store::new(IdempotencySettings::default());
+    store.end(store.run(key("me", "k")), &result("done"));
+    store.now += Duration::from_hours(24) - Duration::from_secs(1);
+    assert!(name(&store.begin(key("me", "k"))).contains("done"));
+    let conflict = store.calls.begin(key("me", "k"), (OTHERS, false), &store.settings, store.now);
+    assert_eq!(name(&conflict), failure::IDEMPOTENCY_CONFLICT.name);
+    store.now += Duration::from_secs(2);
+    drop(store.run(key("me", "k")));
+}
+
+#[test]
+fn a_key_belongs_to_one_principal_server_upstream_and_tool() {
+    let store = Store::new(IdempotencySettings::default());
+    store.end(store.run(key("me", "k")), &result("mine"));
+    let other = |change: fn(&mut CallKey)| {
+        let mut key = key("me", "k");
+        change(&mut key);
+        key
+    };
+    for other in [
+        key("you", "k"),
+        key("", "k"),
+        key("me", "l"),
+        other(|key| key.server = "other".to_owned()),
+        other(|key| key.upstream = "b".to_owned()),
+        other(|key| key.tool = "delete".to_owned()),
+    ] {
+        store.end(running(store.begin(other)), &result("another"));
+    }
+    assert!(name(&store.begin(key("me", "k"))).contains("mine"));
+}
+
+#[tokio::test]
+async fn the_second_call_waits_for_the_first() {
+    let store = Store::new(IdempotencySettings::default());
+    let first = store.run(key("me", "k"));
+    let Begun::Wait(waiting) = store.begin(key("me", "k")) else { panic!("it runs twice") };
+    store.end(first, &result("done"));
+    assert!(awaited(waiting).await.expect("an answer").text.contains("done"));
+    let first = store.run(key("me", "l"));
+    let Begun::Wait(waiting) = store.begin(key("me", "l")) else { panic!("it runs twice") };
+    drop(first);
+    assert!(awaited(waiting).await.is_none());
+    assert_eq!(name(&store.begin(key("me", "l"))), failure::IDEMPOTENCY_UNKNOWN.name);
+}
+
+#[test]
+fn only_definite_outcomes_are_kept() {
+    let store = Store::new(IdempotencySettings::default());
+    for (answer, then) in [
+        (error(code::INTERNAL_ERROR, json!({ "outcome": "unknown" })), failure::IDEMPOTENCY_UNKNOWN.name),
+        (error(code::INVALID_PARAMS, json!({ "outcome": "unknown" })), failure::IDEMPOTENCY_UNKNOWN.name),
+        (error(code::INTERNAL_ERROR, json!({ "outcome": "not run" })), "run"),
+        (error(code::INVALID_PARAMS, json!({})), "run"),
+        (error(code::URL_ELICITATION_REQUIRED, json!({})), "run"),
+        (Answer::raw(Vec::new(), None), failure::IDEMPOTENCY_UNKNOWN.name),
+    ] {
+        let text = String::from_utf8_lossy(answer.text()).into_owned();
+        store.end(store.run(key("me", &text)), &answer);
+        assert_eq!(name(&store.begin(key("me", &text))), then, "{text}");
+    }
+    // A server that failed has said so.
+    let failed = error(code::INTERNAL_ERROR, json!({}));
+    store.end(store.run(key("me", "failed")), &failed);
+    assert!(name(&store.begin(key("me", "failed"))).contains("-32603"));
+}
+
+#[test]
+fn a_call_with_questions_is_one_call() {
+    let store = Store::new(IdempotencySettings::default());
+    let asked = Answer::result(&RequestId::from(1), &json!({ "resultType": "input_required", "requestState": "s" }));
+    store.end(store.run(key("me", "k")), &asked);
+    assert!(name(&store.begin(key("me", "k"))).contains("input_required"), "not a second run");
+    // A refused answer leaves it where it was.
+    store.end(running(store.round(key("me", "k"))), &error(code::INVALID_PARAMS, json!({})));
+    assert!(name(&store.begin(key("me", "k"))).contains("input_required"));
+    let second = running(store.round(key("me", "k")));
+    assert_eq!(name(&store.round(key("me", "k"))), "wait");
+    store.end(second, &result("done"));
+    assert!(name(&store.round(key("me", "k"))).contains("done"));
+    assert_eq!(store.calls.counts().1, OVERHEAD + result("done").text().len(), "what was asked is no longer kept");
+}
+
+#[test]
+fn keys_and_bytes_are_bounded_and_nothing_is_given_up_for_another() {
+    let mut store = Store::new(IdempotencySettings { entries: 4, ..IdempotencySettings::default() });
+    for text in ["a", "b", "c"] {
+        store.end(store.run(key("me", text)), &result(text));
+    }
+    // One principal leaves something for others.
+    assert_eq!(name(&store.begin(key("me", "d"))), failure::IDEMPOTENCY_FULL.name);
+    let runs = store.run(key("you", "a"));
+    assert_eq!(name(&store.begin(key("you", "b"))), failure::IDEMPOTENCY_FULL.name);
+    assert!(name(&store.begin(key("me", "a"))).contains("\"a\""));
+    store.now += Duration::from_hours(25);
+    assert_eq!(name(&store.begin(key("you", "a"))), "wait", "what runs is not forgotten");
+    drop(store.run(key("you", "b")));
+    drop(runs);
+    let small = Store::new(IdempotencySettings { bytes: 4096, ..IdempotencySettings::default() });
+    small.end(small.run(key("", "a")), &result(&"x".repeat(4096)));
+    assert_eq!(name(&small.begin(key("", "a"))), failure::IDEMPOTENCY_TOO_LARGE.name);
+    small.end(small.run(key("", "b")), &result("small"));
+    assert!(name(&small.begin(key("", "b"))).contains("small"));
+    let busy = Store::new(IdempotencySettings::default());
+    let running: Vec<_> = (0..MOST_RUNNING).map(|number| busy.run(key("", &number.to_string()))).collect();
+    assert_eq!(name(&busy.begin(key("", "k"))), failure::IDEMPOTENCY_FULL.name);
+    drop(running);
+    drop(busy.run(key("", "k")));
+    small.calls.sweep(small.now + Duration::from_hours(25));
+    assert_eq!(small.calls.counts(), (0, 0, 0));
+}

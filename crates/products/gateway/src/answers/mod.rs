@@ -1,0 +1,107 @@
+//! Answers that are used again: calls with an idempotency key run once, and results are cached. Must not know how a request
+//! reaches its server; whoever asks was let in before.
+
+pub(crate) mod cache;
+pub(crate) mod idempotency;
+pub(crate) mod request;
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use wire::Message;
+
+use self::cache::AnswerCache;
+use self::idempotency::KeptCalls;
+use crate::settings::AnswerSettings;
+
+/// What all servers keep, each under its own name.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) calls: Arc<KeptCalls>,
+    pub(crate) cache: Arc<AnswerCache>,
+}
+
+impl Kept {
+    /// Forgets what is too old.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        self.calls.sweep(now);
+        self.cache.sweep(now);
+    }
+
+    /// Counters in the Prometheus format, of what the settings ask for.
+    pub(crate) fn metrics(&self, settings: &AnswerSettings) -> String {
+        let mut page = String::new();
+        let mut metric = |name: &str, kind: &str, help: &str, value: u64| {
+            let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+        };
+        if settings.idempotency.is_some() {
+            let (keys, bytes, replayed) = self.calls.counts();
+            metric("idempotency_keys", "gauge", "Idempotency keys that are kept.", keys as u64);
+            metric("idempotency_bytes", "gauge", "Bytes of results that are kept for them.", bytes as u64);
+            metric("idempotency_replayed_total", "counter", "Calls that got a kept result and did not run.", replayed);
+        }
+        if settings.cache.is_some() {
+            let (entries, bytes, hits, misses) = self.cache.counts();
+            metric("cache_entries", "gauge", "Results in the cache.", entries as u64);
+            metric("cache_bytes", "gauge", "Bytes of the cache.", bytes as u64);
+            metric("cache_hits_total", "counter", "Requests that the cache answered.", hits);
+            metric("cache_misses_total", "counter", "Requests that may be cached and went to a server.", misses);
+        }
+        page
+    }
+}
+
+/// The answers of one server.
+pub(crate) struct Answers {
+    pub(crate) settings: Arc<AnswerSettings>,
+    pub(crate) kept: Arc<Kept>,
+}
+
+/// What a server says of how long its result stays valid (2026-07-28, server/utilities/caching).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    pub(crate) ttl: Duration,
+    pub(crate) is_public: bool,
+}
+
+impl Hints {
+    /// The hints of a response; none where it has none that count.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let ttl = message.body_member("ttlMs")?.parse::<u64>().ok()?;
+        let is_public = message.string_member("cacheScope").as_deref() == Some("public");
+        Some(Self { ttl: Duration::from_millis(ttl), is_public })
+    }
+}
+
+/// What is noted of a request under way whose answer may be kept.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// The client was asked something: the answer depends on more than the request.
+    asked: AtomicBool,
+    hints: Mutex<Option<Hints>>,
+}
+
+impl Watch {
+    /// The client is asked something.
+    pub(crate) fn note_question(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    /// The server answered.
+    pub(crate) fn note_response(&self, message: &Message) {
+        *self.hints.lock().unwrap_or_else(PoisonError::into_inner) = Hints::of(message);
+    }
+
+    /// Whether the client was asked something.
+    pub(crate) fn has_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What the server said last.
+    pub(crate) fn hints(&self) -> Option<Hints> {
+        *self.hints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

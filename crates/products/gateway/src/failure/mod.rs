@@ -1,0 +1,172 @@
+//! Every failure that the gateway makes, in one table: what kind it is, whether another try helps, what to do. The members go
+//! into the `data` of the error. Must not know where a failure comes up.
+
+mod table;
+
+use std::borrow::Cow;
+
+use net::service::RpcError;
+use serde_json::{Map, Value, json};
+
+pub(crate) use self::table::*;
+
+/// What kind of failure it is, for the client that has to recover from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// The request is wrong.
+    InvalidInput,
+    /// What it names does not exist for this client.
+    ResourceNotFound,
+    /// Something is used up.
+    ResourceExhausted,
+    /// The client may not do this.
+    PermissionDenied,
+    /// The server behind the gateway failed.
+    UpstreamFailure,
+    /// The gateway failed.
+    InternalError,
+}
+
+impl Category {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 6] = [
+        Self::InvalidInput,
+        Self::ResourceNotFound,
+        Self::ResourceExhausted,
+        Self::PermissionDenied,
+        Self::UpstreamFailure,
+        Self::InternalError,
+    ];
+
+    /// The word in `data.category`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "INVALID_INPUT",
+            Self::ResourceNotFound => "RESOURCE_NOT_FOUND",
+            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::UpstreamFailure => "UPSTREAM_FAILURE",
+            Self::InternalError => "INTERNAL_ERROR",
+        }
+    }
+
+    /// What a client does about it, in one word for programs.
+    pub const fn recovery(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "fix_input",
+            Self::ResourceNotFound => "list_first",
+            Self::ResourceExhausted => "back_off",
+            Self::PermissionDenied => "ask_for_permission",
+            Self::UpstreamFailure => "retry_if_not_run",
+            Self::InternalError => "report",
+        }
+    }
+
+    /// The same in words.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "Correct the request as the message says, then send it again",
+            Self::ResourceNotFound => "List what there is, then ask for one of these names",
+            Self::ResourceExhausted => "Wait `retry_after_ms`, then try again, each time after a longer wait",
+            Self::PermissionDenied => "Get a token that is valid and has the scopes, or ask the user",
+            Self::UpstreamFailure => {
+                "If `outcome` is `not run`, try again after a wait. If it is `unknown`, look what the server did first"
+            }
+            Self::InternalError => "Do not try again: report it to those who run the gateway",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Its name in `data.failure`.
+    pub name: &'static str,
+    /// The error code; none where the request is refused by an HTTP status.
+    pub code: Option<i64>,
+    /// The HTTP status, where there is no error code.
+    pub status: Option<u16>,
+    /// What kind of failure it is.
+    pub category: Category,
+    /// `not run` or `unknown`; none where nothing was to be run, or where the message says it.
+    pub outcome: Option<&'static str>,
+    /// Whether the same request can succeed later.
+    pub retryable: bool,
+    /// After which time it is worth another try, where nothing better is known.
+    pub retry_after_ms: Option<u64>,
+    /// What to do, where there is something better to say than for all of its category.
+    pub action: Option<&'static str>,
+    /// When it happens.
+    pub when: &'static str,
+}
+
+/// All rows.
+pub fn failures() -> &'static [Failure] {
+    ALL
+}
+
+impl Failure {
+    const fn new(name: &'static str, code: i64, category: Category, when: &'static str) -> Self {
+        let code = Some(code);
+        let (status, outcome, action, retry_after_ms) = (None, None, None, None);
+        Self { name, code, status, category, outcome, retryable: false, retry_after_ms, action, when }
+    }
+
+    const fn http(name: &'static str, status: u16, category: Category, when: &'static str) -> Self {
+        Self { code: None, status: Some(status), ..Self::new(name, 0, category, when) }
+    }
+
+    /// The server did not get the request, or refused it.
+    const fn not_run(self) -> Self {
+        Self { outcome: Some("not run"), ..self }
+    }
+
+    /// The server may have run it.
+    const fn unknown(self) -> Self {
+        Self { outcome: Some("unknown"), ..self }
+    }
+
+    const fn retry(self, after_ms: u64) -> Self {
+        Self { retryable: true, retry_after_ms: Some(after_ms), ..self }
+    }
+
+    const fn action(self, action: &'static str) -> Self {
+        Self { action: Some(action), ..self }
+    }
+
+    /// What to do.
+    pub fn suggested_action(&self) -> &'static str {
+        self.action.unwrap_or(self.category.advice())
+    }
+
+    /// The members of `data`.
+    fn data(&self) -> Map<String, Value> {
+        let mut data = Map::new();
+        let mut put = |name: &str, value: Value| data.insert(name.to_owned(), value);
+        put("failure", json!(self.name));
+        put("category", json!(self.category.as_str()));
+        put("retryable", json!(self.retryable));
+        put("suggested_actions", json!([self.suggested_action()]));
+        if let Some(outcome) = self.outcome {
+            put("outcome", json!(outcome));
+        }
+        if let Some(after) = self.retry_after_ms {
+            put("retry_after_ms", json!(after));
+        }
+        data
+    }
+
+    /// The error that says so.
+    pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> RpcError {
+        self.error_with(what, Value::Null)
+    }
+
+    /// The same with more members in `data`, which count where a name stands in both.
+    pub(crate) fn error_with(&self, what: impl Into<Cow<'static, str>>, more: Value) -> RpcError {
+        let mut data = self.data();
+        if let Value::Object(more) = more {
+            data.extend(more);
+        }
+        RpcError::new(self.code.unwrap_or(net::service::code::INTERNAL_ERROR), what).with_data(Value::Object(data))
+    }
+}

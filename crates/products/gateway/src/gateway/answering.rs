@@ -1,0 +1,308 @@
+//! A request whose upstream is known, and whose client may use what it asks for: run once by its idempotency key, answered
+//! from the cache, or carried to its upstream.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use net::service::{Answer, Call, RpcError};
+use serde_json::Value;
+use tokio::time::timeout;
+use wire::Era;
+use wire::json::duplicate_name;
+use wire::message::{Packet, parse, parse_owned};
+use wire::translate::is_untranslatable_task;
+use wire::translate::message::response;
+
+use super::{FRESH, Inner, WATCHED, surviving};
+use crate::answers::cache::{AnswerCache, EntryKey, Found, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
+use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, RunningCall, awaited, key_of};
+use crate::answers::request::{cache_digest, call_digest, without_key};
+use crate::answers::{Hints, Watch};
+use crate::audit::Trail;
+use crate::catalogue::List;
+use crate::failure::{self, Failure};
+use crate::relay::Edits;
+use crate::settings::Writes;
+use crate::upstream::{Client, Upstream};
+
+/// What a server says of a tool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ToolFacts {
+    is_read_only: bool,
+    takes_key: bool,
+}
+
+/// Ends what is cached of what a tool changes, however its call ends.
+struct EndsCached {
+    cache: Arc<AnswerCache>,
+    rules: Vec<usize>,
+}
+
+impl Drop for EndsCached {
+    fn drop(&mut self) {
+        for rule in &self.rules {
+            self.cache.end_rule(*rule);
+        }
+    }
+}
+
+impl Inner {
+    /// Answers a request: by what is kept, or by its upstream.
+    pub(super) async fn answered(
+        self: Arc<Self>,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        edits: Edits,
+    ) -> Answer {
+        // A request with a member twice is refused by who would carry it.
+        if self.answers.settings.is_plain() || call.message.body_text().and_then(duplicate_name).is_some() {
+            return self.carry(upstream, (client, trail), call, edits).await;
+        }
+        let is_call = call.message.method() == Some("tools/call");
+        if is_call && self.answers.settings.idempotency.is_some() {
+            match self.key(&call, &client).await {
+                Ok(Some(key)) => return Box::pin(self.run_once(key, upstream, (client, trail), call, edits)).await,
+                Ok(None) => {}
+                Err(error) => return Answer::error(Some(call.id()), &error),
+            }
+        }
+        Box::pin(self.cached(upstream, (client, trail), call, edits)).await
+    }
+
+    /// Carries a request to its upstream; what it changes is not answered from the cache any more.
+    async fn run(
+        self: Arc<Self>,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        edits: Edits,
+    ) -> Answer {
+        let shown = call.message.string_member("name").unwrap_or_default();
+        let ended = |cache| ended_by(cache, &shown, name_there(&edits, &shown));
+        let is_call = call.message.method() == Some("tools/call");
+        let rules = self.answers.settings.cache.as_ref().filter(|_| is_call).map(ended).unwrap_or_default();
+        let _ends = EndsCached { cache: Arc::clone(&self.answers.kept.cache), rules };
+        drop(shown);
+        self.carry(upstream, (client, trail), call, edits).await
+    }
+
+    /// The idempotency key of a call; the error for a call that must not run with what it has.
+    async fn key(self: &Arc<Self>, call: &Call, client: &Client) -> Result<Option<GivenKey>, RpcError> {
+        let invalid = |what: String| failure::IDEMPOTENCY_KEY_INVALID.error(format!("Invalid params: {what}"));
+        let key = key_of(call).map_err(invalid)?;
+        let settings = self.answers.settings.idempotency.as_ref();
+        if key.is_some() || settings.is_none_or(|settings| settings.writes == Writes::Optional) {
+            return Ok(key);
+        }
+        // What no server lists may write.
+        if self.tool(call, client).await.is_some_and(|tool| tool.is_read_only) {
+            return Ok(None);
+        }
+        let what = "Invalid params: calls of tools that may write need an `idempotency_key`";
+        Err(failure::IDEMPOTENCY_KEY_MISSING.error(what))
+    }
+
+    /// What the called tool is; nothing where no server lists it.
+    pub(super) async fn tool(self: &Arc<Self>, call: &Call, client: &Client) -> Option<ToolFacts> {
+        let name = call.message.string_member("name")?;
+        let tools = self.known_tools(client).await;
+        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&*name);
+        let tool = tools.items.iter().find(is_it)?;
+        let key = format!("/inputSchema/properties/{}", crate::answers::request::KEY_ARGUMENT);
+        Some(ToolFacts {
+            is_read_only: tool.pointer("/annotations/readOnlyHint").is_some_and(|hint| *hint == Value::Bool(true)),
+            takes_key: tool.pointer(&key).is_some(),
+        })
+    }
+
+    /// Runs a call with a key, unless one with the same key has run or runs.
+    async fn run_once(
+        self: Arc<Self>,
+        given: GivenKey,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        edits: Edits,
+    ) -> Answer {
+        let inner = Arc::clone(&self);
+        let Some(settings) = &inner.answers.settings.idempotency else {
+            return self.run(upstream, (client, trail), call, edits).await;
+        };
+        let shown = call.message.string_member("name").unwrap_or_default();
+        let key = CallKey {
+            principal: client.subject.clone(),
+            server: self.view.name().to_owned(),
+            upstream: upstream.name.clone(),
+            tool: name_there(&edits, &shown).to_owned(),
+            key: given.text.clone(),
+        };
+        let is_round = ["inputResponses", "requestState"].iter().any(|name| call.message.body_member(name).is_some());
+        let asked_for = (call_digest(&call.message), is_round);
+        let answer = match self.answers.kept.calls.begin(key, asked_for, settings, Instant::now()) {
+            Begun::Run(running) => {
+                let (id, trail) = (call.id().clone(), trail.clone());
+                drop(shown);
+                // A client that leaves does not end it: its next call with the key wants the result.
+                let run = self.run_to_the_end((running, given), upstream, (client, trail), call, edits);
+                return tokio::spawn(run).await.unwrap_or_else(|_| refused(&failure::IDEMPOTENCY_UNKNOWN, &id));
+            }
+            Begun::Refused(failure) => Err(failure),
+            Begun::Answered(answer) => Ok(answer),
+            Begun::Wait(running) => awaited(running).await.ok_or(failure::IDEMPOTENCY_UNKNOWN),
+        };
+        let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
+        match answer {
+            Ok(answer) => {
+                self.answers.kept.calls.note_replayed();
+                answer
+            }
+            Err(failure) => refused(&failure, call.id()),
+        }
+    }
+
+    async fn run_to_the_end(
+        self: Arc<Self>,
+        (running, given): (RunningCall, GivenKey),
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, Trail),
+        call: Call,
+        mut edits: Edits,
+    ) -> Answer {
+        let (id, revision) = (call.id().clone(), call.context.revision);
+        let run = async move {
+            // A server gets the argument only where its tool has it.
+            if given.is_argument && self.tool(&call, &client).await.is_some_and(|tool| !tool.takes_key) {
+                let shown = call.message.string_member("name").unwrap_or_default();
+                edits.name = Some(("name", name_there(&edits, &shown).to_owned()));
+                edits.text = without_key(edits.text.as_deref().unwrap_or(call.message.text())).or(edits.text);
+            }
+            // Its answer is needed in one piece.
+            edits.watch = Some(Arc::default());
+            self.run(upstream, (client, &trail), call, edits).await
+        };
+        let answer = surviving(id, run).await;
+        running.end(&answer, revision, Instant::now());
+        answer
+    }
+
+    /// Answers a request from the cache, or by its upstream; then the answer may be kept.
+    async fn cached(
+        self: Arc<Self>,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        mut edits: Edits,
+    ) -> Answer {
+        let inner = Arc::clone(&self);
+        let Some(settings) = &inner.answers.settings.cache else {
+            return self.run(upstream, (client, trail), call, edits).await;
+        };
+        let Some(plan) = self.plan(&upstream, &client, &call, &edits).await else {
+            return self.run(upstream, (client, trail), call, edits).await;
+        };
+        let cache = &inner.answers.kept.cache;
+        let lead = match cache.find(&plan, call.id(), Instant::now()) {
+            Found::Hit(answer) => return answer,
+            Found::Lead(lead) => Some(lead),
+            Found::Wait(mut over) => {
+                let _ = timeout(self.limits.request, over.changed()).await;
+                if let Some(answer) = cache.hit(&plan, call.id(), Instant::now()) {
+                    return answer;
+                }
+                None
+            }
+        };
+        if matches!(plan.subject, Subject::List(_))
+            && let Ok(lease) = upstream.lease(&client, false).await
+        {
+            self.follow_changes(&upstream, lease.conversation(), &client);
+        }
+        let watch = Arc::new(Watch::default());
+        edits.watch = Some(Arc::clone(&watch));
+        let ended = cache.ended(&plan);
+        let answer = self.run(upstream, (client, trail), call, edits).await;
+        cache.keep(&plan, (&answer, &watch), ended, settings, Instant::now());
+        drop(lead);
+        answer
+    }
+
+    /// How the answer to a request may be kept; `None` where it may not.
+    async fn plan(self: &Arc<Self>, upstream: &Upstream, client: &Client, call: &Call, edits: &Edits) -> Option<Plan> {
+        let settings = self.answers.settings.cache.as_ref()?;
+        let message = &call.message;
+        let method = message.method()?;
+        let name = message.string_member(if method == "resources/read" { "uri" } else { "name" }).unwrap_or_default();
+        let subject = match method {
+            "tools/call" => Subject::Tool,
+            "resources/read" => Subject::Resource(name.clone().into_owned()),
+            list => Subject::List(List::of(list)?),
+        };
+        // Answers to questions are no part of what is compared. Headers that mirror arguments are compared by who carries it.
+        let is_special =
+            ["inputResponses", "requestState", "task"].iter().any(|name| message.body_member(name).is_some());
+        let mut headers = call.context.headers.iter().flat_map(|headers| headers.keys());
+        if is_special || headers.any(|header| header.as_str().starts_with("mcp-param-")) {
+            return None;
+        }
+        let rule = rule_for(settings, &subject, &name);
+        if subject == Subject::Tool && (rule.is_none() || !self.tool(call, client).await?.is_read_only) {
+            return None;
+        }
+        // An older server says nothing of how long its results stay valid.
+        if rule.is_none() && upstream.era() == Some(Era::Legacy) {
+            return None;
+        }
+        let sent = edits.text.as_ref().and_then(|text| match parse_owned(text.clone().into_bytes()) {
+            Ok(Packet::Message(message)) => Some(message),
+            _ => None,
+        });
+        let name_there = edits.name.as_ref().map(|(_, name)| name.as_str());
+        let key = EntryKey {
+            scope: Scope::Private(
+                client.subject.clone(),
+                upstream.own_session(client).map(|session| SessionOf(Arc::downgrade(session))),
+            ),
+            server: self.view.name().to_owned(),
+            upstream: upstream.index,
+            revision: call.context.revision,
+            request: cache_digest(sent.as_ref().unwrap_or(message), name_there, [&client.info, &client.capabilities]),
+        };
+        Plan::new(key, subject, rule, settings)
+    }
+
+    /// How long a list that is merged with others may be used again.
+    pub(super) fn fresh_for(&self, list: List, watched: bool, pages: &[Option<Hints>]) -> Duration {
+        let least = if watched { WATCHED } else { FRESH };
+        let Some(settings) = &self.answers.settings.cache else { return least };
+        let rule = rule_for(settings, &Subject::List(list), "").and_then(|rule| settings.rules.get(rule));
+        let said = || pages.iter().map(|hints| hints.map_or(Duration::ZERO, |hints| hints.ttl)).min();
+        let by_upstream = || said().filter(|_| settings.upstream_ttl).map(|ttl| ttl.min(settings.max_ttl));
+        rule.map(|rule| rule.ttl).or_else(by_upstream).map_or(least, |ttl| ttl.max(least))
+    }
+}
+
+/// The name of the item at its upstream.
+fn name_there<'n>(edits: &'n Edits, shown: &'n str) -> &'n str {
+    edits.name.as_ref().map_or(shown, |(_, name)| name)
+}
+
+fn refused(failure: &Failure, id: &wire::RequestId) -> Answer {
+    Answer::error(Some(id), &failure.error(format!("The call is not run: {}", failure.when)))
+}
+
+/// A kept answer for another request, in the form of its client's revision.
+fn replayed(kept: &KeptAnswer, call: &Call, upstream: &Upstream) -> Result<Answer, Failure> {
+    let Ok(Packet::Message(message)) = parse(kept.text.as_bytes()) else { return Err(failure::IDEMPOTENCY_UNKNOWN) };
+    let (from, to) = (kept.revision, call.context.revision);
+    if from == to {
+        return Ok(Answer::raw(message.with_id(call.id()).into_bytes(), kept.code));
+    }
+    let has_other_form = message.string_member("resultType").is_some_and(|kind| kind != "complete")
+        || message.result().is_some_and(|result| is_untranslatable_task("tools/call", result, to));
+    if has_other_form {
+        return Err(failure::IDEMPOTENCY_OTHER_FORM);
+    }
+    let text = response(&message, "tools/call", from, to, call.id(), &upstream.server()).text.into_owned();
+    Ok(Answer::raw(text.into_bytes(), kept.code))
+}

@@ -1,0 +1,6 @@
+//! Answers that are used again: calls with an idempotency key run once, results are cached, and neither reaches another
+//! principal or another server.
+
+mod cache;
+mod idempotency;
+mod scene;
