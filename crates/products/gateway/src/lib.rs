@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod budget;
 mod catalogue;
 mod changes;
 pub mod config;

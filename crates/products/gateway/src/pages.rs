@@ -38,6 +38,14 @@ impl Pages {
         for (row, count) in self.gateway.losses().by_row() {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
+        let mut last = "";
+        for (name, help, label, count) in self.gateway.budgets().map(|all| all.counters()).unwrap_or_default() {
+            if last != name {
+                let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} counter");
+                last = name;
+            }
+            let _ = writeln!(page, "{name}{label} {count}");
+        }
         if let Some(audit) = self.gateway.audit() {
             page.push_str("# HELP audit_lost_total Records of the audit log that could not be written.\n");
             page.push_str("# TYPE audit_lost_total counter\n");

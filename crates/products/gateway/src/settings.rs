@@ -1,6 +1,8 @@
 //! What a gateway is made from: its upstreams, its clients' address, its limits. Values only; how they are written in a file
 //! is the business of [`crate::config`].
 
+mod budgets;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use net::process::Command;
 use oauth::resource::Source;
 use serde_json::{Map, Value};
 use wire::Revision;
+
+pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +41,8 @@ pub struct Settings {
     pub record: Option<RecordSettings>,
     /// The log of who asked for what.
     pub audit: Option<AuditSettings>,
+    /// How long calls of tools may take.
+    pub budgets: Option<BudgetSettings>,
     /// Bounds.
     pub limits: Limits,
 }

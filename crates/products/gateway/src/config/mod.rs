@@ -3,6 +3,7 @@
 
 mod access;
 mod audit;
+pub(crate) mod budgets;
 mod members;
 mod servers;
 mod sources;
@@ -45,6 +46,7 @@ const MEMBERS: &[&str] = &[
     "ready",
     "record",
     "audit",
+    "budgets",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -121,7 +123,22 @@ impl Reader<'_> {
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
-        Some(Settings { listen, admin, hosts, origins, upstreams, servers, auth, access, ready, record, audit, limits })
+        let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        Some(Settings {
+            listen,
+            admin,
+            hosts,
+            origins,
+            upstreams,
+            servers,
+            auth,
+            access,
+            ready,
+            record,
+            audit,
+            budgets,
+            limits,
+        })
     }
 
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {
