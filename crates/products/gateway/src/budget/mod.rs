@@ -27,7 +27,6 @@ use self::formula::{Step, is_hopeless, limit};
 use self::latencies::{Estimate, Latencies};
 use self::plan::Plan;
 use self::polls::Polls;
-use self::quantiles::Quantiles;
 use crate::session::ClientState;
 use crate::settings::{BudgetSettings, ToolBudget, ToolClass};
 use crate::upstream::Client;
@@ -130,6 +129,17 @@ pub(crate) struct Request {
     later: Vec<String>,
 }
 
+/// What to expect of a tool.
+struct Expected {
+    /// What a call takes.
+    typical: Duration,
+    /// What it gets at least.
+    least: Duration,
+    weight: Duration,
+    /// Recent enough to refuse a call for it.
+    is_sure: bool,
+}
+
 impl Budgets {
     pub(crate) fn new(settings: &BudgetSettings, state: &Arc<BudgetState>, server: &str) -> Self {
         Self { settings: Arc::new(settings.clone()), state: Arc::clone(state), server: server.into() }
@@ -230,11 +240,16 @@ impl Budgets {
         self.state.latencies.classify(&self.server, tool, class_of(annotations), Instant::now());
     }
 
-    /// What to expect of a tool; and whether a call may be refused for it.
-    fn expected(&self, tool: &str, now: Instant) -> (Quantiles, bool) {
+    fn expected(&self, tool: &str, now: Instant) -> Expected {
         let rule = self.rule(tool);
+        let most = rule.limit.unwrap_or(self.settings.tool);
         match self.state.latencies.estimate(&self.server, tool, now) {
-            Estimate::Learnt { quantiles, is_stale } => (quantiles, !is_stale),
+            Estimate::Learnt { quantiles, is_stale } => Expected {
+                typical: quantiles.p50,
+                least: rule.least.unwrap_or(quantiles.enough()),
+                weight: quantiles.p99.min(most),
+                is_sure: !is_stale,
+            },
             Estimate::Cold(class) => {
                 let cold = &self.settings.cold;
                 let of_class = match rule.class.or(class).unwrap_or(ToolClass::Moderate) {
@@ -242,7 +257,8 @@ impl Budgets {
                     ToolClass::Moderate => cold.moderate,
                     ToolClass::Write => cold.write,
                 };
-                (Quantiles::all(rule.expected.unwrap_or(of_class)), true)
+                let time = rule.expected.unwrap_or(of_class);
+                Expected { typical: time, least: rule.least.unwrap_or(time), weight: time.min(most), is_sure: true }
             }
         }
     }
@@ -255,20 +271,23 @@ impl Budgets {
         let (time, kind, typical) = match left {
             None => (most, Kind::Tool, Duration::ZERO),
             Some((left, kind)) => {
-                let (expected, is_sure) = self.expected(&tool, now);
-                let typical = if is_sure { expected.p50 } else { Duration::ZERO };
-                if is_hopeless(left, typical) {
+                let Expected { typical, least, weight, is_sure } = self.expected(&tool, now);
+                let needed = if is_sure { typical } else { Duration::ZERO };
+                if is_hopeless(left, needed) {
                     self.state.refused.fetch_add(1, Ordering::Relaxed);
-                    return Err(self.refusal(&tool, (left, kind), typical, chain.as_deref().map(|c| (c, now))));
+                    return Err(self.refusal(&tool, (left, kind), needed, chain.as_deref().map(|c| (c, now))));
                 }
                 if !is_sure {
                     self.state.latencies.probe(&self.server, &tool, now);
                 }
-                let least = self.rule(&tool).least.unwrap_or(expected.p90);
-                let weights = later.iter().map(|tool| self.expected(tool, now).0.p99);
-                let time = limit(left, Step { weight: expected.p99, least, most }, weights);
-                let kind = if time == most && time < left { Kind::Tool } else { kind };
-                (time, if time < left && time < most { Kind::Plan } else { kind }, expected.p50)
+                let weights = later.iter().map(|tool| self.expected(tool, now).weight);
+                let time = limit(left, Step { weight, least, most }, weights);
+                let kind = match time {
+                    time if time == left => kind,
+                    time if time == most => Kind::Tool,
+                    _ => Kind::Plan,
+                };
+                (time, kind, typical)
             }
         };
         if let Some(chain) = &chain {

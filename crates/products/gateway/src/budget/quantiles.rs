@@ -28,6 +28,12 @@ impl Quantiles {
     pub const fn all(time: Duration) -> Self {
         Self { p50: time, p90: time, p99: time }
     }
+
+    /// What a call of a chain gets at least: twice what nine of ten calls take. A call that is cut off earlier would often
+    /// have ended, and one that goes on longer may hang (docs/gateway-budgets.md has the figures).
+    pub fn enough(self) -> Duration {
+        self.p90.saturating_mul(2)
+    }
 }
 
 /// Times by bucket. Two halves: the older one is forgotten when the newer one is full.

@@ -77,7 +77,7 @@ pub enum ToolClass {
 pub struct ToolBudget {
     /// The most that a call gets.
     pub limit: Option<Duration>,
-    /// The least that a call of a chain gets, as far as that is left; by default what nine of ten calls take.
+    /// The least that a call of a chain gets, as far as that is left; by default twice what nine of ten calls take.
     pub least: Option<Duration>,
     /// Its class, whatever its server says.
     pub class: Option<ToolClass>,
