@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool talks on its terminal")]
 
+mod atba;
 mod attack;
 mod bench;
 mod cargo;
@@ -40,6 +41,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
+    Task {
+        name: "atba",
+        help: "simulated chains of calls: a fixed limit, equal shares, the gateway's budgets",
+        run: atba::run,
+    },
     Task {
         name: "attack",
         help: "hostile peers against the real binary: tried and held by category; --quick for CI",

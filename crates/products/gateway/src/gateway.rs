@@ -17,16 +17,17 @@ use wire::{Era, Message, RequestId, meta, method};
 use crate::access::AccessRules;
 use crate::answers::{Answers, Hints};
 use crate::audit::{AuditLog, Trail};
+use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
-use crate::relay::{Edits, Relay, error_text, result_text, task_capabilities};
+use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, Limits, ServerSettings};
-use crate::stats::{Finished, Stats};
+use crate::stats::Stats;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
 use crate::view::View;
 
@@ -83,6 +84,7 @@ pub(crate) struct Inner {
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     answers: Answers,
+    budgets: Option<Budgets>,
     changes: Arc<Changes>,
     stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
@@ -98,6 +100,7 @@ impl Inner {
         limits: Limits,
         upstreams: Vec<Arc<Upstream>>,
         (view, access): (View, Option<Arc<AccessRules>>),
+        budgets: Option<Budgets>,
         changes: Arc<Changes>,
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
@@ -115,6 +118,7 @@ impl Inner {
             access,
             audit,
             answers,
+            budgets,
             changes,
             stats,
             lists: Mutex::default(),
@@ -153,36 +157,6 @@ impl Inner {
         self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
     }
 
-    /// Carries a request to an upstream and counts it.
-    async fn carry(
-        self: Arc<Self>,
-        upstream: Arc<Upstream>,
-        (client, trail): (Client, &Trail),
-        call: Call,
-        edits: Edits,
-    ) -> Answer {
-        trail.goes_to(&upstream.name);
-        let (began, stats) = (Instant::now(), Arc::clone(&self.stats));
-        let request = trail.request().unwrap_or_else(|| stats.number());
-        let method = call.message.method().unwrap_or_default().to_owned();
-        let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
-        let target = target.map(std::borrow::Cow::into_owned);
-        let name = upstream.name.clone();
-        let answer = Relay::new(self, upstream, client, call, edits, request).run().await;
-        let took = began.elapsed();
-        tracing::info!(
-            request,
-            upstream = name,
-            method,
-            name = target,
-            micros = took.as_micros() as u64,
-            error = answer.code()
-        );
-        let error = answer.code();
-        stats.finished(&Finished { request, upstream: &name, method: &method, name: target.as_deref(), took, error });
-        answer
-    }
-
     async fn answer(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
         let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
         let client = match client_of(&call) {
@@ -191,6 +165,9 @@ impl Inner {
         };
         if let Some(error) = client.expired() {
             return Answer::error(Some(&id), &error);
+        }
+        if let Some(refused) = self.budgets.as_ref().and_then(|budgets| budgets.too_early(&call)) {
+            return refused;
         }
         let outcome = match (call.context.era(), method.as_str()) {
             (Era::Legacy, "initialize") => self.initialize(&call, client).await,
@@ -567,6 +544,7 @@ mod tests {
 }
 
 mod answering;
+mod carrying;
 mod changing;
 mod finding;
 mod following_tasks;

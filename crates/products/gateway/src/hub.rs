@@ -15,6 +15,7 @@ use wire::{Message, RequestId};
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
+use crate::budget::{BudgetState, Budgets};
 use crate::changes::Changes;
 use crate::gateway::{Inner, lock};
 use crate::kept_tasks::KeptTasks;
@@ -99,6 +100,7 @@ pub(crate) struct Hub {
     /// Answers that are used again, and by which settings.
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
+    budgets: Arc<BudgetState>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
@@ -147,6 +149,7 @@ impl Gateway {
             stats: Arc::default(),
             kept: Arc::default(),
             answers: RwLock::default(),
+            budgets: Arc::default(),
             audit,
             followers: Mutex::default(),
         });
@@ -216,18 +219,28 @@ impl Gateway {
                 })
             })
             .collect();
-        serde_json::json!({
+        let mut status = serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
             "uptime_s": self.0.stats.uptime().as_secs(),
             "servers": servers,
             "upstreams": upstreams,
             "waiting_for_answers": self.0.parked.len(),
-        })
+        });
+        if state.settings.budgets.is_some() {
+            status["budgets"] = self.0.budgets.status();
+        }
+        status
     }
 
     /// What was lost between revisions.
     pub fn losses(&self) -> &Losses {
         &self.0.losses
+    }
+
+    /// What was counted of budgets of time, if there are any.
+    pub(crate) fn budgets(&self) -> Option<&BudgetState> {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.settings.budgets.is_some().then_some(&*self.0.budgets)
     }
 
     /// Where requests are recorded, if they are.
@@ -253,6 +266,9 @@ impl Gateway {
             tick.tick().await;
             let (upstreams, answer) = {
                 let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+                if let Some(budgets) = &state.settings.budgets {
+                    self.0.budgets.sweep(budgets);
+                }
                 (state.upstreams.clone(), state.settings.limits.answer)
             };
             self.0.parked.sweep(answer, &self.0.losses).await;
@@ -395,11 +411,14 @@ impl Hub {
         let chosen: Vec<_> = chosen.collect();
         let old = entrance.inner();
         let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
-        if stays && before.settings.limits == settings.limits && before.settings.access == settings.access {
+        let old_settings = &before.settings;
+        let same = old_settings.limits == settings.limits && old_settings.access == settings.access;
+        if stays && same && old_settings.budgets == settings.budgets {
             return entrance;
         }
-        let view = View::new(server);
-        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access), Arc::clone(&entrance.changes));
+        let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
+        let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
+        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access), budgets, changes);
         entrance.set(Some(Arc::new(inner)));
         // What clients know of the lists may be out of date.
         if let Some(old) = old {

@@ -4,6 +4,7 @@
 pub mod access;
 mod answers;
 pub mod audit;
+pub mod budget;
 mod catalogue;
 mod changes;
 pub mod config;

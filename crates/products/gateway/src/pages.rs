@@ -39,6 +39,14 @@ impl Pages {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
         page.push_str(&self.gateway.answer_metrics());
+        let mut last = "";
+        for (name, help, label, count) in self.gateway.budgets().map(|all| all.counters()).unwrap_or_default() {
+            if last != name {
+                let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} counter");
+                last = name;
+            }
+            let _ = writeln!(page, "{name}{label} {count}");
+        }
         if let Some(audit) = self.gateway.audit() {
             page.push_str("# HELP audit_lost_total Records of the audit log that could not be written.\n");
             page.push_str("# TYPE audit_lost_total counter\n");

@@ -2,6 +2,7 @@
 //! questions answered. Every way out is an answer.
 
 mod asking;
+mod limited;
 mod tasks;
 mod texts;
 
@@ -29,6 +30,7 @@ pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round};
 use crate::answers::Watch;
+use crate::budget::Allowance;
 use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
@@ -36,6 +38,8 @@ use crate::upstream::{Carrier, Client, Conversation, Event, Flight, Lease, Sendi
 
 /// How many rounds of questions one request may take.
 const ROUNDS: u32 = 16;
+/// How much later than its end a request is given up that was not sent by then.
+const SLACK: Duration = Duration::from_millis(20);
 /// How long questions that come one after the other may be gathered for one round.
 const GATHER: Duration = Duration::from_millis(5);
 
@@ -49,6 +53,8 @@ pub(crate) struct Relay {
     edits: Edits,
     /// The number of the request in the log.
     request: u64,
+    /// The time that it has, where calls of tools have budgets.
+    allowance: Option<Arc<Allowance>>,
     /// The call was sent as a task, which the client does not know.
     is_task: AtomicBool,
     /// The server needs to know that the call may become a task.
@@ -76,16 +82,17 @@ enum Step {
 }
 
 impl Relay {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         gateway: Arc<Inner>,
         upstream: Arc<Upstream>,
         client: Client,
         call: Call,
         edits: Edits,
-        request: u64,
+        (request, allowance): (u64, Option<Arc<Allowance>>),
     ) -> Self {
         let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { gateway, upstream, client, call, edits, request, is_task, needs_task, lost: Mutex::new(Vec::new()) }
+        let lost = Mutex::new(Vec::new());
+        Self { gateway, upstream, client, call, edits, request, allowance, is_task, needs_task, lost }
     }
 
     /// The request, as the upstream gets it but for its revision.
@@ -205,7 +212,7 @@ impl Relay {
         };
         let mut again = true;
         loop {
-            let lease = self.upstream.lease(&self.client, asks).await?;
+            let lease = self.in_time(self.upstream.lease(&self.client, asks)).await?;
             match self.send(lease.conversation(), &text, round.is_some()).await {
                 Ok(flight) => return Ok((lease, flight)),
                 Err(Trouble::SessionGone) if again => {
@@ -258,6 +265,7 @@ impl Relay {
         let passes = unchanged
             && self.gateway.audit.is_none()
             && self.edits.watch.is_none()
+            && self.allowance.is_none()
             && over_http
             && profile.revision == self.to()
             && self.method() != "tools/list"
@@ -268,11 +276,14 @@ impl Relay {
             schema: schema.as_deref(),
             message: Some(&self.call.message).filter(|message| std::ptr::eq(message.text(), text)),
             passes: passes.then_some(self.gateway.limits.request),
+            until: self.allowance.as_ref().map(|allowance| Instant::now() + allowance.left()),
         };
         let limit = self.gateway.limits.message_bytes;
         let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
-        let (patience, begun) = (self.gateway.limits.request, Instant::now());
-        timeout(patience, started).await.unwrap_or_else(|_| Err(conversation.core.gave_up(begun)))
+        let begun = Instant::now();
+        // What is over when its POST is answered is given up by who follows it.
+        let patience = self.time_left().saturating_add(SLACK).min(self.gateway.limits.request);
+        timeout(patience, started).await.unwrap_or_else(|_| Err(self.gave_up(conversation, None, begun)))
     }
 
     /// A call of a tool that runs only as a task (2025-11-25), for a client that knows no tasks.
@@ -371,11 +382,13 @@ impl Relay {
         let begun = Instant::now();
         let end = begun + limits.request_total;
         loop {
+            // While the client is asked, the time of the call does not count.
+            let left = if asked.is_empty() { self.time_left() } else { Duration::MAX };
             let next = async {
                 // Questions that come together are one round.
                 let patience = if parked.is_empty() { limits.request } else { GATHER };
                 // Messages without end keep no request open.
-                let patience = patience.min(end.saturating_duration_since(Instant::now()));
+                let patience = patience.min(left).min(end.saturating_duration_since(Instant::now()));
                 timeout(patience, flight.next(limits.message_bytes)).await
             };
             let event = tokio::select! {
@@ -389,7 +402,7 @@ impl Relay {
                     Err(_) if !parked.is_empty() => return Ok(Step::Done(self.park(lease, flight, parked))),
                     // A question is with the user: that may take long.
                     Err(_) if !asked.is_empty() && Instant::now() < end => continue,
-                    Err(_) => return Err(conversation.core.gave_up(begun)),
+                    Err(_) => return Err(self.gave_up(&conversation, Some(flight), begun)),
                 },
             };
             match event {
@@ -483,6 +496,7 @@ impl Relay {
         self.edits.watch.iter().for_each(|watch| watch.note_response(&message));
         let profile = &conversation.profile;
         let (from, to) = (profile.revision, self.to());
+        self.learn_from(&message);
         if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
             match message.string_member("resultType").as_deref() {
                 Some("input_required") => return self.next_round(&message, from, attempt).await,

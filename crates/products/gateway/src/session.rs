@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use net::server::link::Session;
 use tokio::task::AbortHandle;
+
+use crate::budget::Chain;
 
 /// The levels of log messages, from the least important one up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +75,7 @@ struct State {
 
 /// What a legacy session has set.
 #[derive(Default)]
-pub(crate) struct ClientState(Mutex<State>);
+pub(crate) struct ClientState(Mutex<State>, Arc<Chain>);
 
 /// How many resources one session may follow.
 const MOST: usize = 4096;
@@ -85,6 +87,11 @@ impl ClientState {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its calls, as far as they belong to no other chain.
+    pub(crate) const fn chain(&self) -> &Arc<Chain> {
+        &self.1
     }
 
     /// The level of log messages; none before it is set.

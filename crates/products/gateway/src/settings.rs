@@ -2,6 +2,7 @@
 //! is the business of [`crate::config`].
 
 mod answers;
+mod budgets;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
+pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +45,8 @@ pub struct Settings {
     pub audit: Option<AuditSettings>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
+    /// How long calls of tools may take.
+    pub budgets: Option<BudgetSettings>,
     /// Bounds.
     pub limits: Limits,
 }

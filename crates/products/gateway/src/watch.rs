@@ -1,5 +1,6 @@
 //! The commands that look at a running gateway: `status`, `top`, `tail`, `reload`. What servers sent is shown escaped.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -194,6 +195,15 @@ fn status(value: &Value) -> String {
     }
     out.push('\n');
     out.push_str(&table(&rows));
+    if let Some(budgets) = value.get("budgets") {
+        let exceeded = budgets["exceeded_total"].as_object().into_iter().flatten();
+        let cut_off: u64 = exceeded.filter_map(|(_, count)| count.as_u64()).sum();
+        let (refused, late) = (number(budgets, "refused_total"), number(budgets, "orphaned_responses_total"));
+        let _ = writeln!(
+            out,
+            "\nbudgets: {refused} calls refused, {cut_off} cut off, {late} orphaned responses (orphaned_responses_total)"
+        );
+    }
     if !failures.is_empty() {
         out.push('\n');
         out.push_str(&failures);

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
@@ -127,6 +128,7 @@ pub struct Answer {
     text: Vec<u8>,
     code: Option<i64>,
     body: Option<Box<PassedBody>>,
+    retry_after: Option<Duration>,
 }
 
 /// A response that passes piece by piece, unread, in the form in which another server gave it.
@@ -181,18 +183,28 @@ impl Answer {
 
     /// Any text; `code` is its error code, by which HTTP chooses a status.
     pub const fn raw(text: Vec<u8>, code: Option<i64>) -> Self {
-        Self { text, code, body: None }
+        Self { text, code, body: None, retry_after: None }
     }
 
     /// A result that passes as it comes: the one JSON text that `body` is. Only a modern request over HTTP may be answered so,
     /// see [`Call::takes_body`].
     pub fn passed(body: Body) -> Self {
-        Self { text: Vec::new(), code: None, body: Some(Box::new(PassedBody { is_event: false, body })) }
+        Self { body: Some(Box::new(PassedBody { is_event: false, body })), ..Self::raw(Vec::new(), None) }
     }
 
     /// The same of the event, with its blank line, that `body` is.
     pub fn passed_event(body: Body) -> Self {
-        Self { text: Vec::new(), code: None, body: Some(Box::new(PassedBody { is_event: true, body })) }
+        Self { body: Some(Box::new(PassedBody { is_event: true, body })), ..Self::raw(Vec::new(), None) }
+    }
+
+    /// The same for a client that asks too often. Over HTTP, where it is the whole response, its status is 429.
+    pub fn with_retry_after(self, after: Duration) -> Self {
+        Self { retry_after: Some(after), ..self }
+    }
+
+    /// When a client that asks too often may ask again.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// Where it passes as it comes: its body; else the text.

@@ -56,7 +56,7 @@ impl Reader<'_> {
         None
     }
 
-    fn scopes(&mut self, entry: &Entry) -> Vec<String> {
+    pub(super) fn scopes(&mut self, entry: &Entry) -> Vec<String> {
         let mut scopes = Vec::new();
         for (text, at) in self.texts(entry, "[mcp:read]") {
             // RFC 6749, 3.3.

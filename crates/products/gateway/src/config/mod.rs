@@ -4,6 +4,7 @@
 mod access;
 mod answers;
 mod audit;
+pub(crate) mod budgets;
 mod members;
 mod servers;
 mod sources;
@@ -49,6 +50,7 @@ const MEMBERS: &[&str] = &[
     "idempotency",
     "cache",
     "errors",
+    "budgets",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -126,6 +128,7 @@ impl Reader<'_> {
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let answers = self.answers(&members);
+        let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         Some(Settings {
             listen,
             admin,
@@ -139,6 +142,7 @@ impl Reader<'_> {
             record,
             audit,
             answers,
+            budgets,
             limits,
         })
     }

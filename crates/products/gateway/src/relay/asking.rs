@@ -14,6 +14,7 @@ use wire::{Era, Message, RequestId, Revision, meta};
 
 use super::texts::{member_text, with_id};
 use super::{Relay, Step, error_text, result_text};
+use crate::budget::Allowance;
 use crate::gateway::unasked;
 use crate::parked::{Parked, Question};
 use crate::upstream::{Conversation, Flight, Lease, Trouble};
@@ -71,6 +72,7 @@ impl Relay {
         let params = question.params().cloned().unwrap_or_else(|| json!({}));
         let id = question.id().map(RequestId::to_json).unwrap_or_default();
         let asked = self.for_client(method, &params, from, &id);
+        let _pause = self.allowance.as_ref().map(Allowance::pause);
         match self.call.link.request(method, asked.noted()).await {
             Ok(answer) => match answer.result() {
                 Some(result) => match self.for_server(&asked, result, from) {
@@ -150,6 +152,7 @@ impl Relay {
             let result = result.or_else(|| (method == "elicitation/create").then(|| json!({ "action": "cancel" })));
             (key.clone(), result.ok_or_else(|| method.to_owned()))
         });
+        let _pause = self.allowance.as_ref().map(Allowance::pause);
         let mut responses = Map::new();
         for (key, answer) in futures_util::future::join_all(answers).await {
             match answer {
@@ -202,6 +205,10 @@ impl Relay {
             content: self.content(),
             subject: self.client.subject.clone(),
         };
+        // The rest of the call is another request.
+        if let Some(allowance) = &self.allowance {
+            allowance.learn_nothing();
+        }
         match self.gateway.parked.put(parked) {
             Some(state) => {
                 let body = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });

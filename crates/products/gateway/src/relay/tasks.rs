@@ -227,7 +227,7 @@ impl Relay {
     async fn outcome(&self, conversation: &Conversation, id: &str, asked_for: Option<&str>) -> Waited {
         let end = Instant::now() + self.gateway.limits.request_total;
         let (mut answered, mut lost) = (HashSet::new(), 0);
-        while Instant::now() < end {
+        while Instant::now() < end && !self.is_over() {
             if let Some(kept) = asked_for.and_then(|id| self.gateway.kept_tasks.find(self.owner(), id)) {
                 return Waited::Over(self.kept_result(kept.result.as_deref(), id));
             }
@@ -257,7 +257,10 @@ impl Relay {
                 return Waited::GivenUp(answer);
             }
             let interval = task.get("pollIntervalMs").and_then(Value::as_u64).map(Duration::from_millis);
-            sleep(interval.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST)).await;
+            sleep(interval.unwrap_or(INTERVAL).clamp(SHORTEST, LONGEST).min(self.time_left())).await;
+        }
+        if let Some(trouble) = self.over_as_task() {
+            return Waited::GivenUp(self.failed(&trouble));
         }
         Waited::GivenUp(self.failed(&Trouble::Timeout(self.gateway.limits.request_total)))
     }

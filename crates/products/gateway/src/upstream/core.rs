@@ -89,6 +89,8 @@ pub(crate) struct Core {
     begun: Instant,
     /// When the last message came.
     heard: Mutex<Instant>,
+    /// When the first request began since then that ran out of its own time.
+    unheard: Mutex<Option<Instant>>,
     /// Whether it is being found out if the server still does anything.
     doubt: watch::Sender<bool>,
 }
@@ -123,6 +125,7 @@ impl Core {
             cause: watch::Sender::new(None),
             begun: Instant::now(),
             heard: Mutex::new(Instant::now()),
+            unheard: Mutex::default(),
             doubt: watch::Sender::new(false),
         })
     }
@@ -159,6 +162,22 @@ impl Core {
             tokio::spawn(prove(Arc::clone(self), *revision, since.elapsed() / 4));
         }
         trouble
+    }
+
+    /// A request that was sent at `since` ran out of its own time, which may be short: that alone says nothing of the server.
+    /// Where requests go on doing so and nothing has come for `patience`, later ones begin another conversation.
+    pub(crate) fn ran_out(self: &Arc<Self>, since: Instant, patience: Duration) {
+        if matches!(self.carrier, Carrier::Http(_)) {
+            return;
+        }
+        let heard = self.heard();
+        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = unheard.filter(|first| *first > heard).map_or(since, |first| first.min(since));
+        *unheard = Some(first).filter(|first| *first > heard);
+        if unheard.is_some_and(|first| first.elapsed() > patience) {
+            tracing::warn!("a connection on which nothing comes is given up");
+            self.abandon();
+        }
     }
 
     fn heard(&self) -> Instant {
@@ -219,6 +238,14 @@ impl Core {
         let entry = Entry { sender, asks: ASKING.contains(&method), is_quiet };
         self.entries().insert(id, entry);
         (id, receiver)
+    }
+
+    /// A request was given up. Nothing but its response is taken for it any more.
+    pub(super) fn asks_no_more(&self, id: i64) {
+        if let Some(entry) = self.entries().get_mut(&id) {
+            entry.asks = false;
+            entry.is_quiet = true;
+        }
     }
 
     pub(super) fn forget(&self, id: i64) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, TryFutureExt as _};
@@ -11,7 +11,7 @@ use net::server::http::HeaderMap;
 use net::upstream::{Lost, NextEvent, Response};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, sleep_until};
 use wire::framing::sse::{Block, open_data};
 use wire::http::JSON;
 use wire::message::{Packet, begins_result, parse, parse_owned};
@@ -47,6 +47,8 @@ pub(crate) struct Sending<'a> {
     pub(crate) message: Option<&'a Message>,
     /// How long a large result may pause that needs no edit and passes as it comes; none where it must be read whole.
     pub(crate) passes: Option<Duration>,
+    /// When the time of the request is over: until then, the answer to its POST is awaited before it counts as sent.
+    pub(crate) until: Option<Instant>,
 }
 
 /// A request that is open at an upstream.
@@ -132,20 +134,23 @@ impl Flight {
         match &self.core.carrier {
             Carrier::Child(child) => self.core.write(child, body.as_str()).await,
             Carrier::WebSocket(socket) => Ok(socket.send(body.as_str()).await?),
-            Carrier::Sse(sse) => self.post(old_sse::post(sse, body.as_str()).map_ok(|()| None).boxed(), limit).await,
+            Carrier::Sse(sse) => {
+                let posting = old_sse::post(sse, body.as_str()).map_ok(|()| None).boxed();
+                self.post(posting, sending.until, limit).await
+            }
             Carrier::Http(http) => {
                 let posting = http.request(body, revision, sending.headers, sending.schema);
                 // A request whose messages all come on its own stream needs to wait for nothing else.
                 if self.events.is_none() {
                     return self.take(posting.await?, limit).await;
                 }
-                self.post(posting.map_ok(Some).boxed(), limit).await
+                self.post(posting.map_ok(Some).boxed(), sending.until, limit).await
             }
         }
     }
 
     /// Waits for the answer to a POST, or for a message of the server that comes first.
-    async fn post(&mut self, mut posting: Posting, limit: usize) -> Result<(), Trouble> {
+    async fn post(&mut self, mut posting: Posting, until: Option<Instant>, limit: usize) -> Result<(), Trouble> {
         tokio::select! {
             answered = &mut posting => self.take_answer(answered, limit).await,
             Some(event) = Self::next_linked(&mut self.events) => {
@@ -153,6 +158,19 @@ impl Flight {
                 self.posting = Some(posting);
                 Ok(())
             }
+            // Whoever gives the request up may still listen for its answer.
+            () = Self::end_of(until) => {
+                self.posting = Some(posting);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for ever where there is no end.
+    async fn end_of(until: Option<Instant>) {
+        match until {
+            Some(until) => sleep_until(until.into()).await,
+            None => pending().await,
         }
     }
 
@@ -333,7 +351,8 @@ impl Flight {
         let (Carrier::Http(http), Some(stream)) = (&self.core.carrier, &mut self.stream) else { return Err(broken()) };
         let revision = self.core.revision.get().copied();
         let legacy = revision.is_none_or(|revision| revision.era() == Era::Legacy);
-        let Some(last) = stream.last.clone().filter(|_| legacy && stream.resumes < RESUMES) else {
+        // A request that was cancelled is not gone on with.
+        let Some(last) = stream.last.clone().filter(|_| legacy && stream.resumes < RESUMES && !self.done) else {
             return Err(broken());
         };
         stream.resumes += 1;
@@ -359,6 +378,38 @@ impl Flight {
     }
 }
 
+impl Flight {
+    /// Cancels the request, whose time is over. What comes of it all the same can still be read, if anything can come: where
+    /// the connection is closed to cancel it, nothing does.
+    pub(crate) fn give_up(mut self) -> Option<Self> {
+        let number = self.number.filter(|_| self.is_cancelled_by_message())?;
+        // Later requests of the same connection must not share its questions and log messages.
+        self.core.asks_no_more(number);
+        self.cancel(number, "The time limit of the call is over");
+        self.done = true;
+        Some(self)
+    }
+
+    /// Whether the server is told when nobody waits for the response any more.
+    fn is_cancelled_by_message(&self) -> bool {
+        let alone = matches!(self.core.carrier, Carrier::Http(_))
+            && self.core.revision.get().is_some_and(|revision| revision.era() == Era::Modern);
+        // `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
+        !(self.done || alone || self.opens || self.core.is_ended())
+    }
+
+    fn cancel(&self, number: i64, reason: &str) {
+        let core = Arc::clone(&self.core);
+        let params = json!({ "requestId": number, "reason": reason });
+        let text = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = core.post(&text).await;
+            });
+        }
+    }
+}
+
 fn parse_id(text: &str) -> Option<RequestId> {
     match parse(text.as_bytes()) {
         Ok(Packet::Message(message)) => message.id().cloned(),
@@ -373,20 +424,8 @@ impl Drop for Flight {
             return self.core.end_alone(&self.id);
         };
         self.core.forget(number);
-        let alone = matches!(self.core.carrier, Carrier::Http(_))
-            && self.core.revision.get().is_some_and(|revision| revision.era() == Era::Modern);
-        // `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
-        if self.done || alone || self.opens || self.core.is_ended() {
-            return;
-        }
-        let core = Arc::clone(&self.core);
-        let reason = "The client no longer waits for the response";
-        let params = json!({ "requestId": number, "reason": reason });
-        let text = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let _ = core.post(&text).await;
-            });
+        if self.is_cancelled_by_message() {
+            self.cancel(number, "The client no longer waits for the response");
         }
     }
 }

@@ -8,6 +8,8 @@ use net::service::RpcError;
 use net::upstream::{Failure, Lost};
 use serde_json::json;
 
+use crate::budget::Kind;
+
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
@@ -21,6 +23,15 @@ pub(crate) enum Trouble {
     Refused(RpcError),
     /// The time for the request is over.
     Timeout(Duration),
+    /// The time that the call had is over.
+    OverLimit {
+        /// How long that was.
+        after: Duration,
+        /// Which limit it was.
+        limit: Kind,
+        /// The server may have got the request.
+        is_sent: bool,
+    },
     /// An HTTP status without a JSON-RPC message.
     Status {
         /// The status.
@@ -81,7 +92,9 @@ impl Trouble {
             Self::NotSent(why) | Self::Unknown(why) => why.clone(),
             Self::SessionGone => "it ended the session".to_owned(),
             Self::Refused(error) => error.message.clone().into_owned(),
-            Self::Timeout(after) => format!("it gave no answer within {}", seconds(*after)),
+            Self::Timeout(after) | Self::OverLimit { after, .. } => {
+                format!("it gave no answer within {}", seconds(*after))
+            }
             Self::Status { status, .. } => format!("it answered with HTTP status {status} and no message"),
         };
         wire::escape::line(&reason).into_owned()
@@ -101,6 +114,15 @@ impl Trouble {
                 let what = format!("The server `{upstream}` gave no answer within {after}; the outcome is unknown");
                 (what, "unknown", false)
             }
+            Self::OverLimit { after, limit, is_sent } => {
+                let (after, of) = (after.as_millis(), limit.in_words());
+                let what = format!("The server `{upstream}` gave no answer within {after} ms, {of}");
+                if *is_sent {
+                    (format!("{what}; the outcome is unknown"), "unknown", false)
+                } else {
+                    (format!("{what}; it did not get the call"), "not run", true)
+                }
+            }
             Self::Status { status, .. } => {
                 let what = format!("The server `{upstream}` answered with HTTP status {status} and no message");
                 // A server that took the request and answers nonsense may have run it.
@@ -108,6 +130,11 @@ impl Trouble {
             }
         };
         let mut data = json!({ "upstream": upstream, "outcome": outcome, "retryable": retryable });
+        if let Self::OverLimit { after, limit, .. } = self {
+            data["category"] = json!(limit.category());
+            data["limit"] = json!(limit.as_str());
+            data["limit_ms"] = json!(after.as_millis() as u64);
+        }
         if let Self::Status { status, retry_after } = self {
             data["status"] = json!(status);
             if let Some(after) = retry_after {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use wire::RequestId;
 use wire::http::{EVENT_STREAM, JSON};
 
@@ -21,6 +21,13 @@ pub(super) fn status(code: StatusCode) -> Response {
 
 /// A single answer: a JSON-RPC text, or what passes in its place.
 pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
+    if let Some(after) = answer.retry_after() {
+        let mut response = text(StatusCode::TOO_MANY_REQUESTS, answer.into_text());
+        // Whole seconds, rounded up: 0 would be an invitation.
+        let seconds = after.as_millis().div_ceil(1000).max(1) as u64;
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        return response;
+    }
     match answer.into_parts() {
         Ok(whole) => text(code, whole),
         Err(passed) if passed.is_event => events(passed.body),

@@ -1,0 +1,79 @@
+//! A request on its way to an upstream: within its budget of time, counted, and in the log.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use net::service::{Answer, Call, RpcError};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::Inner;
+use crate::audit::Trail;
+use crate::budget::{Begun, Budgets};
+use crate::relay::{Edits, Relay};
+use crate::stats::Finished;
+use crate::upstream::{Client, Upstream};
+
+/// How long a call waits to learn what its tool does. After that, nothing is known of it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Inner {
+    /// Carries a request to an upstream and counts it.
+    pub(super) async fn carry(
+        self: Arc<Self>,
+        upstream: Arc<Upstream>,
+        (client, trail): (Client, &Trail),
+        call: Call,
+        edits: Edits,
+    ) -> Answer {
+        let begun = match self.budgets.as_ref().filter(|_| call.message.method() == Some("tools/call")) {
+            Some(budgets) => match self.budgeted(budgets, &call, &client).await {
+                Ok(begun) => Some(begun),
+                Err(error) => return Answer::error(Some(call.id()), &error),
+            },
+            None => None,
+        };
+        let allowance = begun.as_ref().map(|begun| Arc::clone(&begun.0));
+        trail.goes_to(&upstream.name);
+        let (began, stats) = (Instant::now(), Arc::clone(&self.stats));
+        let request = trail.request().unwrap_or_else(|| stats.number());
+        let method = call.message.method().unwrap_or_default().to_owned();
+        let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
+        let target = target.map(std::borrow::Cow::into_owned);
+        let name = upstream.name.clone();
+        let answer = Relay::new(self, upstream, client, call, edits, (request, allowance)).run().await;
+        if let Some(begun) = begun.filter(|_| answer.code().is_none()) {
+            begun.0.succeeded();
+        }
+        let took = began.elapsed();
+        tracing::info!(
+            request,
+            upstream = name,
+            method,
+            name = target,
+            micros = took.as_micros() as u64,
+            error = answer.code()
+        );
+        let error = answer.code();
+        stats.finished(&Finished { request, upstream: &name, method: &method, name: target.as_deref(), took, error });
+        answer
+    }
+
+    /// Lets a call of a tool in, with the time that it has; or says why it is not sent.
+    async fn budgeted(self: &Arc<Self>, budgets: &Budgets, call: &Call, client: &Client) -> Result<Begun, RpcError> {
+        let tool = call.message.string_member("name").unwrap_or_default();
+        let request = budgets.request(call, client, &tool)?;
+        let unknown = budgets.unknown_tools(&request);
+        if !unknown.is_empty()
+            && let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await
+        {
+            for tool in unknown {
+                let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(tool);
+                if let Some(item) = tools.items.iter().find(is_it) {
+                    budgets.classify(tool, item.get("annotations"));
+                }
+            }
+        }
+        budgets.admit(request)
+    }
+}
