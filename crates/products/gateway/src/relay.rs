@@ -491,6 +491,14 @@ impl Relay {
         let _ = self.call.link.send(self.noted_notification(text));
     }
 
+    /// Whether a result is a task of a form that the client's revision does not have.
+    fn is_untold_task(&self, message: &Message) -> bool {
+        // Only a result with such a member can be a task: nothing else is read as a tree.
+        let may_be_task =
+            message.body_member("task").is_some() || message.string_member("resultType").as_deref() == Some("task");
+        may_be_task && message.result().is_some_and(|result| is_untranslatable_task(self.method(), result, self.to()))
+    }
+
     /// The answer for the client, or the next round.
     async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
         self.edits.watch.iter().for_each(|watch| watch.note_response(&message));
@@ -522,12 +530,7 @@ impl Relay {
         {
             return Ok(Step::Done(self.url_elicitation(conversation, &message)));
         }
-        // Only a result with such a member can be a task: nothing else is read as a tree.
-        let may_be_task =
-            message.body_member("task").is_some() || message.string_member("resultType").as_deref() == Some("task");
-        let is_task =
-            may_be_task && message.result().is_some_and(|result| is_untranslatable_task(self.method(), result, to));
-        if is_task {
+        if self.is_untold_task(&message) {
             self.lose(losses::TASK);
             let what = "The server made a task, which a client of this revision cannot follow";
             return Ok(Step::Done(self.refuse(&RpcError::internal(what))));

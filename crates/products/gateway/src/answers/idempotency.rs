@@ -152,11 +152,14 @@ enum Status {
     Unknown,
 }
 
+/// What a client was asked, if there was room for it.
+struct AskedBefore(Option<Arc<KeptAnswer>>);
+
 struct Entry {
     digest: RequestDigest,
     status: Status,
     /// What the client was asked in the round before: a refused answer changes nothing.
-    asked: Option<Option<Arc<KeptAnswer>>>,
+    asked: Option<AskedBefore>,
     /// Nothing while it runs.
     until: Option<Instant>,
 }
@@ -237,7 +240,7 @@ impl KeptCalls {
             Status::Running(running) => Begun::Wait(running.clone()),
             Status::Asked(asked) if is_round => {
                 let (asked, freed) = (asked.clone(), entry.bytes() - OVERHEAD);
-                entry.asked = Some(asked);
+                entry.asked = Some(AskedBefore(asked));
                 (entry.status, entry.until) = (Status::Running(receiver), None);
                 state.bytes -= freed;
                 state.running += 1;
@@ -339,7 +342,7 @@ impl RunningCall {
         let room = kept.as_ref().is_some_and(|kept| state.has_bytes(&self.key, kept.text.len(), self.settings.bytes));
         let before = state.entries.get_mut(&self.key).and_then(|entry| entry.asked.take());
         let status = match (end, before) {
-            (CallEnd::NotRun, Some(asked)) => Some(Status::Asked(asked)),
+            (CallEnd::NotRun, Some(AskedBefore(asked))) => Some(Status::Asked(asked)),
             (CallEnd::NotRun, None) => None,
             (CallEnd::Unknown, _) => Some(Status::Unknown),
             (CallEnd::Asked, _) => Some(Status::Asked(kept.clone().filter(|_| room))),

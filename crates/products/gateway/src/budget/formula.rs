@@ -90,7 +90,7 @@ mod tests {
                 limits.iter().zip(&used).take(steps.len() - 1).map(|(limit, used)| *limit * *used / 1000).sum()
             };
             let (_, limits) = spent(left, &steps, &used);
-            prop_assert_eq!(limits.last().copied(), Some(left - before));
+            prop_assert_eq!(limits.last().copied(), left.checked_sub(before));
         }
 
         #[test]

@@ -209,12 +209,11 @@ impl Budgets {
         let made = |steps: &[String]| Plan::new(steps.into());
         match asked {
             Some(AskedPlan::Steps(steps)) => Ok(Some(Plan::new(steps))),
-            Some(AskedPlan::Named(_)) if before.is_some() => Ok(before),
+            Some(AskedPlan::Named(_)) | None if before.is_some() => Ok(before),
             Some(AskedPlan::Named(name)) => {
                 let found = self.settings.chains.iter().find(|(known, _)| *known == name);
                 found.map(|(_, steps)| Some(made(steps))).ok_or_else(|| asked::unknown_plan(&name))
             }
-            None if before.is_some() => Ok(before),
             None => {
                 let begins = |steps: &Vec<String>| steps.first().is_some_and(|first| first == tool);
                 Ok(self.settings.chains.iter().find(|(_, steps)| begins(steps)).map(|(_, steps)| made(steps)))

@@ -112,12 +112,11 @@ impl Reader<'_> {
         let before = self.errors.len();
         let mut methods = Vec::new();
         for (text, at) in self.texts(entry, "[tools]") {
-            match LISTS.iter().find(|(name, _)| *name == text) {
-                Some((_, method)) => methods.push((*method).to_owned()),
-                None => {
-                    let what = format!("there is no list {}", quoted(text));
-                    self.error(at, what, "tools, prompts, resources or templates");
-                }
+            if let Some((_, method)) = LISTS.iter().find(|(name, _)| *name == text) {
+                methods.push((*method).to_owned());
+            } else {
+                let what = format!("there is no list {}", quoted(text));
+                self.error(at, what, "tools, prompts, resources or templates");
             }
         }
         if methods.is_empty() && self.errors.len() == before {

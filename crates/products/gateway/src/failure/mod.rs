@@ -112,10 +112,6 @@ impl Failure {
         Self { name, code, status, category, outcome, retryable: false, retry_after_ms, action, when }
     }
 
-    const fn http(name: &'static str, status: u16, category: Category, when: &'static str) -> Self {
-        Self { code: None, status: Some(status), ..Self::new(name, 0, category, when) }
-    }
-
     /// The server did not get the request, or refused it.
     const fn not_run(self) -> Self {
         Self { outcome: Some("not run"), ..self }

@@ -41,7 +41,8 @@ impl Inner {
         let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
         let target = target.map(std::borrow::Cow::into_owned);
         let name = upstream.name.clone();
-        let answer = Relay::new(self, upstream, client, call, edits, (request, allowance)).run().await;
+        // The largest part of a request on its way: on the heap, it moves with nobody.
+        let answer = Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance)).run()).await;
         if let Some(begun) = begun.filter(|_| answer.code().is_none()) {
             begun.0.succeeded();
         }
