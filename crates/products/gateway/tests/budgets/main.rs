@@ -112,12 +112,14 @@ async fn an_unknown_tool_takes_as_long_as_its_class() {
 }
 
 #[tokio::test]
-async fn a_call_ends_with_its_time_and_is_cancelled_at_the_server() {
+async fn a_call_ends_with_its_time_and_is_cancelled_at_its_server() {
     for revision in [MODERN, LEGACY] {
         let tool = ToolBudget { limit: Some(ms(300)), ..ToolBudget::default() };
         let budgets = BudgetSettings { tools: vec![("t*".to_owned(), tool)], ..BudgetSettings::default() };
         let scene = Scene::new(revision, Some(budgets)).await;
         let client = scene.client(revision).await;
+        assert!(call(&client, "t1", &json!({})).await["result"].is_object());
+        scene.seen.take();
         let begun = Instant::now();
         let cut = call(&client, "t5000", &json!({})).await;
         assert!(begun.elapsed() < ms(2500), "{:?}", begun.elapsed());
@@ -125,6 +127,15 @@ async fn a_call_ends_with_its_time_and_is_cancelled_at_the_server() {
         assert_eq!((&data["limit"], &data["limit_ms"]), (&json!("tool"), &json!(300)), "{cut}");
         assert_eq!((&data["outcome"], &data["category"]), (&json!("unknown"), &json!("UPSTREAM_FAILURE")), "{cut}");
         assert_eq!(scene.count("exceeded_total/tool"), 1);
+        let mut seen = scene.seen.take();
+        for _ in 0..100 {
+            if seen.len() > 1 {
+                break;
+            }
+            tokio::time::sleep(ms(20)).await;
+            seen.extend(scene.seen.take());
+        }
+        assert_eq!(seen, ["t5000", "cancelled"], "{revision}");
         assert!(call(&client, "t1", &json!({})).await["result"].is_object());
         // A server that ends what is cancelled gives no late answer.
         assert_eq!(scene.count("orphaned_responses_total"), 0);
@@ -173,6 +184,57 @@ async fn an_answer_that_comes_too_late_is_counted() {
     let page = http(&scene, "GET /metrics", "", "").await;
     assert!(page.contains("\norphaned_responses_total 1\n"), "{page}");
     assert!(page.contains("\nbudget_exceeded_total{limit=\"tool\"} 1\n"), "{page}");
+    client.close().await;
+    scene.end().await;
+}
+
+/// Asks for roots in the middle of a call.
+const ASKING: &str = r#"
+while IFS= read -r line; do
+  case $line in *'"id":'*) id=${line#*'"id":'}; id=${id%%[!0-9]*} ;; esac
+  case $line in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}}\n' "$id" ;;
+    *'"roots":'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$call" ;;
+    *'"tools/call"'*) call=$id; printf '{"jsonrpc":"2.0","id":900,"method":"roots/list"}\n' ;;
+  esac
+done
+"#;
+
+#[tokio::test]
+async fn the_time_that_a_client_takes_to_answer_a_question_does_not_count() {
+    let scene = Scene::script(ASKING, BudgetSettings { tool: ms(400), ..BudgetSettings::default() }).await;
+    let client = scene.slow_client(LEGACY, ms(900)).await;
+    let begun = Instant::now();
+    let answer = call(&client, "ask", &json!({})).await;
+    assert!(answer["result"].is_object() && begun.elapsed() >= ms(900), "{answer}");
+    let status = scene.gateway.status();
+    let p50 = status.pointer("/budgets/tools/0/p50_ms").and_then(Value::as_f64);
+    assert!(p50.is_some_and(|p50| p50 < 400.0), "only its own time is learnt: {status}");
+    client.close().await;
+    scene.end().await;
+}
+
+/// Of a plan, each step has its share, and what it does not use is there for the others.
+#[tokio::test]
+async fn a_step_leaves_time_for_the_steps_after_it() {
+    let tool = |expected: u64, least: u64| ToolBudget {
+        expected: Some(ms(expected)),
+        least: Some(ms(least)),
+        ..ToolBudget::default()
+    };
+    let tools = vec![("t4000".to_owned(), tool(300, 50)), ("t1".to_owned(), tool(300, 50))];
+    let chain = ms(2400);
+    let scene = Scene::new(LEGACY, Some(BudgetSettings { chain, tools, ..BudgetSettings::default() })).await;
+    let client = scene.client(LEGACY).await;
+    let plan = |steps: &[&str], chain: &str| json!({ "io.proofhouse/plan": steps, "io.proofhouse/chain": chain });
+    let limit = |answer: &Value| answer["error"]["data"]["limit_ms"].as_u64().expect("a limit");
+    let third = call(&client, "t4000", &plan(&["t4000", "t1", "t1"], "a")).await;
+    assert_eq!(third["error"]["data"]["limit"], "plan", "{third}");
+    assert!((700..=800).contains(&limit(&third)), "{third}");
+    assert!(call(&client, "t1", &plan(&["t1", "t4000"], "b")).await["result"].is_object());
+    let rest = call(&client, "t4000", &json!({ "io.proofhouse/chain": "b" })).await;
+    assert_eq!(rest["error"]["data"]["limit"], "chain", "{rest}");
+    assert!((2000..2400).contains(&limit(&rest)), "{rest}");
     client.close().await;
     scene.end().await;
 }

@@ -5,7 +5,7 @@ use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use client::{Client, ClientError, Options, Params};
+use client::{Abilities, Answering, Client, ClientError, Options, Params, Question, Respondent};
 use gateway::settings::{BudgetSettings, CommandLimits, Sessions, Settings, Target, UpstreamSettings};
 use gateway::{Gateway, Pages};
 use net::Children;
@@ -31,6 +31,37 @@ impl Seen {
     /// All of it since the last time.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A call that is worked on. Dropped before its end, it was cancelled.
+struct Work {
+    seen: Seen,
+    is_done: bool,
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.seen.keep("cancelled");
+        }
+    }
+}
+
+/// Answers a question about roots, after a while.
+struct Slowly(Duration);
+
+impl Respondent for Slowly {
+    fn abilities(&self) -> Abilities {
+        Abilities { roots: true, ..Abilities::default() }
+    }
+
+    fn answer(&self, _: Question) -> Answering {
+        let pause = self.0;
+        Box::pin(async move {
+            tokio::time::sleep(pause).await;
+            Ok(json!({ "roots": [] }))
+        })
     }
 }
 
@@ -83,8 +114,12 @@ impl Service for Slow {
                 let tool = call.message.string_member("name").unwrap_or_default().into_owned();
                 self.seen.keep(&tool);
                 let body = complete(json!({ "content": [{ "type": "text", "text": "done" }] }));
+                let work = Work { seen: self.seen.clone(), is_done: false };
                 return Reply::later(async move {
                     tokio::time::sleep(time_of(&tool)).await;
+                    // The whole of it, so that it is dropped with the future.
+                    let mut work = work;
+                    work.is_done = true;
                     Answer::result(&id, &body)
                 });
             }
@@ -153,10 +188,19 @@ impl Scene {
         self.server.local_addr()
     }
 
-    pub(crate) async fn client(&self, revision: Revision) -> Client {
+    fn options(&self, revision: Revision) -> Options {
         let url = Url::parse(&format!("http://{}/mcp", self.address())).expect("a URL");
         let address = Address::Http(HttpAddress::new(url));
-        let options = Options { revision: Some(revision), ..Options::new(address, &Children::new()) };
+        Options { revision: Some(revision), ..Options::new(address, &Children::new()) }
+    }
+
+    pub(crate) async fn client(&self, revision: Revision) -> Client {
+        Client::connect(self.options(revision)).await.expect("it connects")
+    }
+
+    /// A client that takes its time to answer a question.
+    pub(crate) async fn slow_client(&self, revision: Revision, pause: Duration) -> Client {
+        let options = Options { respondent: Arc::new(Slowly(pause)), ..self.options(revision) };
         Client::connect(options).await.expect("it connects")
     }
 
