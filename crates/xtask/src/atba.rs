@@ -178,8 +178,7 @@ impl Setting {
     /// The share of whole chains, in percent, and the seconds of work for the others, by 100 chains.
     fn run(&self, mix: &Mix, seed: u64) -> (f64, f64) {
         let mut random = Random(seed);
-        let mut tools: Vec<_> =
-            mix.tools.iter().map(|law| Tool { law: *law, times: Histogram::default() }).collect();
+        let mut tools: Vec<_> = mix.tools.iter().map(|law| Tool { law: *law, times: Histogram::default() }).collect();
         for tool in &mut tools {
             for _ in 0..KNOWN {
                 let time = random.time(tool.law);

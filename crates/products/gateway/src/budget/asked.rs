@@ -111,7 +111,8 @@ mod tests {
         assert_eq!(chain(json!({}), Some(PARENT)), trace);
         let named = json!({ "traceparent": PARENT, "io.proofhouse/chain": "turn 7" });
         assert_eq!(chain(named, Some(PARENT)), Some("name:turn 7".to_owned()));
-        for bad in ["", "00-0-0-0", &PARENT.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)), &PARENT[1..]] {
+        for bad in ["", "00-0-0-0", &PARENT.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)), &PARENT[1..]]
+        {
             assert_eq!(chain(json!({ "traceparent": bad }), None), None, "{bad}");
         }
         assert_eq!(chain(json!({ "traceparent": 7 }), None), None);

@@ -7,18 +7,8 @@ use document::{Content, Entry, Node, nearest, quoted};
 use super::Reader;
 use crate::settings::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 
-const MEMBERS: &[&str] = &[
-    "tool",
-    "chain",
-    "session_gap",
-    "reserve",
-    "deadlines",
-    "poll_interval",
-    "cold",
-    "tools",
-    "chains",
-    "clients",
-];
+const MEMBERS: &[&str] =
+    &["tool", "chain", "session_gap", "reserve", "deadlines", "poll_interval", "cold", "tools", "chains", "clients"];
 const COLD: &[&str] = &["read", "moderate", "write"];
 const TOOL: &[&str] = &["limit", "least", "class", "expected"];
 const CLIENT: &[&str] = &["client", "scopes", "tool", "chain"];

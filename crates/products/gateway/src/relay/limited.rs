@@ -30,12 +30,7 @@ impl Relay {
     }
 
     /// The request got no answer in its time: that of its budget, or that of every request.
-    pub(super) fn gave_up(
-        &self,
-        conversation: &Conversation,
-        flight: Option<Flight>,
-        begun: Instant,
-    ) -> Trouble {
+    pub(super) fn gave_up(&self, conversation: &Conversation, flight: Option<Flight>, begun: Instant) -> Trouble {
         let limits = &self.gateway.limits;
         let Some(allowance) = self.allowance.as_ref().filter(|_| self.is_over()) else {
             return conversation.core.gave_up(begun);

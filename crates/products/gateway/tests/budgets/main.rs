@@ -40,7 +40,11 @@ fn budgets(chain: Duration) -> BudgetSettings {
 }
 
 /// Whether the whole chain ran with 1.6 s; and how it ended with 1 s, and which tools the server was asked for then.
-async fn tried(scene: &Scene, client: &client::Client, attempt: u64) -> (bool, Result<(), (usize, Value)>, Vec<String>) {
+async fn tried(
+    scene: &Scene,
+    client: &client::Client,
+    attempt: u64,
+) -> (bool, Result<(), (usize, Value)>, Vec<String>) {
     scene.seen.take();
     scene.change(budgets(ms(1600)));
     let whole = chain(client, &format!("whole {attempt}")).await;
@@ -308,7 +312,8 @@ async fn a_task_is_looked_at_once_a_second() {
         let opened = if is_legacy { http(&scene, "POST /mcp", "", &open.to_string()).await } else { String::new() };
         let session = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_default();
         let look = |id: u64, task: &str| {
-            let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": "tasks/get", "params": { "taskId": task } });
+            let mut message =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tasks/get", "params": { "taskId": task } });
             let mut headers = format!("mcp-session-id: {session}\r\nmcp-protocol-version: {revision}\r\n");
             if !is_legacy {
                 message["params"]["_meta"] = json!({ wire::meta::PROTOCOL_VERSION: revision.as_str(),

@@ -76,9 +76,7 @@ fn time_of(tool: &str) -> Duration {
 }
 
 fn tools() -> Value {
-    let tool = |name: &str, annotations: Value| {
-        json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": annotations })
-    };
+    let tool = |name: &str, annotations: Value| json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": annotations });
     json!([
         tool("read1", json!({ "readOnlyHint": true })),
         tool("search1", json!({ "readOnlyHint": true, "openWorldHint": true })),
@@ -171,8 +169,7 @@ impl Scene {
     async fn of(target: Target, budgets: Option<BudgetSettings>, upstream: Option<Server>) -> Self {
         let settings = Settings { upstreams: vec![named(target)], budgets, ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
-        let options =
-            http::Options { layer: Some(Arc::new(Pages::new(gateway.clone()))), ..http::Options::default() };
+        let options = http::Options { layer: Some(Arc::new(Pages::new(gateway.clone()))), ..http::Options::default() };
         let server = http::listen(Arc::new(gateway.clone()), LOCAL, options).await.expect("a free port");
         Self { settings, gateway, server, seen: Seen::default(), _upstream: upstream }
     }

@@ -23,7 +23,10 @@ fn budgets_are_read() {
     assert_eq!((tool.least, tool.expected), (Some(Duration::from_millis(100)), Some(seconds(4))));
     assert_eq!(budgets.chains[0].1, ["search_web", "read_file", "render"]);
     let [client] = budgets.clients.as_slice() else { panic!("{budgets:?}") };
-    assert_eq!((client.client.as_deref(), client.scopes.as_slice()), (Some("batch-*"), ["batch".to_owned()].as_slice()));
+    assert_eq!(
+        (client.client.as_deref(), client.scopes.as_slice()),
+        (Some("batch-*"), ["batch".to_owned()].as_slice())
+    );
     assert_eq!((client.tool, client.chain), (Some(Duration::from_mins(1)), Some(Duration::from_mins(10))));
 }
 
