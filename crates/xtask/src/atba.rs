@@ -2,6 +2,7 @@
 //! what is left, and the gateway's budgets. Uses the gateway's own formula and histogram. Prints the table of
 //! docs/gateway-budgets.md. Opens no socket and reads no clock.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use gateway::budget::formula::{Step, is_hopeless, limit};
@@ -98,9 +99,8 @@ impl Random {
         let (one, two, three) = (self.next(), self.next(), self.next());
         let normal = (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * two).cos();
         let ms = match law {
-            Law::Normal(median, deviation) => median * (normal * deviation).exp(),
             Law::Stuck(_, _, share) if three < share => 60_000.0,
-            Law::Stuck(median, deviation, _) => median * (normal * deviation).exp(),
+            Law::Normal(median, deviation) | Law::Stuck(median, deviation, _) => median * (normal * deviation).exp(),
             Law::Heavy(least, exponent) => (least * three.powf(-1.0 / exponent)).min(600_000.0),
         };
         Duration::from_secs_f64(ms / 1000.0)
@@ -149,7 +149,7 @@ impl Setting {
     }
 
     fn chain(&self, tools: &mut [Tool], mut left: Duration, random: &mut Random) -> Ended {
-        let budget = left;
+        let mut worked = Duration::ZERO;
         for at in 0..tools.len() {
             // Each call has its own numbers, whether it is made or not.
             let times = [random.time(tools[at].law), random.time(tools[at].law)];
@@ -158,7 +158,8 @@ impl Setting {
                 let Some(limit) = self.limit(left, &tools[at..]) else { break };
                 let typical = tools[at].known().p50;
                 is_done = time <= limit;
-                left -= time.min(limit);
+                worked += time.min(limit);
+                left = left.saturating_sub(time.min(limit));
                 // As the gateway learns of a call that it cuts off.
                 let guess = limit + limit / 2;
                 if is_done || guess >= typical {
@@ -169,10 +170,10 @@ impl Setting {
                 }
             }
             if !is_done {
-                return Ended { is_whole: false, worked: budget - left };
+                return Ended { is_whole: false, worked };
             }
         }
-        Ended { is_whole: true, worked: budget - left }
+        Ended { is_whole: true, worked }
     }
 
     /// The share of whole chains, in percent, and the seconds of work for the others, by 100 chains.
@@ -208,10 +209,10 @@ fn row(mix: &Mix, (strategy, name): (Strategy, &str), seed: u64) -> String {
     let mut cells = format!("| {}, {} s | {name} |", mix.name, mix.budget as f64 / 1000.0);
     for retries in [0, 1] {
         let setting = Setting { strategy, retries };
-        let runs: Vec<_> = (0..RUNS).map(|run| setting.run(mix, seed << 32 | run as u64 * 7919)).collect();
+        let runs: Vec<_> = (0..RUNS).map(|run| setting.run(mix, (seed << 32) | (run as u64 * 7919))).collect();
         let (whole, around) = mean(&runs.iter().map(|run| run.0).collect::<Vec<_>>());
         let (wasted, about) = mean(&runs.iter().map(|run| run.1).collect::<Vec<_>>());
-        cells += &format!(" {whole:.1} ± {around:.1} | {wasted:.0} ± {about:.0} |");
+        let _ = write!(cells, " {whole:.1} ± {around:.1} | {wasted:.0} ± {about:.0} |");
     }
     cells
 }

@@ -11,6 +11,7 @@ use url::Url;
 use wire::Revision;
 
 use crate::audit_command::AuditArgs;
+use crate::errors_command::ErrorsArgs;
 use crate::init::InitArgs;
 use crate::tell::Failure;
 use crate::watch::{Question, WatchArgs};
@@ -29,7 +30,8 @@ use crate::watch::{Question, WatchArgs};
   proof-gateway --config gateway.yaml
   proof-gateway init --from claude_desktop_config.json
   proof-gateway status                             (also: top, tail, reload)
-  proof-gateway audit verify /var/log/gateway",
+  proof-gateway audit verify /var/log/gateway
+  proof-gateway errors                             (what each error means, and what to do)",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
@@ -92,13 +94,15 @@ pub(crate) enum Action {
     Reload(WatchArgs),
     /// Verify an audit log, or make the key that signs one
     Audit(AuditArgs),
+    /// Print the failures of the gateway, and what a client does about each kind
+    Errors(ErrorsArgs),
 }
 
 impl Action {
     /// What is asked of a running gateway.
     pub(crate) const fn question(&self) -> Option<(Question, &WatchArgs)> {
         match self {
-            Self::Init(_) | Self::Audit(_) => None,
+            Self::Init(_) | Self::Audit(_) | Self::Errors(_) => None,
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
             Self::Tail(watch) => Some((Question::Tail, watch)),

@@ -20,13 +20,14 @@ use crate::audit::{AuditLog, Trail};
 use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
+use crate::failure;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
-use crate::settings::{AnswerSettings, Limits, ServerSettings};
+use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
 use crate::stats::Stats;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
 use crate::view::View;
@@ -144,10 +145,18 @@ impl Inner {
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
             (Era::Modern, "subscriptions/listen") => self.listen(call),
-            _ => match self.audit.clone() {
-                None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
-                Some(audit) => Reply::later(self.audited(audit, call)),
-            },
+            (_, "tools/call") if self.answers.settings.errors == ErrorForm::Result => {
+                Reply::later(surviving(call.id().clone(), self.failing_by_result(call)))
+            }
+            _ => self.reply(call),
+        }
+    }
+
+    /// Answers a request, and records it where requests are.
+    fn reply(self: Arc<Self>, call: Call) -> Reply {
+        match self.audit.clone() {
+            None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
+            Some(audit) => Reply::later(self.audited(audit, call)),
         }
     }
 
@@ -190,7 +199,7 @@ impl Inner {
         // What the client's era does not have is not there, even if the server's era has it.
         let same_era = self.upstream_alone().is_some_and(|upstream| upstream.era() == Some(call.context.era()));
         if !same_era && method::known_ever(asked) && method::find(asked, call.context.revision).is_none() {
-            return Answer::error(Some(&id), &RpcError::method_not_found(asked));
+            return Answer::error(Some(&id), &failure::method_unknown(asked));
         }
         if let Some(upstream) = self.upstream_alone() {
             let upstream = Arc::clone(upstream);
@@ -216,7 +225,7 @@ impl Inner {
                 Some(name) => self.find(List::Prompts, Some(name), None, (&client, trail)).await,
                 None => self.find_resource(reference("uri"), (&client, trail)).await,
             },
-            method => Err(RpcError::method_not_found(method)),
+            method => Err(failure::method_unknown(method)),
         };
         let (upstream, route) = match found {
             Ok(found) => found,
@@ -231,7 +240,7 @@ impl Inner {
     /// Answers a list with what all upstreams have.
     async fn list(self: &Arc<Self>, call: &Call, client: &Client, list: List) -> Answer {
         if call.message.body_member("cursor").is_some() {
-            return Answer::error(Some(call.id()), &RpcError::invalid_params("Invalid params: no such cursor"));
+            return Answer::error(Some(call.id()), &failure::PARAMS_INVALID.error("Invalid params: no such cursor"));
         }
         let merged = self.merged(list, client).await;
         if let Some(first) = merged.missing.first().filter(|_| merged.missing.len() == self.upstreams.len()) {
@@ -327,7 +336,9 @@ impl Inner {
                 if code == code::METHOD_NOT_FOUND {
                     return Ok((items, self.fresh_for(list, watched, &hints)));
                 }
-                return Err(Trouble::Refused(RpcError::internal(format!("it refuses {} with {code}", list.method()))));
+                return Err(Trouble::Refused(
+                    failure::LIST_REFUSED.error(format!("it refuses {} with {code}", list.method())),
+                ));
             };
             hints.push(Hints::of(&message));
             items.extend(result.get(list.member()).and_then(Value::as_array).cloned().unwrap_or_default());
@@ -445,8 +456,7 @@ impl Inner {
 async fn surviving(id: RequestId, answer: impl Future<Output = Answer> + Send) -> Answer {
     AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a request made the gateway panic");
-        let error = RpcError::internal("The gateway failed; the outcome is unknown");
-        Answer::error(Some(&id), &error.with_data(json!({ "outcome": "unknown", "retryable": false })))
+        Answer::error(Some(&id), &failure::GATEWAY_FAILED.error("The gateway failed; the outcome is unknown"))
     })
 }
 
@@ -489,7 +499,7 @@ fn client_of(call: &Call) -> Result<Client, RpcError> {
         Era::Legacy if call.message.method() == Some("initialize") => {
             let params = call.message.params();
             let get = |name: &str| params.and_then(|params| params.get(name)).cloned();
-            let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: `{what}`"));
+            let bad = |what: &str| failure::PARAMS_INVALID.error(format!("Invalid params: `{what}`"));
             let capabilities = get("capabilities").filter(Value::is_object).ok_or_else(|| bad("capabilities"))?;
             let info = get("clientInfo")
                 .filter(|info| ["name", "version"].iter().all(|name| info.get(name).is_some_and(Value::is_string)));
@@ -546,6 +556,7 @@ mod tests {
 mod answering;
 mod carrying;
 mod changing;
+mod failing;
 mod finding;
 mod following_tasks;
 mod missing;

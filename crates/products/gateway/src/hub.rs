@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use net::Children;
-use net::service::{Answer, Call, Context, Reply, RpcError, Service};
+use net::service::{Answer, Call, Context, Reply, Service};
 use tokio::time::{Instant, sleep, timeout};
 use wire::{Message, RequestId};
 
@@ -17,6 +17,7 @@ use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
 use crate::changes::Changes;
+use crate::failure;
 use crate::gateway::{Inner, lock};
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
@@ -491,7 +492,7 @@ impl Service for Entrance {
 
 /// The answer of a server that is no longer there.
 fn gone(id: &RequestId) -> Answer {
-    Answer::error(Some(id), &RpcError::internal("This server is no longer in the gateway's configuration"))
+    Answer::error(Some(id), &failure::SERVER_GONE.error("This server is no longer in the gateway's configuration"))
 }
 
 impl Service for Gateway {

@@ -3,6 +3,7 @@
 mod args;
 mod audit_command;
 mod control;
+mod errors_command;
 mod init;
 mod log;
 mod reload;
@@ -43,6 +44,10 @@ fn ended(args: &mut Args) -> Result<(), Failure> {
     let action = match args.action.take() {
         Some(Action::Init(init)) => return init::run(&init),
         Some(Action::Audit(audit)) => return audit_command::run(&audit),
+        Some(Action::Errors(errors)) => {
+            errors_command::run(&errors);
+            return Ok(());
+        }
         action => action,
     };
     if let Some((question, watch)) = action.as_ref().and_then(Action::question) {

@@ -31,6 +31,7 @@ pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round};
 use crate::answers::Watch;
 use crate::budget::Allowance;
+use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
@@ -145,11 +146,12 @@ impl Relay {
         // Who reads the first and who reads the last of two members would act on different requests.
         if let Some(twice) = self.call.message.body_text().and_then(duplicate_name) {
             let name = wire::escape::line(&twice.name).into_owned();
-            return self.refuse(&RpcError::invalid_params(format!("Invalid params: `{name}` stands twice")));
+            return self.refuse(&failure::PARAMS_INVALID.error(format!("Invalid params: `{name}` stands twice")));
         }
         if self.has_malformed_responses() {
-            return self
-                .refuse(&RpcError::invalid_params("Invalid params: `inputResponses` does not answer what was asked"));
+            return self.refuse(
+                &failure::PARAMS_INVALID.error("Invalid params: `inputResponses` does not answer what was asked"),
+            );
         }
         if let Some(state) = self.state() {
             if let Some(parked) = self.gateway.parked.take(&state) {
@@ -159,7 +161,7 @@ impl Relay {
                 self.lose(losses::WAITING_REQUEST);
                 // Run without it, the request would be run a second time.
                 let what = "Invalid params: `requestState` has expired; the outcome of the request is unknown";
-                return self.refuse(&RpcError::invalid_params(what));
+                return self.refuse(&failure::STATE_EXPIRED.error(what));
             }
         }
         if let Some(answer) = self.answer_of_task().await {
@@ -179,7 +181,7 @@ impl Relay {
             }
         }
         let what = format!("The server `{}` asks again and again", self.upstream.name);
-        self.refuse(&RpcError::internal(what))
+        self.refuse(&failure::ASKS_WITHOUT_END.error(what))
     }
 
     /// Whether a modern client may be asked in the course of the request.
@@ -230,7 +232,7 @@ impl Relay {
         // What the server's era does not have is not there: it may mean something else by the name.
         let unknown = method::known_ever(self.method()) && method::find(self.method(), profile.revision).is_none();
         if from != to && unknown {
-            return Err(Trouble::Refused(RpcError::method_not_found(self.method())));
+            return Err(Trouble::Refused(failure::method_unknown(self.method())));
         }
         let level = self.log_level();
         let to_modern = from == Era::Legacy && to == Era::Modern;
@@ -322,8 +324,8 @@ impl Relay {
         if schema.is_none() && mirrored && !self.gateway.knows_tools_of(&self.upstream, &self.client).await {
             let what =
                 "The headers of this call cannot be compared with its arguments: the tools of the server are not known";
-            let data = json!({ "upstream": self.upstream.name, "outcome": "not run", "retryable": true });
-            return Err(Trouble::Refused(RpcError::internal(what).with_data(data)));
+            let data = json!({ "upstream": self.upstream.name });
+            return Err(Trouble::Refused(failure::TOOLS_NOT_KNOWN.error_with(what, data)));
         }
         Ok(schema)
     }
@@ -339,10 +341,8 @@ impl Relay {
                 format!("header {} mirrors an argument that is not there", self.header_of_nothing(headers, schema)?)
             }
         };
-        Some(RpcError::new(
-            code::HEADER_MISMATCH,
-            wire::escape::line(&format!("Header mismatch: {fault}")).into_owned(),
-        ))
+        let what = wire::escape::line(&format!("Header mismatch: {fault}")).into_owned();
+        Some(failure::HEADERS_DIFFER.error(what))
     }
 
     /// A header that mirrors an argument which the call does not have.
@@ -517,7 +517,7 @@ impl Relay {
                         self.lose(losses::TASK);
                     }
                     let what = format!("The server sent a result of the unknown type `{}`", wire::escape::line(kind));
-                    return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+                    return Ok(Step::Done(self.refuse(&failure::ANSWER_INVALID.error(what))));
                 }
             }
         }
@@ -533,7 +533,7 @@ impl Relay {
         if self.is_untold_task(&message) {
             self.lose(losses::TASK);
             let what = "The server made a task, which a client of this revision cannot follow";
-            return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+            return Ok(Step::Done(self.refuse(&failure::TASK_NOT_SHOWN.error(what))));
         }
         // A task that the client asked for is a call that it waits for, unless the gateway can make one of it.
         let wanted_task = from.era() != to.era() && self.call.message.body_member("task").is_some();

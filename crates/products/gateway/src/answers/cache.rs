@@ -30,7 +30,7 @@ const LARGEST_PART: usize = 8;
 /// Who gets an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
-    /// Everybody who may ask for it.
+    /// All clients that may ask for it.
     Public,
     /// The clients of one principal, and of one session where the server has one of its own for it.
     Private(Option<HeaderValue>, Option<SessionOf>),

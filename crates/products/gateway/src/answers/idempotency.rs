@@ -318,7 +318,7 @@ impl State {
     }
 }
 
-/// A call that runs. Dropped before its end, nobody knows what came of it.
+/// A call that runs. Dropped before its end, its outcome is unknown.
 pub(crate) struct RunningCall {
     calls: Arc<KeptCalls>,
     key: CallKey,
@@ -377,7 +377,7 @@ impl Drop for RunningCall {
     }
 }
 
-/// Waits for the end of a call that runs. `None` where nobody knows what came of it.
+/// Waits for the end of a call that runs. `None` where its outcome is unknown.
 pub(crate) async fn awaited(mut running: watch::Receiver<Progress>) -> Option<Arc<KeptAnswer>> {
     let ended = running.wait_for(|progress| !matches!(progress, Progress::Running)).await.ok()?;
     match &*ended {

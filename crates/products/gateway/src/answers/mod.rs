@@ -1,5 +1,5 @@
 //! Answers that are used again: calls with an idempotency key run once, and results are cached. Must not know how a request
-//! reaches its server; whoever asks was let in before.
+//! reaches its server, nor decide who may ask.
 
 pub(crate) mod cache;
 pub(crate) mod idempotency;

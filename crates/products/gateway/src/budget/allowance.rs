@@ -44,14 +44,6 @@ impl Kind {
             Self::Deadline => "the time until the client's deadline",
         }
     }
-
-    /// The category of the error where it is exceeded: a tool that is slow, or a budget that is used up.
-    pub(crate) const fn category(self) -> &'static str {
-        match self {
-            Self::Tool => "UPSTREAM_FAILURE",
-            _ => "RESOURCE_EXHAUSTED",
-        }
-    }
 }
 
 /// Time that does not count: the client is asked something meanwhile.

@@ -8,6 +8,7 @@ use net::service::{Call, RpcError};
 use serde_json::Value;
 
 use crate::config::budgets::MOST_STEPS;
+use crate::failure;
 
 /// The chain that a call belongs to: any text.
 const CHAIN: &str = "io.proofhouse/chain";
@@ -71,11 +72,11 @@ fn plan(value: &Value) -> Result<AskedPlan, RpcError> {
 
 pub(super) fn unknown_plan(name: &str) -> RpcError {
     let name = wire::escape::line(name).into_owned();
-    RpcError::invalid_params(format!("Invalid params: `_meta` names the plan `{name}`, which is not configured"))
+    failure::PLAN_UNKNOWN.error(format!("Invalid params: `_meta` names the plan `{name}`, which is not configured"))
 }
 
 fn invalid(name: &str, expected: &str) -> RpcError {
-    RpcError::invalid_params(format!("Invalid params: `{name}` in `_meta` is not {expected}"))
+    failure::PARAMS_INVALID.error(format!("Invalid params: `{name}` in `_meta` is not {expected}"))
 }
 
 /// The trace of a `traceparent`, where it has the form of W3C Trace Context.

@@ -27,6 +27,7 @@ use self::formula::{Step, is_hopeless, limit};
 use self::latencies::{Estimate, Latencies};
 use self::plan::Plan;
 use self::polls::Polls;
+use crate::failure;
 use crate::session::ClientState;
 use crate::settings::{BudgetSettings, ToolBudget, ToolClass};
 use crate::upstream::Client;
@@ -312,13 +313,12 @@ impl Budgets {
         // Only a session gets a new budget by waiting.
         let again = chain.filter(|_| kind == Kind::Session).map(|(c, now)| c.idle_in(now, self.settings.session_gap));
         let mut data = json!({
-            "category": "RESOURCE_EXHAUSTED", "outcome": "not run", "retryable": again.is_some(), "limit": kind.as_str(),
-            "left_ms": left_ms, "expected_ms": typical_ms,
+            "retryable": again.is_some(), "limit": kind.as_str(), "left_ms": left_ms, "expected_ms": typical_ms,
         });
         if let Some(again) = again {
             data["retry_after_ms"] = json!(again.as_millis() as u64);
         }
-        RpcError::internal(what).with_data(data)
+        failure::BUDGET_TOO_SMALL.error_with(what, data)
     }
 
     /// The answer to a look at a task that comes too early.
@@ -326,11 +326,8 @@ impl Budgets {
         let task = call.message.string_member("taskId").filter(|_| call.message.method() == Some("tasks/get"))?;
         let key = (call.context.subject.clone(), task.into_owned());
         let early = self.state.polls.look(key, Instant::now(), self.settings.poll_interval)?;
-        let data = json!({
-            "category": "RESOURCE_EXHAUSTED", "outcome": "not run", "retryable": true,
-            "retry_after_ms": early.as_millis() as u64,
-        });
-        let error = RpcError::internal("This task was looked at a moment ago").with_data(data);
+        let data = json!({ "retry_after_ms": early.as_millis() as u64 });
+        let error = failure::POLLED_TOO_OFTEN.error_with("This task was looked at a moment ago", data);
         Some(Answer::error(Some(call.id()), &error).with_retry_after(early))
     }
 }

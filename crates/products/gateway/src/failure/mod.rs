@@ -105,11 +105,20 @@ pub fn failures() -> &'static [Failure] {
     ALL
 }
 
+/// The error for a method that is not there.
+pub(crate) fn method_unknown(method: &str) -> RpcError {
+    METHOD_UNKNOWN.error(format!("Method not found: {}", wire::escape::line(method)))
+}
+
 impl Failure {
     const fn new(name: &'static str, code: i64, category: Category, when: &'static str) -> Self {
         let code = Some(code);
         let (status, outcome, action, retry_after_ms) = (None, None, None, None);
         Self { name, code, status, category, outcome, retryable: false, retry_after_ms, action, when }
+    }
+
+    const fn http(name: &'static str, status: u16, category: Category, when: &'static str) -> Self {
+        Self { code: None, status: Some(status), ..Self::new(name, 0, category, when) }
     }
 
     /// The server did not get the request, or refused it.
@@ -136,7 +145,7 @@ impl Failure {
     }
 
     /// The members of `data`.
-    fn data(&self) -> Map<String, Value> {
+    pub(crate) fn data(&self) -> Map<String, Value> {
         let mut data = Map::new();
         let mut put = |name: &str, value: Value| data.insert(name.to_owned(), value);
         put("failure", json!(self.name));
@@ -166,3 +175,6 @@ impl Failure {
         RpcError::new(self.code.unwrap_or(net::service::code::INTERNAL_ERROR), what).with_data(Value::Object(data))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,71 +1,173 @@
 //! The rows. What a client may not use has the row of what does not exist: the difference would tell.
 
-use net::service::code::{INTERNAL_ERROR, INVALID_PARAMS};
+use net::service::code::{
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
+};
 
-use super::Category::{InvalidInput, ResourceExhausted, UpstreamFailure};
+use super::Category::{
+    InternalError, InvalidInput, PermissionDenied, ResourceExhausted, ResourceNotFound, UpstreamFailure,
+};
 use super::Failure;
 
-pub(crate) const IDEMPOTENCY_KEY_INVALID: Failure = Failure::new(
-    "idempotency-key-invalid",
-    INVALID_PARAMS,
-    InvalidInput,
-    "the idempotency key of a call is not usable",
-)
-.not_run()
-.action("Send one key of 1 to 255 visible characters, in one place");
-pub(crate) const IDEMPOTENCY_KEY_MISSING: Failure = Failure::new(
-    "idempotency-key-missing",
-    INVALID_PARAMS,
-    InvalidInput,
-    "a call that may write has no idempotency key",
-)
-.not_run()
-.action("Send the call with an `idempotency_key`: a new random one for each thing to do");
-pub(crate) const IDEMPOTENCY_CONFLICT: Failure = Failure::new(
-    "idempotency-conflict",
-    INVALID_PARAMS,
-    InvalidInput,
-    "the idempotency key was used for a call with other arguments",
-)
-.not_run()
-.action("Use another key for another call, or send the same arguments again");
-pub(crate) const IDEMPOTENCY_UNKNOWN: Failure = Failure::new(
-    "idempotency-unknown",
-    INTERNAL_ERROR,
-    UpstreamFailure,
-    "nobody knows whether the call with this idempotency key has run",
-)
-.unknown()
-.action("Look what the server did. If the call did not run, send it with another key");
-pub(crate) const IDEMPOTENCY_TOO_LARGE: Failure = Failure::new(
-    "idempotency-too-large",
-    INTERNAL_ERROR,
-    ResourceExhausted,
-    "the call with this idempotency key has run, and its result was too large to keep",
-)
-.action("Do not send the call again: it has run. Read what it changed");
-pub(crate) const IDEMPOTENCY_OTHER_FORM: Failure = Failure::new(
-    "idempotency-other-form",
-    INVALID_PARAMS,
-    InvalidInput,
-    "the call with this idempotency key was answered in a form that the client's revision does not have",
-)
-.action("Send the call with the revision that it was first sent with");
-pub(crate) const IDEMPOTENCY_FULL: Failure = Failure::new(
-    "idempotency-full",
-    INTERNAL_ERROR,
-    ResourceExhausted,
-    "as many idempotency keys are kept as the configuration allows",
-)
-.not_run()
-.retry(60_000);
+/// Rows of failures, each under its name, and the list of all.
+macro_rules! rows {
+    ($($constant:ident = $row:expr;)+) => {
+        $(pub(crate) const $constant: Failure = $row;)+
+        pub(super) const ALL: &[Failure] = &[$($constant),+];
+    };
+}
 
-pub(super) const ALL: &[Failure] = &[
-    IDEMPOTENCY_KEY_INVALID,
-    IDEMPOTENCY_KEY_MISSING,
-    IDEMPOTENCY_CONFLICT,
-    IDEMPOTENCY_UNKNOWN,
-    IDEMPOTENCY_TOO_LARGE,
-    IDEMPOTENCY_OTHER_FORM,
-    IDEMPOTENCY_FULL,
-];
+rows! {
+    // The request is wrong.
+    PARAMS_INVALID = Failure::new("params-invalid", INVALID_PARAMS, InvalidInput,
+        "a member of `params` is missing, has another type, or stands twice").not_run();
+    ARGUMENT_PINNED = Failure::new("argument-pinned", INVALID_PARAMS, InvalidInput,
+        "a call gives an argument that the configuration sets").not_run()
+        .action("Send the call without this argument");
+    PLAN_UNKNOWN = Failure::new("plan-unknown", INVALID_PARAMS, InvalidInput,
+        "`_meta` names a plan that `budgets.chains` does not have").not_run()
+        .action("Name a plan of the configuration, or list the steps");
+    METHOD_UNKNOWN = Failure::new("method-unknown", METHOD_NOT_FOUND, InvalidInput,
+        "the revision or the server does not have the method").not_run()
+        .action("Use a method of your revision that the server declares");
+    HEADERS_DIFFER = Failure::new("headers-differ", HEADER_MISMATCH, InvalidInput,
+        "a header contradicts the argument that it repeats (2026-07-28)").not_run()
+        .action("List the tools again, and repeat arguments in headers as their schemas say");
+    CAPABILITY_MISSING = Failure::new("capability-missing", MISSING_CLIENT_CAPABILITY, InvalidInput,
+        "the server needs a capability that the client did not declare (2026-07-28)").not_run()
+        .action("Declare the capability that `requiredCapabilities` names, or use a client that has it");
+    ALREADY_INITIALIZED = Failure::new("already-initialized", INVALID_REQUEST, InvalidInput,
+        "a session is initialized a second time").not_run()
+        .action("Go on with the session, or begin another one");
+    STATE_FOREIGN = Failure::new("state-foreign", INVALID_PARAMS, InvalidInput,
+        "`requestState` belongs to another request or another client").not_run()
+        .action("Send the `requestState` that came with the question, and the same parameters");
+    STATE_EXPIRED = Failure::new("state-expired", INVALID_PARAMS, InvalidInput,
+        "the answers to questions came after `limits.answer`").unknown()
+        .action("Look what the server did. If the request did not run, send it without `requestState`");
+    QUESTION_UNANSWERED = Failure::new("question-unanswered", INTERNAL_ERROR, InvalidInput,
+        "the client did not answer a question that the server needs answered").unknown()
+        .action("Answer the server's questions, with a client that declares the capability");
+    TASK_OVER = Failure::new("task-over", INVALID_PARAMS, InvalidInput, "a task is to be cancelled that has ended")
+        .action("Ask for the result of the task");
+    TASK_CANCELLED = Failure::new("task-cancelled", INVALID_PARAMS, InvalidInput,
+        "the result of a task is asked for that was cancelled").unknown()
+        .action("Look what the server did. If something is missing, send a new call");
+    IDEMPOTENCY_KEY_INVALID = Failure::new("idempotency-key-invalid", INVALID_PARAMS, InvalidInput,
+        "the idempotency key of a call is not usable").not_run()
+        .action("Send one key of 1 to 255 visible characters, in one place");
+    IDEMPOTENCY_KEY_MISSING = Failure::new("idempotency-key-missing", INVALID_PARAMS, InvalidInput,
+        "a call that may write has no idempotency key").not_run()
+        .action("Send the call with an `idempotency_key`: a new random one for each thing to do");
+    IDEMPOTENCY_CONFLICT = Failure::new("idempotency-conflict", INVALID_PARAMS, InvalidInput,
+        "the idempotency key was used for a call with other arguments").not_run()
+        .action("Use another key for another call, or send the same arguments again");
+    IDEMPOTENCY_OTHER_FORM = Failure::new("idempotency-other-form", INVALID_PARAMS, InvalidInput,
+        "the call with this idempotency key was answered in a form that the client's revision does not have")
+        .action("Send the call with the revision that it was first sent with");
+
+    // What is asked for is not there.
+    ITEM_UNKNOWN = Failure::new("item-unknown", INVALID_PARAMS, ResourceNotFound,
+        "no server has a tool or prompt of this name, or the client may not use it").not_run();
+    RESOURCE_UNKNOWN = Failure::new("resource-unknown", INVALID_PARAMS, ResourceNotFound,
+        "no server has a resource of this URI, or the client may not use it; -32002 before 2026-07-28").not_run();
+    SERVER_GONE = Failure::new("server-gone", INTERNAL_ERROR, ResourceNotFound,
+        "the configuration no longer has the server of this address").not_run()
+        .action("Ask those who run the gateway for the address");
+
+    // The client may not.
+    TOKEN_EXPIRED = Failure::new("token-expired", INVALID_REQUEST, PermissionDenied,
+        "over a WebSocket: the token that opened it has expired").not_run()
+        .action("Connect again with a new token");
+    TOKEN_INVALID = Failure::http("token-invalid", 401, PermissionDenied,
+        "a request has no token, or one that is not accepted").not_run()
+        .action("Get a token of the issuer that the page in `WWW-Authenticate` names");
+    SCOPE_MISSING = Failure::http("scope-missing", 403, PermissionDenied, "the token lacks a scope").not_run()
+        .action("Get a token with the scopes that `WWW-Authenticate` names");
+
+    // Something is used up.
+    SERVER_BUSY = Failure::new("server-busy", INTERNAL_ERROR, ResourceExhausted,
+        "the server answered with HTTP status 429").not_run().retry(1000);
+    TOO_MANY_WAIT = Failure::new("too-many-wait", INTERNAL_ERROR, ResourceExhausted,
+        "too many requests wait for answers to questions; this one is given up").unknown()
+        .action("Look what the server did. If the request did not run, send it again later");
+    TOO_MANY_SUBSCRIPTIONS = Failure::new("too-many-subscriptions", INTERNAL_ERROR, ResourceExhausted,
+        "the gateway has as many subscriptions as it can take").not_run()
+        .action("End subscriptions that are no longer needed, or name fewer resources");
+    TOO_MANY_REQUESTS = Failure::http("too-many-requests", 429, ResourceExhausted,
+        "the session has too many requests under way").not_run().retry(1000);
+    TOO_MANY_SESSIONS = Failure::http("too-many-sessions", 503, ResourceExhausted,
+        "the gateway has as many sessions as it can take").not_run().retry(1000);
+    REQUEST_TOO_LARGE = Failure::http("request-too-large", 413, ResourceExhausted,
+        "a request is larger than the gateway accepts").not_run()
+        .action("Send less in one request");
+    IDEMPOTENCY_TOO_LARGE = Failure::new("idempotency-too-large", INTERNAL_ERROR, ResourceExhausted,
+        "the call with this idempotency key has run, and its result was too large to keep")
+        .action("Do not send the call again: it has run. Read what it changed");
+    IDEMPOTENCY_FULL = Failure::new("idempotency-full", INTERNAL_ERROR, ResourceExhausted,
+        "as many idempotency keys are kept as the configuration allows").not_run().retry(60_000);
+    BUDGET_TOO_SMALL = Failure::new("budget-too-small", INTERNAL_ERROR, ResourceExhausted,
+        "`budgets`: less time is left than the tool typically takes").not_run()
+        .action("Begin a new chain or session with a larger budget, or leave this call out");
+    BUDGET_USED_UP = Failure::new("budget-used-up", INTERNAL_ERROR, ResourceExhausted,
+        "`budgets`: the time of the chain, the session or the client was over before the answer").unknown()
+        .action("Look what the server did. Give the next chain more time");
+    POLLED_TOO_OFTEN = Failure::new("polled-too-often", INTERNAL_ERROR, ResourceExhausted,
+        "`budgets.poll_interval`: a task was looked at a moment ago").not_run().retry(1000);
+
+    // The server behind the gateway failed.
+    TOOL_OVER_TIME = Failure::new("tool-over-time", INTERNAL_ERROR, UpstreamFailure,
+        "`budgets`: the tool gave no answer within its time").unknown();
+    NOT_BEGUN_IN_TIME = Failure::new("not-begun-in-time", INTERNAL_ERROR, UpstreamFailure,
+        "`budgets`: the server did not get the call within its time").not_run().retry(1000);
+    SERVER_UNREACHABLE = Failure::new("server-unreachable", INTERNAL_ERROR, UpstreamFailure,
+        "the server did not get the request").not_run().retry(500);
+    SESSION_ENDED = Failure::new("session-ended", INTERNAL_ERROR, UpstreamFailure,
+        "the server ended the session before the request").not_run().retry(500);
+    NO_ANSWER = Failure::new("no-answer", INTERNAL_ERROR, UpstreamFailure,
+        "the connection broke before the answer").unknown();
+    TIMED_OUT = Failure::new("timed-out", INTERNAL_ERROR, UpstreamFailure,
+        "the server gave no answer within `limits.request` or `limits.request_total`").unknown();
+    STATUS_REFUSED = Failure::new("status-refused", INTERNAL_ERROR, UpstreamFailure,
+        "the server answered with an HTTP status from 400 to 499 and no message").not_run()
+        .action("Report it to those who run the gateway: the server does not accept its requests");
+    STATUS_FAILED = Failure::new("status-failed", INTERNAL_ERROR, UpstreamFailure,
+        "the server answered with another HTTP status and no message").unknown();
+    LIST_REFUSED = Failure::new("list-refused", INTERNAL_ERROR, UpstreamFailure,
+        "the server answered a request for one of its lists with an error").not_run().retry(2000);
+    LIST_MISSING = Failure::new("list-missing", INTERNAL_ERROR, UpstreamFailure,
+        "the name is in no list, and the list of a server is missing").not_run().retry(1000);
+    TOOLS_NOT_KNOWN = Failure::new("tools-not-known", INTERNAL_ERROR, UpstreamFailure,
+        "headers repeat arguments, and the tools of the server are not known yet (2026-07-28)").not_run().retry(1000);
+    ANSWER_INVALID = Failure::new("answer-invalid", INTERNAL_ERROR, UpstreamFailure,
+        "the server answered with something that its revision does not have").unknown();
+    ASKS_WITHOUT_END = Failure::new("asks-without-end", INTERNAL_ERROR, UpstreamFailure,
+        "the server asks again and again").unknown();
+    TASK_NOT_SHOWN = Failure::new("task-not-shown", INTERNAL_ERROR, UpstreamFailure,
+        "the server made a task, which the client's revision cannot follow").unknown()
+        .action("Look what the server did, or use a client of a revision that has tasks");
+    NOT_ACKNOWLEDGED = Failure::new("not-acknowledged", INTERNAL_ERROR, UpstreamFailure,
+        "the server does not acknowledge a subscription").not_run();
+    IDEMPOTENCY_UNKNOWN = Failure::new("idempotency-unknown", INTERNAL_ERROR, UpstreamFailure,
+        "the outcome of the call with this idempotency key is unknown").unknown()
+        .action("Look what the server did. If the call did not run, send it with another key");
+
+    // What a server itself says. Only `errors: {as: result}` shows these.
+    SERVER_SAYS_INVALID = Failure::new("server-says-invalid", INVALID_PARAMS, InvalidInput,
+        "`errors: {as: result}`: the server refused the arguments");
+    SERVER_SAYS_UNKNOWN = Failure::new("server-says-unknown", net::service::code::RESOURCE_NOT_FOUND, ResourceNotFound,
+        "`errors: {as: result}`: the server does not have what the call names");
+    SERVER_SAYS_ERROR = Failure::new("server-says-error", INTERNAL_ERROR, UpstreamFailure,
+        "`errors: {as: result}`: the server answered with any other error")
+        .action("Read the message of the server. Look what it did before you try again");
+
+    // The gateway failed.
+    NOT_RECORDED = Failure::new("not-recorded", INTERNAL_ERROR, InternalError,
+        "`audit.required`: the request cannot be recorded").not_run().retry(5000)
+        .action("Try again later, and tell those who run the gateway that its audit log cannot be written");
+    ANSWER_WITHHELD = Failure::new("answer-withheld", INTERNAL_ERROR, InternalError,
+        "`audit.required`: the answer cannot be recorded").unknown();
+    SESSION_NEEDED = Failure::new("session-needed", INTERNAL_ERROR, InternalError,
+        "a request of a revision with sessions came without one").not_run();
+    GATEWAY_FAILED = Failure::new("gateway-failed", INTERNAL_ERROR, InternalError, "a bug").unknown();
+}

@@ -13,6 +13,7 @@ use super::{Inner, client_of, identity, lock, unasked};
 use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::changes::{Filter, subscription_meta};
+use crate::failure;
 use crate::hub::Hub;
 use crate::relay::{error_text, result_text};
 use crate::session::{ClientState, Following, LogLevel};
@@ -160,8 +161,8 @@ impl Inner {
 
     pub(super) async fn set_client_level(self: &Arc<Self>, call: &Call, client: &Client) -> Result<Value, RpcError> {
         let level = call.message.params().and_then(|params| params.get("level")?.as_str()?.parse::<LogLevel>().ok());
-        let level = level.ok_or_else(|| RpcError::invalid_params("Invalid params: `level` is not a log level"))?;
-        let Some(session) = &client.session else { return Err(RpcError::internal("A session is needed")) };
+        let level = level.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `level` is not a log level"))?;
+        let Some(session) = &client.session else { return Err(failure::SESSION_NEEDED.error("A session is needed")) };
         ClientState::of(session).set_level(level);
         // Legacy upstreams learn it now: they may log outside of requests.
         for upstream in self.upstreams.iter().filter(|upstream| upstream.era() == Some(Era::Legacy)) {
@@ -184,7 +185,7 @@ impl Inner {
         if ClientState::of(session).watch(&uri, following) {
             Ok(json!({}))
         } else {
-            Err(RpcError::internal("This session follows as many resources as it can"))
+            Err(failure::TOO_MANY_SUBSCRIPTIONS.error("This session follows as many resources as it can"))
         }
     }
 
@@ -197,7 +198,7 @@ impl Inner {
         uri: &str,
     ) -> Result<Option<Following>, RpcError> {
         if !conversation.profile.declares(&["resources", "subscribe"]) {
-            return Err(RpcError::method_not_found("resources/subscribe"));
+            return Err(failure::method_unknown("resources/subscribe"));
         }
         if conversation.profile.revision.era() == Era::Modern {
             let filter = Filter { resource_subscriptions: vec![uri.to_owned()], ..Filter::default() };
@@ -238,7 +239,7 @@ impl Inner {
         let filter = call.message.params().and_then(|params| params.get("notifications")).cloned();
         let filter = filter.filter(Value::is_object).and_then(|filter| serde_json::from_value::<Filter>(filter).ok());
         let Some(filter) = filter else {
-            return Answer::error(Some(&id), &RpcError::invalid_params("Invalid params: `notifications`")).into();
+            return Answer::error(Some(&id), &failure::PARAMS_INVALID.error("Invalid params: `notifications`")).into();
         };
         Reply::later(async move {
             let client = match client_of(&call) {
@@ -260,7 +261,7 @@ impl Inner {
             filter.task_ids = tasks.as_ref().map(|tasks| tasks.ids.clone()).filter(|ids| !ids.is_empty());
             let Some(subscribed) = self.changes.subscribe(&id, filter, &call.link) else {
                 let what = "The gateway has as many subscriptions as it can take, or this one names too much";
-                return Answer::error(Some(&id), &RpcError::internal(what));
+                return Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what));
             };
             // After the acknowledgement.
             following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id)));
@@ -329,8 +330,8 @@ fn uri_and_session<'c>(
     client: &'c Client,
 ) -> Result<(String, &'c Arc<net::server::link::Session>), RpcError> {
     let uri = call.message.params().and_then(|params| params.get("uri")?.as_str()).map(str::to_owned);
-    let uri = uri.ok_or_else(|| RpcError::invalid_params("Invalid params: `uri` is not a string"))?;
-    let session = client.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
+    let uri = uri.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `uri` is not a string"))?;
+    let session = client.session.as_ref().ok_or_else(|| failure::SESSION_NEEDED.error("A session is needed"))?;
     Ok((uri, session))
 }
 

@@ -10,6 +10,7 @@ use super::{Inner, missing};
 use crate::access::{Kind, Target};
 use crate::audit::Trail;
 use crate::catalogue::{List, Merged, Route, fits};
+use crate::failure;
 use crate::relay::Edits;
 use crate::upstream::{Client, Upstream};
 use crate::view::{with_pinned, with_reference};
@@ -24,7 +25,7 @@ impl Inner {
         (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
         let kind = if list == List::Tools { "tool" } else { "prompt" };
-        let name = name.ok_or_else(|| RpcError::invalid_params("Invalid params: `name` is not a string"))?;
+        let name = name.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `name` is not a string"))?;
         let merged = self.merged(list, client).await;
         let route = merged.routes.get(&name).and_then(|route| Some((self.upstream(route.upstream)?, route)));
         // What a client may not use reads as what does not exist.
@@ -71,7 +72,7 @@ impl Inner {
         uri: Option<String>,
         (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
-        let uri = uri.ok_or_else(|| RpcError::invalid_params("Invalid params: `uri` is not a string"))?;
+        let uri = uri.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `uri` is not a string"))?;
         // A URI that a template names may be one that is not shown.
         let by = |index: usize| {
             let upstream = self.upstream(index).filter(|one| self.view.shows(List::Resources, &one.name, &uri))?;
@@ -80,7 +81,7 @@ impl Inner {
         let code = if client.revision.era() == Era::Legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
         let not_found = || {
             let what = format!("Resource not found: {}", wire::escape::line(&uri));
-            RpcError::new(code, what).with_data(json!({ "uri": uri }))
+            RpcError { code, ..failure::RESOURCE_UNKNOWN.error_with(what, json!({ "uri": uri })) }
         };
         let listed = self.merged(List::Resources, client).await;
         let may = self.allows(List::Resources, &uri, (&listed, None), client);
@@ -120,7 +121,7 @@ pub(super) fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, R
     if let Some(pinned) = &route.pinned {
         let sent = with_pinned(text, pinned).map_err(|name| {
             let name = wire::escape::line(&name).into_owned();
-            RpcError::invalid_params(format!("Invalid params: the argument `{name}` is set by this server"))
+            failure::ARGUMENT_PINNED.error(format!("Invalid params: the argument `{name}` is set by this server"))
         })?;
         edits.text = Some(sent);
     }

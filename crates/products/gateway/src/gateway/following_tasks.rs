@@ -11,6 +11,7 @@ use wire::meta::{self, SUBSCRIPTION_ID, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId};
 
 use super::Inner;
+use crate::failure;
 use crate::session::Following;
 use crate::upstream::{Client, Event, Flight, Sending};
 
@@ -52,12 +53,13 @@ impl Inner {
             Ok((flight, first))
         };
         let opened = timeout(self.limits.request, opened).await;
-        let opened = opened.map_err(|_| RpcError::internal("The server does not acknowledge the subscription"))?;
+        let opened =
+            opened.map_err(|_| failure::NOT_ACKNOWLEDGED.error("The server does not acknowledge the subscription"))?;
         let (flight, first) = opened.map_err(|trouble: crate::upstream::Trouble| trouble.error(&upstream.name))?;
         match first {
             Event::Notification(message) => Ok(Some(FollowedTasks { ids: honoured(&message), flight, limit })),
             Event::Response(message) => Err(refusal(&message)),
-            _ => Err(RpcError::internal("The server does not acknowledge the subscription")),
+            _ => Err(failure::NOT_ACKNOWLEDGED.error("The server does not acknowledge the subscription")),
         }
     }
 }

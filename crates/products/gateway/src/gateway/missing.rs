@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Inner;
+use crate::failure;
 use crate::upstream::{Trouble, Upstream};
 
 /// The member of `_meta` that names what is missing.
@@ -88,11 +89,11 @@ impl Inner {
 pub(super) fn unknown(kind: &str, name: &str, missing: &[Missing]) -> RpcError {
     let name = wire::escape::line(name);
     if missing.is_empty() {
-        return RpcError::invalid_params(format!("Unknown {kind}: {name}"));
+        return failure::ITEM_UNKNOWN.error(format!("Unknown {kind}: {name}"));
     }
     let servers: Vec<_> = missing.iter().map(|one| format!("`{}`", one.server)).collect();
     let what = format!("No server has listed the {kind} `{name}`, but there is no list from {}", servers.join(", "));
-    RpcError::internal(what).with_data(json!({ "outcome": "not run", "retryable": true }))
+    failure::LIST_MISSING.error(what)
 }
 
 /// Says in a result what is missing.

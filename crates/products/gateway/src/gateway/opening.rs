@@ -17,6 +17,7 @@ use wire::{Era, Revision, Transport};
 use super::missing::note;
 use super::{Inner, Missing, identity};
 use crate::catalogue::List;
+use crate::failure;
 use crate::upstream::{Client, Profile};
 
 impl Inner {
@@ -67,18 +68,19 @@ impl Inner {
     pub(super) async fn initialize(self: &Arc<Self>, call: &Call, client: Client) -> Result<Value, RpcError> {
         let params = call.message.params();
         let asked = params.and_then(|params| params.get("protocolVersion")?.as_str());
-        let asked = asked.ok_or_else(|| RpcError::invalid_params("Invalid params: `protocolVersion`"))?;
+        let asked = asked.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `protocolVersion`"))?;
         let legacy = asked.parse::<Revision>().ok().filter(|revision| revision.era() == Era::Legacy);
         let revision = match call.context.transport {
             Transport::HttpSse => Revision::R2024_11_05,
             _ => legacy.unwrap_or(Revision::NEWEST_LEGACY),
         };
-        let session = call.context.session.clone().ok_or_else(|| RpcError::internal("A session is needed"))?;
+        let session =
+            call.context.session.clone().ok_or_else(|| failure::SESSION_NEEDED.error("A session is needed"))?;
         let client = Client { revision, ..client };
         let (profiles, missing) = self.profiles(&client).await?;
         let opening = Opening { revision, capabilities: client.capabilities.clone(), client: client.info.clone() };
         if !session.open(opening) {
-            return Err(RpcError::invalid_request("Invalid request: this session is initialized"));
+            return Err(failure::ALREADY_INITIALIZED.error("Invalid request: this session is initialized"));
         }
         self.changes.join(&session);
         let mut body = self.introduction(&profiles, call, revision, !missing.is_empty());

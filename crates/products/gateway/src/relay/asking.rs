@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use net::service::{Answer, NoAnswer, RpcError, code};
+use net::service::{Answer, NoAnswer, RpcError};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use wire::translate::input_request_params;
@@ -15,6 +15,7 @@ use wire::{Era, Message, RequestId, Revision, meta};
 use super::texts::{member_text, with_id};
 use super::{Relay, Step, error_text, result_text};
 use crate::budget::Allowance;
+use crate::failure;
 use crate::gateway::unasked;
 use crate::parked::{Parked, Question};
 use crate::upstream::{Conversation, Flight, Lease, Trouble};
@@ -113,7 +114,7 @@ impl Relay {
         let requests = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
         if requests.is_empty() && state.is_none() || requests.len() > QUESTIONS {
             let what = format!("The server `{}` requires input and does not say which", self.upstream.name);
-            return Ok(Step::Done(self.refuse(&RpcError::internal(what))));
+            return Ok(Step::Done(self.refuse(&failure::ANSWER_INVALID.error(what))));
         }
         if requests.is_empty() {
             sleep((AGAIN.0 * 2_u32.pow(attempt.min(10))).min(AGAIN.1)).await;
@@ -160,7 +161,7 @@ impl Relay {
                 Err(method) => {
                     let method = wire::escape::line(&method).into_owned();
                     let what = format!("The server needs an answer to `{method}`, which the client did not give");
-                    return Err(self.refuse(&RpcError::internal(what)));
+                    return Err(self.refuse(&failure::QUESTION_UNANSWERED.error(what)));
                 }
             };
         }
@@ -170,12 +171,9 @@ impl Relay {
     /// -32042 of 2025-11-25: the call has ended; the client opens the URLs and calls again.
     pub(super) fn url_elicitation(&self, conversation: &Conversation, message: &Message) -> Answer {
         if self.client.capabilities.pointer("/elicitation/url").is_none() {
-            let error = RpcError::new(
-                code::MISSING_CLIENT_CAPABILITY,
-                "The server needs the client to open a URL for the user",
-            );
+            let what = "The server needs the client to open a URL for the user";
             let needs = json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
-            return self.refuse(&error.with_data(needs));
+            return self.refuse(&failure::CAPABILITY_MISSING.error_with(what, needs));
         }
         let data = message.error().and_then(|error| error.get("data")?.get("elicitations")?.as_array()).cloned();
         let mut requests = Map::new();
@@ -214,7 +212,7 @@ impl Relay {
                 let body = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
                 self.own_result(&body, &server)
             }
-            None => self.refuse(&RpcError::internal("Too many requests wait for answers; try again later")),
+            None => self.refuse(&failure::TOO_MANY_WAIT.error("Too many requests wait for answers; try again later")),
         }
     }
 
@@ -233,7 +231,8 @@ impl Relay {
         if parked.subject != self.client.subject || parked.content != self.content() {
             // Not this client's: it waits for the one that it belongs to.
             self.gateway.parked.put_back(self.state().unwrap_or_default(), parked);
-            return self.refuse(&RpcError::invalid_params("Invalid params: `requestState` belongs to another request"));
+            return self
+                .refuse(&failure::STATE_FOREIGN.error("Invalid params: `requestState` belongs to another request"));
         }
         let Parked { lease, flight, questions, .. } = parked;
         let revision = lease.conversation().profile.revision;
@@ -257,7 +256,9 @@ impl Relay {
         }
         match self.follow(lease, flight, open, 0).await {
             Ok(Step::Done(answer)) => answer,
-            Ok(Step::Again(..)) => self.refuse(&RpcError::internal("A legacy server asked in the way of a modern one")),
+            Ok(Step::Again(..)) => {
+                self.refuse(&failure::ANSWER_INVALID.error("A legacy server asked in the way of a modern one"))
+            }
             Err(trouble) => self.failed(&trouble),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
-use net::service::{Answer, RpcError, code};
+use net::service::{Answer, code};
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use wire::message::{Packet, parse, parse_owned};
@@ -19,6 +19,7 @@ use wire::{Era, Message, Revision, meta};
 use super::asking::QUESTIONS;
 use super::texts::member_text;
 use super::{Relay, modern_capabilities};
+use crate::failure;
 use crate::gateway::Inner;
 use crate::upstream::{Client, Conversation, Profile, Trouble};
 
@@ -96,7 +97,7 @@ impl Relay {
         let task = message.result().and_then(Value::as_object);
         let id = task.and_then(|task| task.get("taskId")?.as_str());
         let (Some(task), Some(id)) = (task, id) else {
-            return self.refuse(&RpcError::internal("The server made a task without an id"));
+            return self.refuse(&failure::ANSWER_INVALID.error("The server made a task without an id"));
         };
         if self.wants_task() {
             return Answer::result(self.call.id(), &json!({ "task": to_legacy(task) }));
@@ -157,7 +158,7 @@ impl Relay {
             return None;
         }
         let Some(id) = self.call.message.string_member("taskId") else {
-            return Some(self.refuse(&RpcError::invalid_params("Invalid params: `taskId` is not a string")));
+            return Some(self.refuse(&failure::PARAMS_INVALID.error("Invalid params: `taskId` is not a string")));
         };
         Some(match self.method() {
             "tasks/get" => self.task_state(conversation, &id).await,
@@ -182,7 +183,7 @@ impl Relay {
     async fn cancel_task(&self, conversation: &Conversation, id: &str) -> Answer {
         let over = |status: &str| {
             let status = wire::escape::line(status).into_owned();
-            self.refuse(&RpcError::invalid_params(format!("Invalid params: the task is over: {status}")))
+            self.refuse(&failure::TASK_OVER.error(format!("Invalid params: the task is over: {status}")))
         };
         if let Some(kept) = self.gateway.kept_tasks.find(self.owner(), id) {
             return over(status(&kept.state));
@@ -210,7 +211,7 @@ impl Relay {
         let message = self.ask_server(conversation, "tasks/get", json!({ "taskId": id })).await?;
         match message.result().and_then(Value::as_object).cloned() {
             Some(task) => Ok((task, message)),
-            None => Err(self.refuse(&RpcError::internal("The server sent a task that is not an object"))),
+            None => Err(self.refuse(&failure::ANSWER_INVALID.error("The server sent a task that is not an object"))),
         }
     }
 
@@ -277,7 +278,7 @@ impl Relay {
         // Until the server has taken an answer in, it may still show the question.
         let open: Map<_, _> = all.into_iter().filter(|(key, _)| !answered.contains(key)).collect();
         if open.len() + answered.len() > QUESTIONS {
-            return Err(self.refuse(&RpcError::internal("The task asks again and again")));
+            return Err(self.refuse(&failure::ASKS_WITHOUT_END.error("The task asks again and again")));
         }
         if open.is_empty() {
             return Ok(());
@@ -296,7 +297,7 @@ impl Relay {
     }
 
     fn cancelled(&self) -> Answer {
-        self.refuse(&RpcError::invalid_params("Invalid params: the task was cancelled and has no result"))
+        self.refuse(&failure::TASK_CANCELLED.error("Invalid params: the task was cancelled and has no result"))
     }
 
     /// The answer of a task that is over, as the call would have had it.
@@ -310,12 +311,13 @@ impl Relay {
             _ => return self.cancelled(),
         };
         let Some(body) = member_text(message, holder) else {
-            return self.refuse(&RpcError::internal("The server sent a task that is over without its outcome"));
+            return self
+                .refuse(&failure::ANSWER_INVALID.error("The server sent a task that is over without its outcome"));
         };
         let text = format!(r#"{{"jsonrpc":"2.0","id":{},"{holder}":{body}}}"#, self.call.id().to_json());
         let profile = &conversation.profile;
         let Ok(Packet::Message(answer)) = parse_owned(text.into_bytes()) else {
-            return self.refuse(&RpcError::internal("The outcome of the task is not valid"));
+            return self.refuse(&failure::ANSWER_INVALID.error("The outcome of the task is not valid"));
         };
         let translated = response(&answer, "tools/call", profile.revision, self.to(), self.call.id(), &profile.server);
         for loss in translated.losses {

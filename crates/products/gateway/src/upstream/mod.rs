@@ -29,6 +29,7 @@ pub(crate) use self::trouble::Trouble;
 
 use self::connecting::{Route, Starts};
 use self::core::Origin;
+use crate::failure;
 use crate::session::LogLevel;
 use crate::settings::{Limits, Sessions, Target, UpstreamSettings};
 
@@ -64,7 +65,7 @@ impl Client {
     /// Why its token lets it do nothing any more: over a WebSocket, that of the handshake goes on counting.
     pub(crate) fn expired(&self) -> Option<RpcError> {
         let expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
-        expired.then(|| RpcError::invalid_request("The access token has expired"))
+        expired.then(|| failure::TOKEN_EXPIRED.error("The access token has expired"))
     }
 
     /// Whether a server may ask it something.

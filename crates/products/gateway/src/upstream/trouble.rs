@@ -9,6 +9,10 @@ use net::upstream::{Failure, Lost};
 use serde_json::json;
 
 use crate::budget::Kind;
+use crate::failure;
+
+/// The longest `Retry-After` that is passed on as a time, in seconds.
+const DAY: u64 = 86_400;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,36 +106,42 @@ impl Trouble {
 
     /// The error for the client of `upstream`.
     pub(crate) fn error(&self, upstream: &str) -> RpcError {
-        let (what, outcome, retryable) = match self {
+        let (what, failure) = match self {
             Self::Refused(error) => return error.clone(),
-            Self::NotSent(why) => (format!("The server `{upstream}` was not reached: {why}"), "not run", true),
-            Self::SessionGone => (format!("The server `{upstream}` ended the session"), "not run", true),
+            Self::NotSent(why) => {
+                (format!("The server `{upstream}` was not reached: {why}"), failure::SERVER_UNREACHABLE)
+            }
+            Self::SessionGone => (format!("The server `{upstream}` ended the session"), failure::SESSION_ENDED),
             Self::Unknown(why) => {
-                (format!("The server `{upstream}` gave no answer: {why}; the outcome is unknown"), "unknown", false)
+                (format!("The server `{upstream}` gave no answer: {why}; the outcome is unknown"), failure::NO_ANSWER)
             }
             Self::Timeout(after) => {
                 let after = seconds(*after);
                 let what = format!("The server `{upstream}` gave no answer within {after}; the outcome is unknown");
-                (what, "unknown", false)
+                (what, failure::TIMED_OUT)
             }
             Self::OverLimit { after, limit, is_sent } => {
                 let (after, of) = (after.as_millis(), limit.in_words());
                 let what = format!("The server `{upstream}` gave no answer within {after} ms, {of}");
-                if *is_sent {
-                    (format!("{what}; the outcome is unknown"), "unknown", false)
-                } else {
-                    (format!("{what}; it did not get the call"), "not run", true)
+                match (is_sent, limit) {
+                    (false, _) => (format!("{what}; it did not get the call"), failure::NOT_BEGUN_IN_TIME),
+                    (true, Kind::Tool) => (format!("{what}; the outcome is unknown"), failure::TOOL_OVER_TIME),
+                    (true, _) => (format!("{what}; the outcome is unknown"), failure::BUDGET_USED_UP),
                 }
             }
             Self::Status { status, .. } => {
                 let what = format!("The server `{upstream}` answered with HTTP status {status} and no message");
                 // A server that took the request and answers nonsense may have run it.
-                (what, if (400..500).contains(status) { "not run" } else { "unknown" }, *status == 429)
+                let failure = match status {
+                    429 => failure::SERVER_BUSY,
+                    400..500 => failure::STATUS_REFUSED,
+                    _ => failure::STATUS_FAILED,
+                };
+                (what, failure)
             }
         };
-        let mut data = json!({ "upstream": upstream, "outcome": outcome, "retryable": retryable });
+        let mut data = json!({ "upstream": upstream });
         if let Self::OverLimit { after, limit, .. } = self {
-            data["category"] = json!(limit.category());
             data["limit"] = json!(limit.as_str());
             data["limit_ms"] = json!(after.as_millis() as u64);
         }
@@ -139,13 +149,65 @@ impl Trouble {
             data["status"] = json!(status);
             if let Some(after) = retry_after {
                 data["retryAfter"] = json!(after);
+                // A date needs a clock; the client has one.
+                if let Some(seconds) = after.trim().parse::<u64>().ok().filter(|seconds| *seconds <= DAY) {
+                    data["retry_after_ms"] = json!(seconds * 1000);
+                }
             }
         }
-        RpcError::internal(wire::escape::line(&what).into_owned()).with_data(data)
+        failure.error_with(wire::escape::line(&what).into_owned(), data)
     }
 }
 
 /// In tenths of a second.
 fn seconds(time: Duration) -> String {
     format!("{} s", ((time.as_millis() + 50) / 100) as f64 / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::Trouble;
+
+    fn data(trouble: &Trouble) -> Value {
+        trouble.error("a").data.expect("data")
+    }
+
+    #[test]
+    fn a_status_says_whether_it_ran_and_when_to_try_again() {
+        let of =
+            |status: u16, after: Option<&str>| data(&Trouble::Status { status, retry_after: after.map(str::to_owned) });
+        for (status, after, failure, outcome, retryable, wait) in [
+            (429, Some("7"), "server-busy", "not run", true, json!(7000)),
+            (429, None, "server-busy", "not run", true, json!(1000)),
+            (429, Some("Fri, 31 Dec 1999 23:59:59 GMT"), "server-busy", "not run", true, json!(1000)),
+            (429, Some("99999999999999999"), "server-busy", "not run", true, json!(1000)),
+            (403, None, "status-refused", "not run", false, Value::Null),
+            (503, Some("7"), "status-failed", "unknown", false, json!(7000)),
+            (200, None, "status-failed", "unknown", false, Value::Null),
+        ] {
+            let data = of(status, after);
+            let found = (&data["failure"], &data["outcome"], &data["retryable"], &data["retry_after_ms"]);
+            assert_eq!(found, (&json!(failure), &json!(outcome), &json!(retryable), &wait), "{status} {after:?}");
+            assert_eq!((&data["upstream"], &data["status"]), (&json!("a"), &json!(status)));
+            assert_eq!(data["retryAfter"], after.map_or(Value::Null, |after| json!(after)));
+        }
+    }
+
+    #[test]
+    fn what_was_not_sent_may_be_sent_again() {
+        for (trouble, failure, outcome) in [
+            (Trouble::NotSent("no".to_owned()), "server-unreachable", "not run"),
+            (Trouble::SessionGone, "session-ended", "not run"),
+            (Trouble::Unknown("no".to_owned()), "no-answer", "unknown"),
+            (Trouble::Timeout(Duration::from_secs(1)), "timed-out", "unknown"),
+        ] {
+            let data = data(&trouble);
+            assert_eq!((&data["failure"], &data["outcome"]), (&json!(failure), &json!(outcome)));
+            assert_eq!(data["retryable"], outcome == "not run");
+        }
+    }
 }

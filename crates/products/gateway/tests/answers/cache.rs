@@ -288,12 +288,13 @@ async fn another_configuration_begins_with_an_empty_cache() {
     scene.gateway.reload(&scene.settings).expect("valid settings");
     assert_eq!(text(&client.call("usage", json!({})).await), "0", "nothing has changed");
     let mut settings = scene.settings.clone();
-    settings.answers = rules(vec![rule(&["other"], Duration::from_mins(1))]);
+    settings.answers = rules(vec![rule(&["usage"], Duration::from_mins(1))]);
     scene.gateway.reload(&settings).expect("valid settings");
     assert_eq!(text(&client.call("usage", json!({})).await), "1");
     settings.answers = AnswerSettings::default();
     scene.gateway.reload(&settings).expect("valid settings");
     assert_eq!(text(&client.call("usage", json!({})).await), "2");
+    assert_eq!(text(&client.call("usage", json!({})).await), "3", "nothing is kept any more");
     scene.end().await;
 }
 

@@ -2,5 +2,6 @@
 //! principal or another server.
 
 mod cache;
+mod errors;
 mod idempotency;
 mod scene;

@@ -295,9 +295,13 @@ impl Raw {
         if self.revision.era() == Era::Modern
             && let Ok(Packet::Message(message)) = parse(message.to_string().as_bytes())
         {
-            modern_headers(&message, None).iter().for_each(|(name, value)| insert(name, value));
+            for (name, value) in modern_headers(&message, None) {
+                insert(&name, &value);
+            }
         }
-        headers.iter().for_each(|(name, value)| insert(name, value));
+        for (name, value) in headers {
+            insert(name, value);
+        }
         let sent = self.http.send(Method::POST, all, Bytes::from(message.to_string()));
         tokio::time::timeout(PATIENCE, sent).await.expect("in time").expect("it answers")
     }

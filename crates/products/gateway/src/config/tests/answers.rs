@@ -60,3 +60,19 @@ fn what_is_kept_is_checked() {
         mentions(&file(section), &parts);
     }
 }
+
+/// The examples of the pages are good files.
+#[test]
+fn the_pages_show_good_files() {
+    for page in [
+        include_str!("../../../../../../docs/gateway-idempotency.md"),
+        include_str!("../../../../../../docs/gateway-cache.md"),
+        include_str!("../../../../../../docs/gateway-errors.md"),
+    ] {
+        let examples: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert!(!examples.is_empty());
+        for example in examples {
+            assert_ne!(settings(&file(example)).answers, crate::settings::AnswerSettings::default(), "{example}");
+        }
+    }
+}
