@@ -11,11 +11,11 @@ use crate::config::budgets::MOST_STEPS;
 use crate::failure;
 
 /// The chain that a call belongs to: any text.
-const CHAIN: &str = "io.proofhouse/chain";
+const CHAIN: &str = "dev.proofhouse/chain";
 /// The tools that the chain is going to call from this call on, or the name of a plan of the configuration.
-const PLAN: &str = "io.proofhouse/plan";
+const PLAN: &str = "dev.proofhouse/plan";
 /// In how many milliseconds the client no longer needs the rest of its chain.
-const DEADLINE: &str = "io.proofhouse/deadline-ms";
+const DEADLINE: &str = "dev.proofhouse/deadline-ms";
 /// W3C Trace Context (2026-07-28, basic#meta).
 const TRACE: &str = "traceparent";
 
@@ -110,7 +110,7 @@ mod tests {
         let trace = Some("trace:0af7651916cd43dd8448eb211c80319c".to_owned());
         assert_eq!(chain(json!({ "traceparent": PARENT }), None), trace);
         assert_eq!(chain(json!({}), Some(PARENT)), trace);
-        let named = json!({ "traceparent": PARENT, "io.proofhouse/chain": "turn 7" });
+        let named = json!({ "traceparent": PARENT, "dev.proofhouse/chain": "turn 7" });
         assert_eq!(chain(named, Some(PARENT)), Some("name:turn 7".to_owned()));
         for bad in ["", "00-0-0-0", &PARENT.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)), &PARENT[1..]]
         {
@@ -121,17 +121,17 @@ mod tests {
 
     #[test]
     fn plans_and_deadlines_are_checked() {
-        let asked = read(&json!({ "io.proofhouse/plan": ["a", "b"], "io.proofhouse/deadline-ms": 1500 }), None);
+        let asked = read(&json!({ "dev.proofhouse/plan": ["a", "b"], "dev.proofhouse/deadline-ms": 1500 }), None);
         let asked = asked.expect("good");
         assert_eq!(asked.deadline, Some(Duration::from_millis(1500)));
         let Some(AskedPlan::Steps(steps)) = asked.plan else { panic!("{:?}", asked.plan) };
         assert_eq!(*steps, ["a".to_owned(), "b".to_owned()]);
-        let named = read(&json!({ "io.proofhouse/plan": "report" }), None).expect("good");
+        let named = read(&json!({ "dev.proofhouse/plan": "report" }), None).expect("good");
         assert_eq!(named.plan, Some(AskedPlan::Named("report".to_owned())));
         for (name, values) in [
-            ("io.proofhouse/plan", vec![json!([]), json!(["a", 1]), json!(7), json!(vec!["a"; 65]), Value::Null]),
-            ("io.proofhouse/deadline-ms", vec![json!(-1), json!(1.5), json!("1"), Value::Null]),
-            ("io.proofhouse/chain", vec![json!(""), json!(1), json!("x".repeat(257)), Value::Null]),
+            ("dev.proofhouse/plan", vec![json!([]), json!(["a", 1]), json!(7), json!(vec!["a"; 65]), Value::Null]),
+            ("dev.proofhouse/deadline-ms", vec![json!(-1), json!(1.5), json!("1"), Value::Null]),
+            ("dev.proofhouse/chain", vec![json!(""), json!(1), json!("x".repeat(257)), Value::Null]),
         ] {
             for value in values {
                 let error = read(&json!({ name: value }), None).expect_err("bad");

@@ -24,6 +24,8 @@ impl Relay {
         let Some(allowance) = &self.allowance else { return before.await };
         timeout(allowance.left(), before).await.unwrap_or_else(|_| {
             let (after, limit) = allowance.limit();
+            // How long a server takes to start says nothing of its tool.
+            allowance.learn_nothing();
             allowance.exceeded(self.request, None, Duration::ZERO, 0);
             Err(Trouble::OverLimit { after, limit, is_sent: false })
         })

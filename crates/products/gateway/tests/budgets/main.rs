@@ -24,7 +24,7 @@ fn ms(ms: u64) -> Duration {
 
 /// Calls each step; returns the answer of the first one that has no result, and its place.
 async fn chain(client: &client::Client, name: &str) -> Result<(), (usize, Value)> {
-    let meta = json!({ "io.proofhouse/chain": name, "io.proofhouse/plan": "work" });
+    let meta = json!({ "dev.proofhouse/chain": name, "dev.proofhouse/plan": "work" });
     for (at, tool) in STEPS.iter().enumerate() {
         let answer = call(client, tool, &meta).await;
         if !answer["result"].is_object() {
@@ -89,7 +89,7 @@ async fn an_unknown_tool_takes_as_long_as_its_class() {
     let scene = Scene::new(MODERN, Some(BudgetSettings::default())).await;
     let client = scene.client(MODERN).await;
     for (tool, expected) in [("read1", 500), ("search1", 2000), ("plain1", 2000), ("write1", 5000), ("ghost1", 2000)] {
-        let with = |left: u64| json!({ "io.proofhouse/deadline-ms": left });
+        let with = |left: u64| json!({ "dev.proofhouse/deadline-ms": left });
         let refused = call(&client, tool, &with(expected - 1)).await;
         assert_eq!(refused["error"]["data"]["expected_ms"], expected, "{tool}: {refused}");
         assert_eq!(refused["error"]["data"]["limit"], "deadline", "{tool}: {refused}");
@@ -101,15 +101,15 @@ async fn an_unknown_tool_takes_as_long_as_its_class() {
     // The configuration knows better.
     let tool = ToolBudget { expected: Some(ms(50)), ..ToolBudget::default() };
     scene.change(BudgetSettings { tools: vec![("wri*".to_owned(), tool)], ..BudgetSettings::default() });
-    let answer = call(&client, "write1", &json!({ "io.proofhouse/deadline-ms": 300 })).await;
+    let answer = call(&client, "write1", &json!({ "dev.proofhouse/deadline-ms": 300 })).await;
     assert!(answer["result"].is_object(), "{answer}");
     // A client's deadline may be ignored.
     scene.change(BudgetSettings { deadlines: false, ..BudgetSettings::default() });
-    let answer = call(&client, "write1", &json!({ "io.proofhouse/deadline-ms": 1 })).await;
+    let answer = call(&client, "write1", &json!({ "dev.proofhouse/deadline-ms": 1 })).await;
     assert!(answer["result"].is_object(), "{answer}");
-    let bad = call(&client, "read1", &json!({ "io.proofhouse/deadline-ms": "soon" })).await;
+    let bad = call(&client, "read1", &json!({ "dev.proofhouse/deadline-ms": "soon" })).await;
     assert_eq!(bad["error"]["code"], -32602, "{bad}");
-    let bad = call(&client, "read1", &json!({ "io.proofhouse/plan": "other" })).await;
+    let bad = call(&client, "read1", &json!({ "dev.proofhouse/plan": "other" })).await;
     assert!(bad["error"]["message"].as_str().is_some_and(|text| text.contains("not configured")), "{bad}");
     client.close().await;
     scene.end().await;
@@ -230,13 +230,13 @@ async fn a_step_leaves_time_for_the_steps_after_it() {
     let chain = ms(2400);
     let scene = Scene::new(LEGACY, Some(BudgetSettings { chain, tools, ..BudgetSettings::default() })).await;
     let client = scene.client(LEGACY).await;
-    let plan = |steps: &[&str], chain: &str| json!({ "io.proofhouse/plan": steps, "io.proofhouse/chain": chain });
+    let plan = |steps: &[&str], chain: &str| json!({ "dev.proofhouse/plan": steps, "dev.proofhouse/chain": chain });
     let limit = |answer: &Value| answer["error"]["data"]["limit_ms"].as_u64().expect("a limit");
     let third = call(&client, "t4000", &plan(&["t4000", "t1", "t1"], "a")).await;
     assert_eq!(third["error"]["data"]["limit"], "plan", "{third}");
     assert!((700..=800).contains(&limit(&third)), "{third}");
     assert!(call(&client, "t1", &plan(&["t1", "t4000"], "b")).await["result"].is_object());
-    let rest = call(&client, "t4000", &json!({ "io.proofhouse/chain": "b" })).await;
+    let rest = call(&client, "t4000", &json!({ "dev.proofhouse/chain": "b" })).await;
     assert_eq!(rest["error"]["data"]["limit"], "chain", "{rest}");
     assert!((2000..2400).contains(&limit(&rest)), "{rest}");
     client.close().await;
@@ -260,7 +260,7 @@ async fn calls_belong_to_the_chain_that_they_name_or_to_their_session() {
     let again = refused["error"]["data"]["retry_after_ms"].as_u64().expect("a time");
     assert_eq!(call(&client, "read1", &trace(1)).await["error"]["data"]["limit"], "chain");
     assert!(is_ok(&call(&client, "read1", &trace(2)).await));
-    let named = json!({ "traceparent": trace(1)["traceparent"], "io.proofhouse/chain": "another" });
+    let named = json!({ "traceparent": trace(1)["traceparent"], "dev.proofhouse/chain": "another" });
     assert!(is_ok(&call(&client, "read1", &named).await));
     let other = scene.client(LEGACY).await;
     assert!(is_ok(&call(&other, "read1", &json!({})).await));
@@ -282,7 +282,7 @@ async fn clients_may_have_other_limits() {
     let clients = vec![of("nobody-*", 1), of("proof*", 60_000)];
     let scene = Scene::new(MODERN, Some(BudgetSettings { clients, ..BudgetSettings::default() })).await;
     let client = scene.client(MODERN).await;
-    let cut = call(&client, "t3000", &json!({ "io.proofhouse/chain": "a" })).await;
+    let cut = call(&client, "t3000", &json!({ "dev.proofhouse/chain": "a" })).await;
     assert_eq!(cut["error"]["data"]["limit_ms"], 200, "{cut}");
     client.close().await;
     scene.end().await;
@@ -344,7 +344,7 @@ async fn a_task_is_looked_at_once_a_second() {
 async fn without_budgets_nothing_changes() {
     let scene = Scene::new(MODERN, None).await;
     let client = scene.client(MODERN).await;
-    let answer = call(&client, "t50", &json!({ "io.proofhouse/deadline-ms": 1, "io.proofhouse/plan": 7 })).await;
+    let answer = call(&client, "t50", &json!({ "dev.proofhouse/deadline-ms": 1, "dev.proofhouse/plan": 7 })).await;
     assert!(answer["result"].is_object(), "{answer}");
     assert_eq!(scene.gateway.status().get("budgets"), None);
     let page = http(&scene, "GET /metrics", "", "").await;
