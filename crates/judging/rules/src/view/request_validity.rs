@@ -14,6 +14,11 @@ impl MessageAt<'_> {
         let meta = self.message.meta();
         meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some() && m.get(meta::CLIENT_CAPABILITIES).is_some())
     }
+
+    /// Whether its parameters, if there are any, are an object. JSON-RPC knows arrays, too; MCP does not.
+    pub fn has_named_params(&self) -> bool {
+        self.message.params().is_none_or(Value::is_object)
+    }
 }
 
 impl Exchange<'_> {
@@ -33,8 +38,7 @@ impl<'v> View<'v> {
             Era::Legacy => self.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
             Era::Modern => request.has_required_meta() && self.revision_of(request) == Some(self.revision()),
         };
-        let is_object = |params: &Value| params.is_object();
-        met && request.message.params().is_none_or(is_object) && !has_unpaired_escape(request.message.text())
+        met && request.has_named_params() && !has_unpaired_escape(request.message.text())
     }
 
     /// Whether bytes that are not JSON went before a message on the same byte stream: where the next message begins, only

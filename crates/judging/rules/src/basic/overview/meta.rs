@@ -206,6 +206,7 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     // A legacy result of such a server has no `resultType`.
     let served_as_legacy = two_eras && call.result().is_some_and(|result| result.get("resultType").is_none());
     let other_ground = view.is_envelope_refusal(response)
+        || !request.has_named_params()
         || served_as_legacy
         || (call.error_code() == Some(METHOD_NOT_FOUND) && (!request.is("server/discover") || two_eras));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
