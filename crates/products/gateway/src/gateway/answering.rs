@@ -238,11 +238,11 @@ impl Inner {
             "resources/read" => Subject::Resource(name.clone().into_owned()),
             list => Subject::List(List::of(list)?),
         };
-        // Answers to questions are no part of what is compared. Headers that mirror arguments are compared by who carries it.
+        // Answers to questions are no part of what is compared, nor are headers that reach the server in addition.
         let is_special =
             ["inputResponses", "requestState", "task"].iter().any(|name| message.body_member(name).is_some());
         let mut headers = call.context.headers.iter().flat_map(|headers| headers.keys());
-        if is_special || headers.any(|header| header.as_str().starts_with("mcp-param-")) {
+        if is_special || headers.any(|header| reaches_server(header.as_str())) {
             return None;
         }
         let rule = rule_for(settings, &subject, &name);
@@ -280,6 +280,12 @@ impl Inner {
         let by_upstream = || said().filter(|_| settings.upstream_ttl).map(|ttl| ttl.min(settings.max_ttl));
         rule.map(|rule| rule.ttl).or_else(by_upstream).map_or(least, |ttl| ttl.max(least))
     }
+}
+
+/// Whether a header of a client may reach a server, and says something that the body does not.
+fn reaches_server(header: &str) -> bool {
+    let repeats_body = ["mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"];
+    header.starts_with("mcp-") && !repeats_body.contains(&header)
 }
 
 /// The name of the item at its upstream.

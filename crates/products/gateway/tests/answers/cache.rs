@@ -154,6 +154,24 @@ async fn who_may_not_use_a_tool_gets_no_cached_result() {
     scene.end().await;
 }
 
+/// Such headers pass to the server: a client must not choose by them what another one gets.
+#[tokio::test]
+async fn a_request_with_headers_of_its_own_is_not_cached() {
+    let shared = CacheRule { shared: true, ..rule(&["usage"], Duration::from_mins(1)) };
+    let scene = Scene::open(MODERN, rules(vec![shared]), counting(fresh("public"))).await;
+    let client = scene.client("/mcp", MODERN, "").await;
+    let usage = json!({ "name": "usage", "arguments": {} });
+    for (headers, expected) in [
+        (&[("mcp-tenant", "evil")] as &[_], "0"),
+        (&[], "1"),
+        (&[("mcp-tenant", "evil")], "2"),
+        (&[("x-tenant", "other")], "1"),
+    ] {
+        assert_eq!(text(&client.ask("tools/call", usage.clone(), headers).await), expected, "{headers:?}");
+    }
+    scene.end().await;
+}
+
 /// Two sessions of an older server that may know different things are two, even where clients have no tokens.
 #[tokio::test]
 async fn what_a_session_of_its_own_says_stays_in_the_session() {
