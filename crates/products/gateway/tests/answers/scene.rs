@@ -72,8 +72,13 @@ impl Seen {
 
     /// Waits until there was a call of a tool.
     pub(crate) async fn wait(&self, name: &str) {
-        for _ in 0..500 {
-            if self.calls(name) > 0 {
+        self.wait_for(name, 1).await;
+    }
+
+    /// Waits until there were so many.
+    pub(crate) async fn wait_for(&self, name: &str, count: usize) {
+        for _ in 0..1000 {
+            if self.calls(name) >= count {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
