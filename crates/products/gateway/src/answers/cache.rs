@@ -324,7 +324,7 @@ impl AnswerCache {
         self.state().end(Cause::Settings, |_, _| true);
     }
 
-    /// Forgets what is no longer fresh.
+    /// Removes results that are not fresh any more.
     pub(crate) fn sweep(&self, now: Instant) {
         self.state().end_where(|_, entry| entry.until <= now);
     }

@@ -29,7 +29,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whoever makes an error makes it from a row.
+/// No code of the gateway makes an error of its own: all come from rows.
 #[test]
 fn every_error_comes_from_the_table() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

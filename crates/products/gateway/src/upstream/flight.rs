@@ -158,7 +158,7 @@ impl Flight {
                 self.posting = Some(posting);
                 Ok(())
             }
-            // Whoever gives the request up may still listen for its answer.
+            // After the request is given up, its answer may still be awaited, to be counted.
             () = Self::end_of(until) => {
                 self.posting = Some(posting);
                 Ok(())
@@ -390,7 +390,7 @@ impl Flight {
         Some(self)
     }
 
-    /// Whether the server is told when nobody waits for the response any more.
+    /// Whether a cancellation is sent to the server when nobody waits for the response any more.
     fn is_cancelled_by_message(&self) -> bool {
         let alone = matches!(self.core.carrier, Carrier::Http(_))
             && self.core.revision.get().is_some_and(|revision| revision.era() == Era::Modern);

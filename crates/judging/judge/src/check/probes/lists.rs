@@ -127,7 +127,7 @@ fn resources(case: &ProbeContext) -> Script<'_> {
             case.request("resources/read", json!({ "uri": uri })).await?;
         }
         if case.era() == Era::Legacy && case.survey().has("resources.subscribe") {
-            // Who takes it as a wish for the time when it exists is told that it is none.
+            // A server may accept it until the resource exists: then the subscription is ended again.
             let uri = json!({ "uri": unknown.iter().find(|uri| uri.ends_with("/no-such-resource")) });
             if case.request("resources/subscribe", uri.clone()).await?.result().is_some() {
                 case.request("resources/unsubscribe", uri).await?;

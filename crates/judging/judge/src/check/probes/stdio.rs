@@ -1,4 +1,4 @@
-//! Standard streams: how lines may end, what is no line, and how a process ends.
+//! Standard streams: how lines may end, bytes that form no message, and how a process ends.
 
 use std::time::Duration;
 
