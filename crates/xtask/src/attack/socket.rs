@@ -44,6 +44,8 @@ pub(super) struct Connection {
     stream: TcpStream,
     came: Vec<u8>,
     over: bool,
+    /// What ended the connection, where that was no orderly close.
+    broken: Option<ErrorKind>,
 }
 
 impl Connection {
@@ -51,7 +53,7 @@ impl Connection {
         let stream = TcpStream::connect_timeout(&address, PATIENCE).context("no connection")?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, came: Vec::new(), over: false })
+        Ok(Self { stream, came: Vec::new(), over: false, broken: None })
     }
 
     /// Sends bytes; whether all were taken. A server may close a connection while a refused request is still being sent.
@@ -99,7 +101,12 @@ impl Connection {
                 return Ok(String::from_utf8_lossy(&whole).into_owned());
             }
             if self.over || Instant::now() > until {
-                bail!("{text:?} did not come, but {:?}", brief(&self.came));
+                let end = match self.broken {
+                    Some(kind) => format!("the connection broke: {kind}"),
+                    None if self.over => "the connection was closed".to_owned(),
+                    None => format!("none within {} s", patience.as_secs()),
+                };
+                bail!("{text:?} did not come, but {:?}; {end}", brief(&self.came));
             }
             self.read();
         }
@@ -155,8 +162,13 @@ impl Connection {
         match self.stream.read(&mut chunk) {
             Ok(0) => self.over = true,
             Ok(count) => self.came.extend_from_slice(&chunk[..count]),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => self.over = true,
+            // A read with a time-out is also interrupted when the process was stopped and goes on.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(error) => {
+                self.over = true;
+                self.broken = Some(error.kind());
+            }
         }
     }
 }
