@@ -242,7 +242,7 @@ fn compared(
         mask(&mut value, &mut found, &again, step, &mut row.varies);
         if value == found {
             row.same += 1;
-        } else if let Some(reason) = reason(known, step, behind, client.era) {
+        } else if let Some(reason) = reason(known, step, behind, client.era, Some((&value, &found))) {
             *row.known.entry(reason).or_default() += 1;
         } else {
             row.different.push(format!("{step}: expected {}, got {}", short(&value), short(&found)));
@@ -251,7 +251,7 @@ fn compared(
     // What the server has only at the revision behind the gateway.
     let more = came.iter().filter(|(step, _)| direct.iter().all(|(name, _)| name != step));
     for (step, _) in more {
-        match reason(known, step, behind, client.era) {
+        match reason(known, step, behind, client.era, None) {
             Some(reason) => *row.known.entry(reason).or_default() += 1,
             None => row.different.push(format!("{step}: only through the gateway")),
         }
@@ -284,12 +284,21 @@ fn mask(value: &mut Value, found: &mut Value, again: &Value, path: &str, varies:
     }
 }
 
-fn reason(known: &[Value], step: &str, behind: &str, era: &str) -> Option<String> {
+/// Why a step may differ. A reason that names a `member` explains a difference in that member alone.
+fn reason(known: &[Value], step: &str, behind: &str, era: &str, differing: Option<(&Value, &Value)>) -> Option<String> {
+    let without = |value: &Value, member: &str| {
+        let mut value = value.clone();
+        value.as_object_mut().map(|members| members.remove(member));
+        value
+    };
     let fits = |one: &&Value| {
         let text = |name: &str| one[name].as_str();
         text("step").is_some_and(|begin| step.starts_with(begin))
             && text("behind").is_none_or(|only| only == behind)
             && text("era").is_none_or(|only| only == era)
+            && text("member").is_none_or(|member| {
+                differing.is_some_and(|(one, other)| without(one, member) == without(other, member))
+            })
     };
     let found = known.iter().find(fits)?;
     Some(format!("row {}: {}", found["row"].as_str()?, found["reason"].as_str()?))

@@ -22,12 +22,15 @@ use crate::upstream::{Client, Profile};
 
 impl Inner {
     /// The profiles of all upstreams that can be reached, with their names; and who is missing.
-    async fn profiles(self: &Arc<Self>, client: &Client) -> Result<(Vec<(String, Profile)>, Vec<Missing>), RpcError> {
+    async fn profiles(
+        self: &Arc<Self>,
+        client: &Client,
+    ) -> Result<(Vec<(String, Arc<Profile>)>, Vec<Missing>), RpcError> {
         let opened = join_all(self.upstreams.iter().map(|upstream| async move {
             let lease = self.part(upstream, "introduction", self.limits.start, upstream.lease(client, false));
             let lease = lease.await?;
             self.follow_changes(upstream, lease.conversation(), client);
-            Ok((upstream.name.clone(), lease.conversation().profile.clone()))
+            Ok((upstream.name.clone(), Arc::clone(&lease.conversation().profile)))
         }));
         let (mut profiles, mut missing) = (Vec::new(), Vec::<Missing>::new());
         for one in opened.await {
@@ -48,7 +51,7 @@ impl Inner {
         }
     }
 
-    async fn first_profile(self: &Arc<Self>, client: &Client) -> Option<(String, Profile)> {
+    async fn first_profile(self: &Arc<Self>, client: &Client) -> Option<(String, Arc<Profile>)> {
         let leases =
             self.upstreams.iter().map(|upstream| async move { (upstream, upstream.lease(client, false).await) });
         let mut leases: FuturesUnordered<_> = leases.collect();
@@ -56,7 +59,7 @@ impl Inner {
             loop {
                 match leases.next().await? {
                     (upstream, Ok(lease)) => {
-                        return Some((upstream.name.clone(), lease.conversation().profile.clone()));
+                        return Some((upstream.name.clone(), Arc::clone(&lease.conversation().profile)));
                     }
                     (_, Err(_)) => {}
                 }
@@ -109,7 +112,7 @@ impl Inner {
     /// What all servers declare together, with what of it the client is not shown, and how to use them.
     fn introduction(
         &self,
-        profiles: &[(String, Profile)],
+        profiles: &[(String, Arc<Profile>)],
         call: &Call,
         revision: Revision,
         is_partial: bool,
@@ -122,7 +125,7 @@ impl Inner {
         }
         let given = body.get("capabilities").cloned().unwrap_or_default();
         self.changes.promise(&given);
-        let hidden = |(name, profile): &(String, Profile)| {
+        let hidden = |(name, profile): &(String, Arc<Profile>)| {
             let mut declared = profile.capabilities.clone();
             let extensions = declared.get_mut("extensions").and_then(Value::as_object_mut).filter(|_| as_tasks);
             // Shown by another name.
@@ -146,7 +149,7 @@ impl Inner {
 }
 
 /// The name and version that clients see: a single server's own.
-fn server_of(profiles: &[(String, Profile)], revision: Revision, count: usize) -> Value {
+fn server_of(profiles: &[(String, Arc<Profile>)], revision: Revision, count: usize) -> Value {
     match profiles {
         [(_, profile)] if count == 1 => implementation(&profile.server, revision),
         _ => identity(),
@@ -155,7 +158,7 @@ fn server_of(profiles: &[(String, Profile)], revision: Revision, count: usize) -
 
 /// What those of `count` servers declare together that are there, and how to use them.
 fn introduction(
-    profiles: &[(String, Profile)],
+    profiles: &[(String, Arc<Profile>)],
     revision: Revision,
     count: usize,
     incomplete: bool,

@@ -16,7 +16,7 @@ use wire::{Era, Revision};
 
 use super::core::{Carrier, Core, Origin, Unlinked};
 use super::http::HttpLink;
-use super::opening::Opener;
+use super::opening::{Opener, Profile};
 use super::{Client, Conversation, Key, Outside, Trouble, Upstream, legacy_capabilities};
 use crate::settings::{Limits, Target, UpstreamSettings};
 
@@ -128,7 +128,14 @@ impl Upstream {
         let profile = opened?;
         tracing::info!(upstream = self.name, revision = profile.revision.as_str(), "connected");
         let (used, level) = (Mutex::new(Instant::now()), Mutex::default());
+        let profile = self.known(profile);
         Ok(Arc::new(Conversation { core, profile, used, level }))
+    }
+
+    /// What the server says of itself: kept once where it says the same to all.
+    fn known(&self, profile: Profile) -> Arc<Profile> {
+        let known = self.state().profile.clone();
+        known.filter(|known| **known == profile).unwrap_or_else(|| Arc::new(profile))
     }
 
     /// A connection over HTTP+SSE, where an endpoint refused Streamable HTTP as a server of 2024-11-05 does (2025-03-26,

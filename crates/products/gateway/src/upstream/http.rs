@@ -216,7 +216,8 @@ async fn listen(core: Weak<Core>, unanswered: oneshot::Sender<()>) {
             if http.no_stream.load(Ordering::Relaxed) {
                 return;
             }
-            http.open_stream(last.as_deref(), core.revision.get().copied()).await
+            // On the heap, because a stream waits much longer than it is opened.
+            Box::pin(http.open_stream(last.as_deref(), core.revision.get().copied())).await
         };
         // Whatever the answer is, it is the server's: nobody waits for a second one.
         drop(unanswered.take());
@@ -243,6 +244,8 @@ async fn listen(core: Weak<Core>, unanswered: oneshot::Sender<()>) {
 
 /// Reads one stream to its end and returns the id of its last event.
 async fn read(core: &Weak<Core>, mut response: Response) -> Option<String> {
+    // They lie in the buffer into which the head was read, and would keep it for as long as the stream is open.
+    response.headers = HeaderMap::new();
     let mut last = None;
     while let Ok(Some(block)) = response.next_event(EVENT).await {
         if let Some(id) = &block.id {
@@ -250,7 +253,7 @@ async fn read(core: &Weak<Core>, mut response: Response) -> Option<String> {
         }
         if let Some(data) = block.data.as_ref().filter(|data| block.is_message() && !data.is_empty()) {
             let Some(core) = core.upgrade() else { return last };
-            core.receive(data.as_bytes()).await;
+            Box::pin(core.receive(data.as_bytes())).await;
         }
     }
     last

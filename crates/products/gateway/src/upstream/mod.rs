@@ -90,7 +90,7 @@ enum Key {
 /// A conversation with an upstream.
 pub(crate) struct Conversation {
     pub(crate) core: Arc<Core>,
-    pub(crate) profile: Profile,
+    pub(crate) profile: Arc<Profile>,
     used: Mutex<Instant>,
     /// The level of log messages that was set there.
     level: Mutex<Option<LogLevel>>,
@@ -161,7 +161,7 @@ struct State {
     /// The revision that was found, for later conversations.
     revision: Option<Revision>,
     /// What it said of itself last.
-    profile: Option<Profile>,
+    profile: Option<Arc<Profile>>,
     failure: Option<(Trouble, Instant, Duration)>,
     /// How many connections in a row ended soon after they had begun.
     short_lives: u32,
@@ -355,7 +355,8 @@ impl Upstream {
                 && let Some(conversation) = slot.lock().await.take()
                 && conversation.profile.revision.era() == Era::Legacy
             {
-                close(&conversation.core, upstream.limits.shutdown).await;
+                // On the heap: there is one such task for each session, and most only wait.
+                Box::pin(close(&conversation.core, upstream.limits.shutdown)).await;
             }
             upstream.closing.send_modify(|count| *count -= 1);
         });
@@ -396,7 +397,7 @@ impl Upstream {
         match &begun {
             Ok(conversation) => {
                 state.revision = Some(conversation.profile.revision);
-                state.profile = Some(conversation.profile.clone());
+                state.profile = Some(Arc::clone(&conversation.profile));
                 state.failure = None;
             }
             Err(trouble) => {

@@ -18,7 +18,7 @@ use super::trouble::Trouble;
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// What an upstream says of itself.
-#[derive(Clone, Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Profile {
     /// The revision spoken.
     pub(crate) revision: Revision,

@@ -6,7 +6,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(
         "60a",
         "A call becomes a task",
-        store("For 2025-11-25, a server with the extension declares `tasks` without `list`. Where the client asks for a task, the task of the server becomes one of 2025-11-25, and a plain result becomes a task that is done. The server decides alone: `task` is removed. With several servers, or one without the extension, tasks are not declared, and the client gets the plain result."),
+        store("For 2025-11-25, a server with the extension declares `tasks` without `list`, and its tools say that a call may become a task (`execution`). Where the client asks for a task, the task of the server becomes one of 2025-11-25, and a plain result becomes a task that is done. The server decides alone: `task` is removed. With several servers, or one without the extension, tasks are not declared, and the client gets the plain result."),
         impossible("The client cannot ask for a task; row 60f runs what must be one."),
     )
     .instead("The plain result, or -32603 which says that the task cannot be followed.")
