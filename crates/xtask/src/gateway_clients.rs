@@ -125,6 +125,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         None => build()?,
     };
     let home = Home::new(&root());
+    home.install_corpus()?;
     let chosen = |client: &&Client| options.only.is_empty() || options.only.iter().any(|name| name == client.name);
     let (mut rows, mut complaints) = (Vec::new(), Vec::new());
     for client in CLIENTS.iter().filter(chosen) {
