@@ -63,6 +63,8 @@ pub enum SettingsError {
     Condition(ConditionError),
     /// The audit log cannot be written.
     Audit(std::io::Error),
+    /// The store cannot be used.
+    Store(std::io::Error),
 }
 
 impl std::fmt::Display for SettingsError {
@@ -71,6 +73,7 @@ impl std::fmt::Display for SettingsError {
             Self::Address(error) => error.fmt(f),
             Self::Condition(error) => error.fmt(f),
             Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
+            Self::Store(error) => write!(f, "the store cannot be used: {error}"),
         }
     }
 }
@@ -140,6 +143,7 @@ impl Gateway {
     pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
         let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
+        let kept = Kept::open(settings.store.as_deref()).map_err(SettingsError::Store)?;
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -148,7 +152,7 @@ impl Gateway {
             kept_tasks: Arc::default(),
             losses: Arc::default(),
             stats: Arc::default(),
-            kept: Arc::default(),
+            kept: Arc::new(kept),
             answers: RwLock::default(),
             budgets: Arc::default(),
             audit,
@@ -286,10 +290,15 @@ impl Gateway {
     pub async fn shutdown(&self) {
         lock(&self.0.followers).clear();
         join_all(self.0.upstreams().iter().map(|upstream| upstream.shutdown())).await;
-        if let Some(audit) = self.0.audit.clone() {
-            // What is written last may take a while on a slow disk.
-            let _ = tokio::task::spawn_blocking(move || audit.close()).await;
-        }
+        let (audit, kept) = (self.0.audit.clone(), Arc::clone(&self.0.kept));
+        // What is written last may take a while on a slow disk.
+        let closed = tokio::task::spawn_blocking(move || {
+            kept.calls.close();
+            if let Some(audit) = audit {
+                audit.close();
+            }
+        });
+        let _ = closed.await;
     }
 }
 

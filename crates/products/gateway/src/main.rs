@@ -223,6 +223,9 @@ pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
     let remedy = match error {
         gateway::SettingsError::Address(_) => "correct the address of the upstream",
         gateway::SettingsError::Audit(_) => "give `audit` a folder of its own that you can write to",
+        gateway::SettingsError::Store(_) => {
+            "give `store` a folder of its own, that you can write to and no other gateway uses"
+        }
         gateway::SettingsError::Condition(_) => "correct the condition: claims.team == \"data\"",
     };
     Failure::usage(error.to_string(), remedy)

@@ -45,6 +45,8 @@ pub struct Settings {
     pub audit: Option<AuditSettings>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
+    /// The folder of what must outlive the gateway; without one it is kept in memory.
+    pub store: Option<PathBuf>,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
     /// Bounds.

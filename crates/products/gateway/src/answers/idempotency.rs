@@ -1,10 +1,14 @@
-//! Calls with an idempotency key run once: which key a call has, and the store of what came of it. Kept in memory; a durable
-//! store has the same three verbs: begin, end, sweep. Must not know how a call runs.
+//! Calls with an idempotency key run once: which key a call has, and what came of it. Kept in memory, and in a store where there
+//! is one. Must not know how a call runs.
+
+mod record;
 
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
 use net::service::{Answer, Call, code};
@@ -15,6 +19,7 @@ use wire::splice::{member, members};
 use wire::{Kind, Message, Revision, meta};
 
 use super::request::{KEY_ARGUMENT, RequestDigest};
+use super::store::{Store, Written};
 use crate::failure::{self, Failure};
 use crate::settings::IdempotencySettings;
 
@@ -201,9 +206,41 @@ pub(crate) enum Begun {
 pub(crate) struct KeptCalls {
     state: Mutex<State>,
     replayed: AtomicU64,
+    store: Option<Store>,
 }
 
 impl KeptCalls {
+    /// What the store in `folder` holds, and all that is added to it.
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        let (store, pairs) = Store::open(folder)?;
+        let (now, mut state) = (Instant::now(), State::default());
+        for (name, value) in pairs {
+            match record::read(&value, now) {
+                Ok(Some((key, entry))) => {
+                    state.bytes += entry.bytes();
+                    state.entries.insert(key, entry);
+                }
+                Ok(None) => store.forget(name),
+                Err(_) => return Err(io::Error::other("it holds what this version of the gateway cannot read")),
+            }
+        }
+        Ok(Self { state: Mutex::new(state), replayed: AtomicU64::new(0), store: Some(store) })
+    }
+
+    /// Writes what waits, and closes the store.
+    pub(crate) fn close(&self) {
+        if let Some(store) = &self.store {
+            store.close();
+        }
+    }
+
+    /// Writes how a key stands now. To be called while the state is locked: the order is that of what happened.
+    fn write(&self, state: &State, key: &CallKey, (ttl, now): (Duration, Instant)) -> Written {
+        let Some(store) = &self.store else { return Written::default() };
+        let value = state.entries.get(key).map(|entry| record::written(key, entry, (ttl, now)));
+        store.set(record::name(key), value)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,8 +258,10 @@ impl KeptCalls {
             state.remove(&key);
         }
         let (sender, receiver) = watch::channel(Progress::Running);
-        let running =
-            |key| RunningCall { calls: Arc::clone(self), key, settings: settings.clone(), sender, over: false };
+        let running = |state: &State, key: CallKey| {
+            let begun = self.write(state, &key, (settings.ttl, now));
+            RunningCall { calls: Arc::clone(self), key, settings: settings.clone(), sender, begun, over: false }
+        };
         let Some(entry) = state.entries.get_mut(&key) else {
             if !state.has_room(&key, settings, now) {
                 return Begun::Refused(failure::IDEMPOTENCY_FULL);
@@ -231,7 +270,7 @@ impl KeptCalls {
             state.bytes += entry.bytes();
             state.running += 1;
             state.entries.insert(key.clone(), entry);
-            return Begun::Run(running(key));
+            return Begun::Run(running(&state, key));
         };
         if entry.digest != digest {
             return Begun::Refused(failure::IDEMPOTENCY_CONFLICT);
@@ -244,7 +283,7 @@ impl KeptCalls {
                 (entry.status, entry.until) = (Status::Running(receiver), None);
                 state.bytes -= freed;
                 state.running += 1;
-                Begun::Run(running(key))
+                Begun::Run(running(&state, key))
             }
             Status::Asked(Some(answer)) | Status::Ended(answer) => Begun::Answered(Arc::clone(answer)),
             Status::TooLarge => Begun::Refused(failure::IDEMPOTENCY_TOO_LARGE),
@@ -259,7 +298,12 @@ impl KeptCalls {
 
     /// Forgets keys whose time is over.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.state().sweep(now);
+        let mut state = self.state();
+        for key in state.sweep(now) {
+            if let Some(store) = &self.store {
+                store.forget(record::name(&key));
+            }
+        }
     }
 
     /// How many keys are kept, how many bytes, and how many calls were answered so.
@@ -276,15 +320,12 @@ impl State {
         }
     }
 
-    fn sweep(&mut self, now: Instant) {
-        let bytes = &mut self.bytes;
-        self.entries.retain(|_, entry| {
-            let stays = entry.until.is_none_or(|until| until > now);
-            if !stays {
-                *bytes -= entry.bytes();
-            }
-            stays
-        });
+    /// Forgets keys whose time is over, and names them.
+    fn sweep(&mut self, now: Instant) -> Vec<CallKey> {
+        let over = |_: &CallKey, entry: &mut Entry| entry.until.is_some_and(|until| until <= now);
+        let forgotten: Vec<_> = self.entries.extract_if(over).collect();
+        self.bytes -= forgotten.iter().map(|(_, entry)| entry.bytes()).sum::<usize>();
+        forgotten.into_iter().map(|(key, _)| key).collect()
     }
 
     /// Whether one more key can be kept. A key is never given up for another one: its call could run twice.
@@ -324,18 +365,25 @@ pub(crate) struct RunningCall {
     key: CallKey,
     settings: IdempotencySettings,
     sender: watch::Sender<Progress>,
+    /// That it runs is being written.
+    begun: Written,
     over: bool,
 }
 
 impl RunningCall {
-    /// The call was answered to a client of `revision`.
-    pub(crate) fn end(mut self, answer: &Answer, revision: Revision, now: Instant) {
-        let text = String::from_utf8_lossy(answer.text()).into_owned();
-        let kept = Arc::new(KeptAnswer { revision, text, code: answer.code() });
-        self.settle(CallEnd::of(answer), Some(kept), now);
+    /// Waits until it outlives a crash that the call runs; whether it does. Otherwise the call must not run.
+    pub(crate) async fn is_recorded(&mut self) -> bool {
+        std::mem::take(&mut self.begun).is_kept().await
     }
 
-    fn settle(&mut self, end: CallEnd, kept: Option<Arc<KeptAnswer>>, now: Instant) {
+    /// The call was answered to a client of `revision`. What is returned is over when that outlives a crash.
+    pub(crate) fn end(mut self, answer: &Answer, revision: Revision, now: Instant) -> Written {
+        let text = String::from_utf8_lossy(answer.text()).into_owned();
+        let kept = Arc::new(KeptAnswer { revision, text, code: answer.code() });
+        self.settle(CallEnd::of(answer), Some(kept), now)
+    }
+
+    fn settle(&mut self, end: CallEnd, kept: Option<Arc<KeptAnswer>>, now: Instant) -> Written {
         self.over = true;
         let mut state = self.calls.state();
         state.running -= 1;
@@ -360,19 +408,21 @@ impl RunningCall {
                 }
             }
         }
+        let written = self.calls.write(&state, &self.key, (self.settings.ttl, now));
         drop(state);
         let progress = match kept {
             Some(kept) if end != CallEnd::Unknown => Progress::Answered(kept),
             _ => Progress::Unknown,
         };
         self.sender.send_replace(progress);
+        written
     }
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
         if !self.over {
-            self.settle(CallEnd::Unknown, None, Instant::now());
+            let _ = self.settle(CallEnd::Unknown, None, Instant::now());
         }
     }
 }

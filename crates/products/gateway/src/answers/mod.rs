@@ -4,8 +4,11 @@
 pub(crate) mod cache;
 pub(crate) mod idempotency;
 pub(crate) mod request;
+mod store;
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +27,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// Nothing, and what outlived the last gateway: its folder.
+    pub(crate) fn open(store: Option<&Path>) -> io::Result<Self> {
+        let calls = store.map(KeptCalls::open).transpose()?.unwrap_or_default();
+        Ok(Self { calls: Arc::new(calls), cache: Arc::default() })
+    }
+
     /// Forgets what is too old.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();

@@ -47,6 +47,7 @@ const MEMBERS: &[&str] = &[
     "ready",
     "record",
     "audit",
+    "store",
     "idempotency",
     "cache",
     "errors",
@@ -127,6 +128,7 @@ impl Reader<'_> {
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
+        let store = members.get("store").and_then(|entry| self.path(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         Some(Settings {
@@ -141,6 +143,7 @@ impl Reader<'_> {
             ready,
             record,
             audit,
+            store,
             answers,
             budgets,
             limits,

@@ -152,6 +152,9 @@ rows! {
         "the outcome of the call with this idempotency key is unknown").unknown()
         .action("Look what the server did. If the call did not run, send it with another key");
 
+    IDEMPOTENCY_NOT_WRITTEN = Failure::new("idempotency-not-written", INTERNAL_ERROR, InternalError,
+        "`store` cannot be written, so that the call could run twice").not_run().retry(5000);
+
     // What a server itself says. Only `errors: {as: result}` shows these.
     SERVER_SAYS_INVALID = Failure::new("server-says-invalid", INVALID_PARAMS, InvalidInput,
         "`errors: {as: result}`: the server refused the arguments");

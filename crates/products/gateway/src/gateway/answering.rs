@@ -163,13 +163,18 @@ impl Inner {
 
     async fn run_to_the_end(
         self: Arc<Self>,
-        (running, given): (RunningCall, GivenKey),
+        (mut running, given): (RunningCall, GivenKey),
         upstream: Arc<Upstream>,
         (client, trail): (Client, Trail),
         call: Call,
         mut edits: Edits,
     ) -> Answer {
         let (id, revision) = (call.id().clone(), call.context.revision);
+        if !running.is_recorded().await {
+            let answer = refused(&failure::IDEMPOTENCY_NOT_WRITTEN, &id);
+            let _ = running.end(&answer, revision, Instant::now());
+            return answer;
+        }
         let run = async move {
             // A server gets the argument only where its tool has it.
             if given.is_argument && self.tool(&call, &client).await.is_some_and(|tool| !tool.takes_key) {
@@ -182,7 +187,8 @@ impl Inner {
             self.run(upstream, (client, &trail), call, edits).await
         };
         let answer = surviving(id, run).await;
-        running.end(&answer, revision, Instant::now());
+        // Where the result cannot be written, a gateway that starts again finds that the call ran, and keeps its key blocked.
+        let _ = running.end(&answer, revision, Instant::now()).is_kept().await;
         answer
     }
 

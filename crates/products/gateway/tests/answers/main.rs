@@ -4,4 +4,5 @@
 mod cache;
 mod errors;
 mod idempotency;
+mod restarts;
 mod scene;

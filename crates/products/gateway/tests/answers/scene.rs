@@ -87,7 +87,7 @@ impl Seen {
     }
 }
 
-type Answering = Arc<dyn Fn(Call) -> Reply + Send + Sync>;
+pub(crate) type Answering = Arc<dyn Fn(Call) -> Reply + Send + Sync>;
 
 struct Upstream {
     revision: Revision,
@@ -156,6 +156,13 @@ impl Service for Upstream {
     }
 }
 
+/// A server, and what it gets.
+pub(crate) async fn upstream(revision: Revision, answer: Answering) -> (Server, Seen) {
+    let seen = Seen::default();
+    let service = Upstream { revision, seen: seen.clone(), answer };
+    (http::listen(Arc::new(service), LOCAL, http::Options::default()).await.expect("a free port"), seen)
+}
+
 /// A gateway with `/mcp` and `/other/mcp` in front of one server.
 pub(crate) struct Scene {
     server: Server,
@@ -194,9 +201,7 @@ impl Scene {
         access: Option<Vec<AccessRule>>,
         answer: Answering,
     ) -> Self {
-        let seen = Seen::default();
-        let service = Upstream { revision, seen: seen.clone(), answer };
-        let upstream = http::listen(Arc::new(service), LOCAL, http::Options::default()).await.expect("a free port");
+        let (upstream, seen) = upstream(revision, answer).await;
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");

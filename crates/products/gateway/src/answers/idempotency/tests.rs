@@ -1,5 +1,6 @@
 //! What becomes of a key, by a clock of the test.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,12 @@ impl Store {
         Self { calls: Arc::default(), settings, now: Instant::now() }
     }
 
+    /// What a gateway that starts again finds in a folder.
+    fn open(folder: &Path) -> Self {
+        let calls = Arc::new(KeptCalls::open(folder).expect("a store"));
+        Self { calls, ..Self::new(IdempotencySettings::default()) }
+    }
+
     fn begin(&self, key: CallKey) -> Begun {
         self.calls.begin(key, (ARGUMENTS, false), &self.settings, self.now)
     }
@@ -54,7 +61,7 @@ impl Store {
     }
 
     fn end(&self, running: RunningCall, answer: &Answer) {
-        running.end(answer, Revision::NEWEST, self.now);
+        drop(running.end(answer, Revision::NEWEST, self.now));
     }
 }
 
@@ -187,4 +194,62 @@ fn keys_and_bytes_are_bounded_and_nothing_is_given_up_for_another() {
     drop(busy.run(key("", "k")));
     small.calls.sweep(small.now + Duration::from_hours(25));
     assert_eq!(small.calls.counts(), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_store_keeps_what_came_of_calls_and_blocks_what_ran() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path());
+    let mut ran = store.run(key("me", "ran"));
+    assert!(ran.is_recorded().await);
+    assert!(ran.end(&result("done"), Revision::R2025_06_18, store.now).is_kept().await);
+    let runs = store.run(key("me", "runs"));
+    store.end(store.run(key("", "not run")), &error(code::INVALID_PARAMS, json!({})));
+    let asked = Answer::result(&RequestId::from(1), &json!({ "resultType": "input_required", "requestState": "s" }));
+    store.end(store.run(key("me", "asked")), &asked);
+    store.end(store.run(key("me", "large")), &result(&"x".repeat(65 << 20)));
+    let before = store.calls.counts();
+    store.calls.close();
+    let again = Store::open(folder.path());
+    // What runs is counted like what is kept.
+    assert_eq!(again.calls.counts(), before);
+    let Begun::Answered(answer) = again.begin(key("me", "ran")) else { panic!("it runs again") };
+    assert_eq!((answer.revision, answer.code), (Revision::R2025_06_18, None));
+    assert!(answer.text.contains("done"));
+    let conflict = again.calls.begin(key("me", "ran"), (OTHERS, false), &again.settings, again.now);
+    assert_eq!(name(&conflict), failure::IDEMPOTENCY_CONFLICT.name);
+    assert_eq!(name(&again.begin(key("", "ran"))), "run", "another principal's");
+    assert_eq!(name(&again.begin(key("me", "runs"))), failure::IDEMPOTENCY_UNKNOWN.name);
+    assert_eq!(name(&again.begin(key("", "not run"))), "run");
+    assert_eq!(name(&again.begin(key("me", "large"))), failure::IDEMPOTENCY_TOO_LARGE.name);
+    assert!(name(&again.begin(key("me", "asked"))).contains("input_required"));
+    let round = again.round(key("me", "asked"));
+    again.end(running(round), &result("done"));
+    drop(runs);
+}
+
+#[tokio::test]
+async fn a_key_is_forgotten_in_the_store_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Store::open(folder.path());
+    store.settings.ttl = Duration::from_millis(40);
+    for text in ["swept", "left"] {
+        store.end(store.run(key("me", text)), &result(text));
+    }
+    store.calls.close();
+    std::thread::sleep(Duration::from_millis(60));
+    let again = Store::open(folder.path());
+    assert_eq!(again.calls.counts(), (0, 0, 0));
+    again.end(again.run(key("me", "swept")), &result("again"));
+    again.calls.sweep(again.now + Duration::from_hours(25));
+    again.calls.close();
+    assert_eq!(Store::open(folder.path()).calls.counts(), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_call_does_not_run_where_it_cannot_be_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path());
+    store.calls.close();
+    assert!(!store.run(key("me", "k")).is_recorded().await);
 }
