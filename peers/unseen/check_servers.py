@@ -37,16 +37,20 @@ def free_port():
 
 def start(server, fault):
     """The server over HTTP, and its URL, once it accepts connections."""
-    port = free_port()
-    command = [*program(server), "--http", str(port), *fault]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(200):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            break
-        except OSError:
-            time.sleep(0.05)
-    return process, f"http://127.0.0.1:{port}/mcp"
+    while True:
+        port = free_port()
+        command = [*program(server), "--http", str(port), *fault]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        # A server that did not get its port has ended: it is another program that answers there.
+        time.sleep(0.05)
+        if process.poll() is None:
+            return process, f"http://127.0.0.1:{port}/mcp"
 
 
 def check(options, transport, name):

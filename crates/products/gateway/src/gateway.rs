@@ -466,7 +466,7 @@ pub(crate) fn noted(answer: Answer, losses: &[Loss]) -> Answer {
         return answer;
     }
     match std::str::from_utf8(answer.text()).map(|text| with_losses(text, losses)) {
-        Ok(std::borrow::Cow::Owned(text)) => Answer::raw(text.into_bytes(), answer.code()),
+        Ok(std::borrow::Cow::Owned(text)) => answer.with_text(text.into_bytes()),
         _ => answer,
     }
 }

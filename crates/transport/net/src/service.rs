@@ -129,6 +129,7 @@ pub struct Answer {
     code: Option<i64>,
     body: Option<Box<PassedBody>>,
     retry_after: Option<Duration>,
+    is_own: bool,
 }
 
 /// A response that passes piece by piece, unread, in the form in which another server gave it.
@@ -154,7 +155,7 @@ impl Answer {
     /// `{"jsonrpc":"2.0","id":…,"error":…}`, without `id` where there is none to echo.
     pub fn error(id: Option<&RequestId>, error: &RpcError) -> Self {
         let answer = Self::with(256, id, "error", error).unwrap_or_else(|_| Self::raw(Vec::new(), None));
-        Self { code: Some(error.code), ..answer }
+        Self { code: Some(error.code), is_own: true, ..answer }
     }
 
     fn with<T: Serialize>(room: usize, id: Option<&RequestId>, name: &str, body: &T) -> Result<Self, Unwritable> {
@@ -183,7 +184,7 @@ impl Answer {
 
     /// Any text; `code` is its error code, by which HTTP chooses a status.
     pub const fn raw(text: Vec<u8>, code: Option<i64>) -> Self {
-        Self { text, code, body: None, retry_after: None }
+        Self { text, code, body: None, retry_after: None, is_own: false }
     }
 
     /// A result that passes as it comes: the one JSON text that `body` is. Only a modern request over HTTP may be answered so,
@@ -200,6 +201,17 @@ impl Answer {
     /// The same for a client that asks too often. Over HTTP, where it is the whole response, its status is 429.
     pub fn with_retry_after(self, after: Duration) -> Self {
         Self { retry_after: Some(after), ..self }
+    }
+
+    /// Whether it is an error that this process made: what its members say can be trusted. An error in a text of another
+    /// server is none.
+    pub const fn is_own_error(&self) -> bool {
+        self.is_own
+    }
+
+    /// The same in other words.
+    pub fn with_text(self, text: Vec<u8>) -> Self {
+        Self { text, ..self }
     }
 
     /// When a client that asks too often may ask again.

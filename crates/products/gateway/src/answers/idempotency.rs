@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
 use net::service::{Answer, Call, code};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use wire::json::unquote;
 use wire::message::{Packet, parse};
@@ -29,8 +30,10 @@ const HEADER: &str = "idempotency-key";
 const LONGEST: usize = 255;
 /// The most calls with a key that run at the same time: they go on when their clients leave.
 const MOST_RUNNING: usize = 1024;
-/// How many bytes a key costs besides its result.
+/// How many bytes a key costs besides its texts and its result.
 const OVERHEAD: usize = 512;
+/// The longest name of a tool, in bytes: a client may make one up.
+const LONGEST_NAME: usize = 1024;
 
 /// A key that a client gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +91,13 @@ pub(crate) struct CallKey {
     pub(crate) key: String,
 }
 
+impl CallKey {
+    fn bytes(&self) -> usize {
+        let principal = self.principal.as_ref().map_or(0, HeaderValue::len);
+        principal + self.server.len() + self.upstream.len() + self.tool.len() + self.key.len()
+    }
+}
+
 /// An answer without the id of its request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KeptAnswer {
@@ -95,6 +105,16 @@ pub(crate) struct KeptAnswer {
     pub(crate) revision: Revision,
     pub(crate) text: String,
     pub(crate) code: Option<i64>,
+}
+
+impl KeptAnswer {
+    /// The state that a question came with.
+    fn state(&self) -> Option<StateDigest> {
+        match parse(self.text.as_bytes()) {
+            Ok(Packet::Message(message)) => state_of(&message),
+            _ => None,
+        }
+    }
 }
 
 /// What a call came to.
@@ -114,8 +134,9 @@ impl CallEnd {
             Kind::Result if message.string_member("resultType").as_deref() == Some("input_required") => Self::Asked,
             Kind::Result => Self::Definite,
             Kind::Error => {
-                let outcome = message.error().and_then(|error| error.get("data")?.get("outcome")?.as_str());
-                match (outcome, answer.code()) {
+                let outcome = || message.error().and_then(|error| error.get("data")?.get("outcome")?.as_str());
+                // What a server calls an outcome is not ours.
+                match (outcome().filter(|_| answer.is_own_error()), answer.code()) {
                     (Some("unknown"), _) => Self::Unknown,
                     (Some("not run"), _) => Self::NotRun,
                     // By these codes a server says that it did not begin.
@@ -150,21 +171,52 @@ pub(crate) enum Progress {
 
 enum Status {
     Running(watch::Receiver<Progress>),
-    /// It waits for the client's next request; what was asked, if there was room.
-    Asked(Option<Arc<KeptAnswer>>),
+    /// It waits for the client's next request.
+    Asked(Asked),
     Ended(Arc<KeptAnswer>),
     TooLarge,
     Unknown,
 }
 
-/// What a client was asked, if there was room for it.
-struct AskedBefore(Option<Arc<KeptAnswer>>);
+/// What a client was asked.
+#[derive(Clone)]
+struct Asked {
+    /// If there was room for it.
+    answer: Option<Arc<KeptAnswer>>,
+    state: Option<StateDigest>,
+}
+
+/// SHA-256 of a `requestState`.
+type StateDigest = [u8; 32];
+
+/// What a call brings that answers questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Round {
+    state: Option<StateDigest>,
+}
+
+impl Round {
+    /// The round of a call; nothing where it answers nothing.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let brings = |name: &str| message.body_member(name).is_some_and(|value| value != "null");
+        (brings("inputResponses") || brings("requestState")).then(|| Self { state: state_of(message) })
+    }
+
+    /// Whether it comes from the question that is open. With another state, the call would begin a second time.
+    fn fits(self, asked: &Asked) -> bool {
+        self.state == asked.state
+    }
+}
+
+fn state_of(message: &Message) -> Option<StateDigest> {
+    message.string_member("requestState").map(|state| Sha256::digest(state.as_bytes()).into())
+}
 
 struct Entry {
     digest: RequestDigest,
     status: Status,
     /// What the client was asked in the round before: a refused answer changes nothing.
-    asked: Option<AskedBefore>,
+    asked: Option<Asked>,
     /// Nothing while it runs.
     until: Option<Instant>,
 }
@@ -174,12 +226,16 @@ impl Entry {
         matches!(self.status, Status::Running(_))
     }
 
-    fn bytes(&self) -> usize {
-        let kept = match &self.status {
-            Status::Ended(answer) | Status::Asked(Some(answer)) => answer.text.len(),
+    fn kept_bytes(&self) -> usize {
+        match &self.status {
+            Status::Ended(answer) | Status::Asked(Asked { answer: Some(answer), .. }) => answer.text.len(),
             _ => 0,
-        };
-        OVERHEAD + kept
+        }
+    }
+
+    /// What it costs under `key`.
+    fn bytes(&self, key: &CallKey) -> usize {
+        OVERHEAD + key.bytes() + self.kept_bytes()
     }
 }
 
@@ -217,7 +273,7 @@ impl KeptCalls {
         for (name, value) in pairs {
             match record::read(&value, now) {
                 Ok(Some((key, entry))) => {
-                    state.bytes += entry.bytes();
+                    state.bytes += entry.bytes(&key);
                     state.entries.insert(key, entry);
                 }
                 Ok(None) => store.forget(name),
@@ -245,11 +301,11 @@ impl KeptCalls {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call with a key comes; `is_round` where it answers what the server asked.
+    /// A call with a key comes.
     pub(crate) fn begin(
         self: &Arc<Self>,
         key: CallKey,
-        (digest, is_round): (RequestDigest, bool),
+        (digest, round): (RequestDigest, Option<Round>),
         settings: &IdempotencySettings,
         now: Instant,
     ) -> Begun {
@@ -263,11 +319,11 @@ impl KeptCalls {
             RunningCall { calls: Arc::clone(self), key, settings: settings.clone(), sender, begun, over: false }
         };
         let Some(entry) = state.entries.get_mut(&key) else {
-            if !state.has_room(&key, settings, now) {
-                return Begun::Refused(failure::IDEMPOTENCY_FULL);
+            if let Some(full) = state.lacks(&key, settings, now) {
+                return Begun::Refused(full);
             }
             let entry = Entry { digest, status: Status::Running(receiver), asked: None, until: None };
-            state.bytes += entry.bytes();
+            state.bytes += entry.bytes(&key);
             state.running += 1;
             state.entries.insert(key.clone(), entry);
             return Begun::Run(running(&state, key));
@@ -277,17 +333,25 @@ impl KeptCalls {
         }
         match &entry.status {
             Status::Running(running) => Begun::Wait(running.clone()),
-            Status::Asked(asked) if is_round => {
-                let (asked, freed) = (asked.clone(), entry.bytes() - OVERHEAD);
-                entry.asked = Some(AskedBefore(asked));
+            Status::Asked(asked) if round.is_some_and(|round| round.fits(asked)) => {
+                let (asked, freed) = (asked.clone(), entry.kept_bytes());
+                if !state.may_run(&key) {
+                    return Begun::Refused(failure::IDEMPOTENCY_BUSY);
+                }
+                let Some(entry) = state.entries.get_mut(&key) else {
+                    return Begun::Refused(failure::IDEMPOTENCY_UNKNOWN);
+                };
+                entry.asked = Some(asked);
                 (entry.status, entry.until) = (Status::Running(receiver), None);
                 state.bytes -= freed;
                 state.running += 1;
                 Begun::Run(running(&state, key))
             }
-            Status::Asked(Some(answer)) | Status::Ended(answer) => Begun::Answered(Arc::clone(answer)),
+            Status::Asked(Asked { answer: Some(answer), .. }) | Status::Ended(answer) => {
+                Begun::Answered(Arc::clone(answer))
+            }
             Status::TooLarge => Begun::Refused(failure::IDEMPOTENCY_TOO_LARGE),
-            Status::Asked(None) | Status::Unknown => Begun::Refused(failure::IDEMPOTENCY_UNKNOWN),
+            Status::Asked(Asked { answer: None, .. }) | Status::Unknown => Begun::Refused(failure::IDEMPOTENCY_UNKNOWN),
         }
     }
 
@@ -316,7 +380,7 @@ impl KeptCalls {
 impl State {
     fn remove(&mut self, key: &CallKey) {
         if let Some(entry) = self.entries.remove(key) {
-            self.bytes -= entry.bytes();
+            self.bytes -= entry.bytes(key);
         }
     }
 
@@ -324,38 +388,60 @@ impl State {
     fn sweep(&mut self, now: Instant) -> Vec<CallKey> {
         let over = |_: &CallKey, entry: &mut Entry| entry.until.is_some_and(|until| until <= now);
         let forgotten: Vec<_> = self.entries.extract_if(over).collect();
-        self.bytes -= forgotten.iter().map(|(_, entry)| entry.bytes()).sum::<usize>();
+        self.bytes -= forgotten.iter().map(|(key, entry)| entry.bytes(key)).sum::<usize>();
         forgotten.into_iter().map(|(key, _)| key).collect()
     }
 
-    /// Whether one more key can be kept. A key is never given up for another one: its call could run twice.
-    fn has_room(&mut self, key: &CallKey, settings: &IdempotencySettings, now: Instant) -> bool {
-        if self.entries.len() >= settings.entries {
-            self.sweep(now);
+    /// Why one more key cannot be kept. A key is never given up for another one: its call could run twice.
+    fn lacks(&mut self, key: &CallKey, settings: &IdempotencySettings, now: Instant) -> Option<Failure> {
+        if key.tool.len() > LONGEST_NAME {
+            return Some(failure::IDEMPOTENCY_KEY_INVALID);
         }
-        let running = |entry: &Entry| usize::from(entry.is_running());
-        self.fits(key, 1, (self.entries.len(), settings.entries), |_| 1)
-            && self.fits(key, 1, (self.running, MOST_RUNNING), running)
+        let cost = OVERHEAD + key.bytes();
+        let fits = |state: &Self| {
+            state.fits(key, 1, (state.entries.len(), settings.entries), |_, _| 1)
+                && state.has_bytes(key, cost, settings.bytes)
+        };
+        if !fits(self) {
+            self.sweep(now);
+            if !fits(self) {
+                return Some(failure::IDEMPOTENCY_FULL);
+            }
+        }
+        (!self.may_run(key)).then_some(failure::IDEMPOTENCY_BUSY)
+    }
+
+    /// Whether one more call may run.
+    fn may_run(&self, key: &CallKey) -> bool {
+        self.fits(key, 1, (self.running, MOST_RUNNING), |_, entry| usize::from(entry.is_running()))
     }
 
     /// Whether there is room for more of what `count` counts, of which there is `now` and may be `most`: in all, and for the
     /// principal of `key`.
-    fn fits(&self, key: &CallKey, more: usize, (now, most): (usize, usize), count: impl Fn(&Entry) -> usize) -> bool {
+    fn fits(
+        &self,
+        key: &CallKey,
+        more: usize,
+        (now, most): (usize, usize),
+        count: impl Fn(&CallKey, &Entry) -> usize,
+    ) -> bool {
         if now + more > most {
             return false;
         }
-        // One principal must not have so much that nothing is left for others.
-        let share = (most - most / 4).max(1);
-        if key.principal.is_none() || now + more <= share {
+        // While most of it is free, nobody is in need.
+        if key.principal.is_none() || now + more <= most / 4 {
             return true;
         }
-        let own = self.entries.iter().filter(|(other, _)| other.principal == key.principal);
-        own.map(|(_, entry)| count(entry)).sum::<usize>() + more <= share
+        let of_principal = self.entries.iter().filter(|(other, _)| other.principal == key.principal);
+        let own: usize = of_principal.map(|(key, entry)| count(key, entry)).sum();
+        // Three quarters of what others leave: however many have all that they may, there is something for the next one.
+        let left = most - (now - own);
+        own + more <= (left - left / 4).max(1)
     }
 
     /// Whether a result of this size can be kept.
     fn has_bytes(&self, key: &CallKey, more: usize, most: usize) -> bool {
-        self.fits(key, more, (self.bytes, most), Entry::bytes)
+        self.fits(key, more, (self.bytes, most), |key, entry| entry.bytes(key))
     }
 }
 
@@ -390,10 +476,13 @@ impl RunningCall {
         let room = kept.as_ref().is_some_and(|kept| state.has_bytes(&self.key, kept.text.len(), self.settings.bytes));
         let before = state.entries.get_mut(&self.key).and_then(|entry| entry.asked.take());
         let status = match (end, before) {
-            (CallEnd::NotRun, Some(AskedBefore(asked))) => Some(Status::Asked(asked)),
+            (CallEnd::NotRun, Some(asked)) => Some(Status::Asked(asked)),
             (CallEnd::NotRun, None) => None,
             (CallEnd::Unknown, _) => Some(Status::Unknown),
-            (CallEnd::Asked, _) => Some(Status::Asked(kept.clone().filter(|_| room))),
+            (CallEnd::Asked, _) => Some(Status::Asked(Asked {
+                answer: kept.clone().filter(|_| room),
+                state: kept.as_ref().and_then(|kept| kept.state()),
+            })),
             (CallEnd::Definite, _) => Some(kept.clone().filter(|_| room).map_or(Status::TooLarge, Status::Ended)),
         };
         match status {
@@ -401,9 +490,9 @@ impl RunningCall {
             Some(status) => {
                 let until = Some(now + self.settings.ttl);
                 if let Some(entry) = state.entries.get_mut(&self.key) {
-                    let before = entry.bytes();
+                    let before = entry.kept_bytes();
                     (entry.status, entry.until) = (status, until);
-                    let after = entry.bytes();
+                    let after = entry.kept_bytes();
                     state.bytes = state.bytes + after - before;
                 }
             }

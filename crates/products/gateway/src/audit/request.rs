@@ -213,7 +213,7 @@ impl Outcome {
         };
         let unknown = || {
             let data = message.as_ref().and_then(|message| message.error()?.get("data")?.get("outcome")?.as_str());
-            data == Some("unknown")
+            answer.is_own_error() && data == Some("unknown")
         };
         let status = match message.as_ref().map(Message::kind) {
             Some(Kind::Error) if access == Some("denied") => "denied",

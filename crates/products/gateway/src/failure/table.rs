@@ -106,6 +106,8 @@ rows! {
         .action("Do not send the call again: it has run. Read what it changed");
     IDEMPOTENCY_FULL = Failure::new("idempotency-full", INTERNAL_ERROR, ResourceExhausted,
         "as many idempotency keys are kept as the configuration allows").not_run().retry(60_000);
+    IDEMPOTENCY_BUSY = Failure::new("idempotency-busy", INTERNAL_ERROR, ResourceExhausted,
+        "as many calls with an idempotency key run as may run at the same time").not_run().retry(1000);
     BUDGET_TOO_SMALL = Failure::new("budget-too-small", INTERNAL_ERROR, ResourceExhausted,
         "`budgets`: less time is left than the tool typically takes").not_run()
         .action("Begin a new chain or session with a larger budget, or leave this call out");

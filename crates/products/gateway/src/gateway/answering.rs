@@ -15,7 +15,7 @@ use wire::translate::message::response;
 
 use super::{FRESH, Inner, WATCHED, surviving};
 use crate::answers::cache::{AnswerCache, EntryKey, Found, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
-use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, RunningCall, awaited, key_of};
+use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, Round, RunningCall, awaited, key_of};
 use crate::answers::request::{cache_digest, call_digest, without_key};
 use crate::answers::{Hints, Watch};
 use crate::audit::Trail;
@@ -137,12 +137,13 @@ impl Inner {
             tool: name_there(&edits, &shown).to_owned(),
             key: given.text.clone(),
         };
-        let is_round = ["inputResponses", "requestState"].iter().any(|name| call.message.body_member(name).is_some());
-        let asked_for = (call_digest(&call.message), is_round);
+        let asked_for = (call_digest(&call.message), Round::of(&call.message));
         let answer = match self.answers.kept.calls.begin(key, asked_for, settings, Instant::now()) {
             Begun::Run(running) => {
                 let (id, trail) = (call.id().clone(), trail.clone());
                 drop(shown);
+                // Noted before it runs: the call goes on when its client leaves, who is all that is recorded then.
+                trail.goes_to(&upstream.name);
                 // A client that leaves does not end it: its next call with the key wants the result.
                 let run = self.run_to_the_end((running, given), upstream, (client, trail), call, edits);
                 return tokio::spawn(run).await.unwrap_or_else(|_| refused(&failure::IDEMPOTENCY_UNKNOWN, &id));

@@ -44,7 +44,7 @@ impl Inner {
             return answer;
         };
         let Ok(Packet::Message(message)) = parse(answer.text()) else { return answer };
-        let details = details(&message, code);
+        let details = details(&message, code, answer.is_own_error());
         let structured = revision.at_least(Revision::R2025_06_18)
             && self.takes_details(&client, tool.as_deref().unwrap_or_default(), &details).await;
         by_result(&id, details, revision, structured)
@@ -65,25 +65,22 @@ impl Inner {
     }
 }
 
-/// What is known of an error: what the gateway says of its own, or the kind of a server's.
-fn details(message: &Message, code: i64) -> Map<String, Value> {
+/// What is known of an error: what the gateway says of its own, or the kind of a server's. What a server says of its error is
+/// `data`, whatever its members are called.
+fn details(message: &Message, code: i64, is_own: bool) -> Map<String, Value> {
     let error = message.error();
     let text = error.and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
     let data = error.and_then(|error| error.get("data"));
     let mut details = Map::new();
     details.insert("code".to_owned(), json!(code));
     details.insert("message".to_owned(), json!(text));
-    if let Some(data) = data.and_then(Value::as_object).filter(|data| is_ours(data)) {
+    if let Some(data) = data.and_then(Value::as_object).filter(|_| is_own) {
         details.extend(data.clone());
     } else {
         details.extend(of_server(code).data());
         details.extend(data.map(|data| ("data".to_owned(), data.clone())));
     }
     details
-}
-
-fn is_ours(data: &Map<String, Value>) -> bool {
-    data.get("failure").is_some() && data.get("category").is_some()
 }
 
 fn of_server(code: i64) -> Failure {

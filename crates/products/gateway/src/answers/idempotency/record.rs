@@ -6,7 +6,7 @@ use net::server::http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{CallKey, Entry, KeptAnswer, Status};
+use super::{Asked, CallKey, Entry, KeptAnswer, StateDigest, Status};
 use crate::answers::request::RequestDigest;
 
 /// The longest time that a key is kept: a clock that was wrong must not keep one for ever.
@@ -30,7 +30,7 @@ struct Record {
 #[serde(rename_all = "snake_case")]
 enum Outcome {
     Running,
-    Asked(Option<Text>),
+    Asked(Option<Text>, Option<StateDigest>),
     Ended(Text),
     TooLarge,
     Unknown,
@@ -79,7 +79,7 @@ fn now_ms() -> u64 {
 pub(super) fn written(key: &CallKey, entry: &Entry, (ttl, now): (Duration, Instant)) -> Vec<u8> {
     let status = match &entry.status {
         Status::Running(_) => Outcome::Running,
-        Status::Asked(answer) => Outcome::Asked(answer.as_ref().map(|answer| Text::of(answer))),
+        Status::Asked(asked) => Outcome::Asked(asked.answer.as_ref().map(|answer| Text::of(answer)), asked.state),
         Status::Ended(answer) => Outcome::Ended(Text::of(answer)),
         Status::TooLarge => Outcome::TooLarge,
         Status::Unknown => Outcome::Unknown,
@@ -106,11 +106,10 @@ pub(super) fn read(value: &[u8], now: Instant) -> Result<Option<(CallKey, Entry)
     let status = match record.status {
         Outcome::Running | Outcome::Unknown => Status::Unknown,
         Outcome::TooLarge => Status::TooLarge,
-        Outcome::Asked(None) => Status::Asked(None),
-        // What cannot be read is not run again.
-        Outcome::Asked(Some(text)) => {
-            text.answer().map_or(Status::Unknown, |answer| Status::Asked(Some(answer.into())))
+        Outcome::Asked(text, state) => {
+            Status::Asked(Asked { answer: text.and_then(Text::answer).map(Into::into), state })
         }
+        // What cannot be read is not run again.
         Outcome::Ended(text) => text.answer().map_or(Status::Unknown, |answer| Status::Ended(answer.into())),
     };
     let principal = match record.principal {

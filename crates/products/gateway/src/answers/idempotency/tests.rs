@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use net::server::http::HeaderValue;
 use net::service::{Answer, RpcError, code};
 use serde_json::json;
+use wire::message::{Packet, parse};
 use wire::{RequestId, Revision};
 
-use super::{Begun, CallKey, KeptCalls, MOST_RUNNING, OVERHEAD, RunningCall, awaited};
+use super::{Begun, CallKey, KeptCalls, LONGEST_NAME, MOST_RUNNING, OVERHEAD, Round, RunningCall, awaited};
 use crate::failure;
 use crate::settings::IdempotencySettings;
 
@@ -48,11 +49,15 @@ impl Store {
     }
 
     fn begin(&self, key: CallKey) -> Begun {
-        self.calls.begin(key, (ARGUMENTS, false), &self.settings, self.now)
+        self.calls.begin(key, (ARGUMENTS, None), &self.settings, self.now)
     }
 
-    fn round(&self, key: CallKey) -> Begun {
-        self.calls.begin(key, (ARGUMENTS, true), &self.settings, self.now)
+    /// A call that answers the question with this state.
+    fn round(&self, key: CallKey, state: &str) -> Begun {
+        let text = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": { "name": "write", "inputResponses": {}, "requestState": state } });
+        let Ok(Packet::Message(message)) = parse(text.to_string().as_bytes()) else { panic!("no message") };
+        self.calls.begin(key, (ARGUMENTS, Round::of(&message)), &self.settings, self.now)
     }
 
     #[track_caller]
@@ -88,7 +93,7 @@ fn a_result_is_kept_for_its_time_and_no_longer() {
     store.end(store.run(key("me", "k")), &result("done"));
     store.now += Duration::from_hours(24) - Duration::from_secs(1);
     assert!(name(&store.begin(key("me", "k"))).contains("done"));
-    let conflict = store.calls.begin(key("me", "k"), (OTHERS, false), &store.settings, store.now);
+    let conflict = store.calls.begin(key("me", "k"), (OTHERS, None), &store.settings, store.now);
     assert_eq!(name(&conflict), failure::IDEMPOTENCY_CONFLICT.name);
     store.now += Duration::from_secs(2);
     drop(store.run(key("me", "k")));
@@ -145,6 +150,10 @@ fn only_definite_outcomes_are_kept() {
         store.end(store.run(key("me", &text)), &answer);
         assert_eq!(name(&store.begin(key("me", &text))), then, "{text}");
     }
+    // What a server calls an outcome is not believed.
+    let said = error(code::INTERNAL_ERROR, json!({ "outcome": "not run" }));
+    store.end(store.run(key("me", "said")), &Answer::raw(said.text().to_vec(), said.code()));
+    assert!(name(&store.begin(key("me", "said"))).contains("not run"));
     // A server that failed has said so.
     let failed = error(code::INTERNAL_ERROR, json!({}));
     store.end(store.run(key("me", "failed")), &failed);
@@ -157,14 +166,22 @@ fn a_call_with_questions_is_one_call() {
     let asked = Answer::result(&RequestId::from(1), &json!({ "resultType": "input_required", "requestState": "s" }));
     store.end(store.run(key("me", "k")), &asked);
     assert!(name(&store.begin(key("me", "k"))).contains("input_required"), "not a second run");
+    // Nothing begins a second time: neither without the state that was handed out, nor with another one.
+    for other in ["", "t"] {
+        assert!(name(&store.round(key("me", "k"), other)).contains("input_required"), "{other}");
+    }
     // A refused answer leaves it where it was.
-    store.end(running(store.round(key("me", "k"))), &error(code::INVALID_PARAMS, json!({})));
+    store.end(running(store.round(key("me", "k"), "s")), &error(code::INVALID_PARAMS, json!({})));
     assert!(name(&store.begin(key("me", "k"))).contains("input_required"));
-    let second = running(store.round(key("me", "k")));
-    assert_eq!(name(&store.round(key("me", "k"))), "wait");
+    let second = running(store.round(key("me", "k"), "s"));
+    assert_eq!(name(&store.round(key("me", "k"), "s")), "wait");
     store.end(second, &result("done"));
-    assert!(name(&store.round(key("me", "k"))).contains("done"));
-    assert_eq!(store.calls.counts().1, OVERHEAD + result("done").text().len(), "what was asked is no longer kept");
+    assert!(name(&store.round(key("me", "k"), "s")).contains("done"));
+    assert_eq!(
+        store.calls.counts().1,
+        OVERHEAD + key("me", "k").bytes() + result("done").text().len(),
+        "what was asked is no longer kept"
+    );
 }
 
 #[test]
@@ -182,14 +199,14 @@ fn keys_and_bytes_are_bounded_and_nothing_is_given_up_for_another() {
     assert_eq!(name(&store.begin(key("you", "a"))), "wait", "what runs is not forgotten");
     drop(store.run(key("you", "b")));
     drop(runs);
-    let small = Store::new(IdempotencySettings { bytes: 4096, ..IdempotencySettings::default() });
-    small.end(small.run(key("", "a")), &result(&"x".repeat(4096)));
+    let small = Store::new(IdempotencySettings { bytes: 8192, ..IdempotencySettings::default() });
+    small.end(small.run(key("", "a")), &result(&"x".repeat(8192)));
     assert_eq!(name(&small.begin(key("", "a"))), failure::IDEMPOTENCY_TOO_LARGE.name);
     small.end(small.run(key("", "b")), &result("small"));
     assert!(name(&small.begin(key("", "b"))).contains("small"));
     let busy = Store::new(IdempotencySettings::default());
     let running: Vec<_> = (0..MOST_RUNNING).map(|number| busy.run(key("", &number.to_string()))).collect();
-    assert_eq!(name(&busy.begin(key("", "k"))), failure::IDEMPOTENCY_FULL.name);
+    assert_eq!(name(&busy.begin(key("", "k"))), failure::IDEMPOTENCY_BUSY.name);
     drop(running);
     drop(busy.run(key("", "k")));
     small.calls.sweep(small.now + Duration::from_hours(25));
@@ -216,14 +233,14 @@ async fn a_store_keeps_what_came_of_calls_and_blocks_what_ran() {
     let Begun::Answered(answer) = again.begin(key("me", "ran")) else { panic!("it runs again") };
     assert_eq!((answer.revision, answer.code), (Revision::R2025_06_18, None));
     assert!(answer.text.contains("done"));
-    let conflict = again.calls.begin(key("me", "ran"), (OTHERS, false), &again.settings, again.now);
+    let conflict = again.calls.begin(key("me", "ran"), (OTHERS, None), &again.settings, again.now);
     assert_eq!(name(&conflict), failure::IDEMPOTENCY_CONFLICT.name);
     assert_eq!(name(&again.begin(key("", "ran"))), "run", "another principal's");
     assert_eq!(name(&again.begin(key("me", "runs"))), failure::IDEMPOTENCY_UNKNOWN.name);
     assert_eq!(name(&again.begin(key("", "not run"))), "run");
     assert_eq!(name(&again.begin(key("me", "large"))), failure::IDEMPOTENCY_TOO_LARGE.name);
     assert!(name(&again.begin(key("me", "asked"))).contains("input_required"));
-    let round = again.round(key("me", "asked"));
+    let round = again.round(key("me", "asked"), "s");
     again.end(running(round), &result("done"));
     drop(runs);
 }
@@ -252,4 +269,34 @@ async fn a_call_does_not_run_where_it_cannot_be_recorded() {
     let store = Store::open(folder.path());
     store.calls.close();
     assert!(!store.run(key("me", "k")).is_recorded().await);
+}
+
+#[test]
+fn made_up_names_are_counted_and_bounded() {
+    let store = Store::new(IdempotencySettings { bytes: 64 << 10, ..IdempotencySettings::default() });
+    let named = |name: String| CallKey { tool: name, ..key("", "k") };
+    assert_eq!(name(&store.begin(named("n".repeat(LONGEST_NAME + 1)))), failure::IDEMPOTENCY_KEY_INVALID.name);
+    let kept: Vec<_> = (0..1000)
+        .map(|number| store.begin(named(format!("{number:01000}"))))
+        .take_while(|begun| matches!(begun, Begun::Run(_)))
+        .collect();
+    assert!((30..44).contains(&kept.len()), "{} names of 1000 bytes in 64 KiB", kept.len());
+    assert!(store.calls.counts().1 <= 64 << 10);
+}
+
+#[test]
+fn principals_that_have_all_they_may_leave_something_for_the_next() {
+    let store = Store::new(IdempotencySettings { entries: 1000, ..IdempotencySettings::default() });
+    let mut kept = Vec::new();
+    for principal in ["a", "b", "c", "d"] {
+        let most = (0..1000).take_while(|number| match store.begin(key(principal, &number.to_string())) {
+            Begun::Run(running) => {
+                store.end(running, &result("done"));
+                true
+            }
+            _ => false,
+        });
+        kept.push(most.count());
+    }
+    assert_eq!(kept, [750, 188, 47, 12]);
 }
