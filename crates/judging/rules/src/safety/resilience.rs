@@ -137,12 +137,13 @@ fn too_deep(view: &View<'_>, event: usize) -> bool {
     bytes(&view.frame(event).content).is_some_and(|bytes| parse(bytes).is_err_and(|m| m.fault == Fault::TooDeep))
 }
 
-/// Invalid messages over which the server cut the connection without an answer: where it did so twice, the second.
+/// Invalid messages, and requests whose parameters have no names, over which the server cut the connection without an answer:
+/// where it did so twice, the second.
 fn cut_over_garbage(view: &View<'_>) -> Option<Breach> {
     let mut cut = view.exchanges().iter().filter(|x| {
         let by_server = matches!(x.closed, Some((_, Party::Server, Closed::Reset | Closed::End)));
         over_http(view)
-            && x.has_invalid_message
+            && (x.has_invalid_message || x.client_messages.iter().any(|sent| !sent.has_named_params()))
             && x.partner == Some(Party::Server)
             && x.status().is_none()
             && by_server

@@ -174,9 +174,20 @@ fn modern(meta: Option<&serde_json::Value>) -> bool {
 fn terminated_session_404(view: &View<'_>) -> Verdict {
     let endings = endings(view);
     let over = |x: &Exchange<'_>| endings.iter().any(|&(event, id)| event < begun(x) && x.session() == Some(id));
-    let late = view.endpoint_exchanges().into_iter().filter(|x| {
+    let exchanges = view.endpoint_exchanges();
+    // Refused for its credentials, where the same credentials are good for others, before and after, and none are asked for.
+    let credentials = |x: &Exchange<'_>| x.request_header("authorization").map(str::to_owned);
+    let taken = |x: &Exchange<'_>, other: &Exchange<'_>| {
+        other.succeeded() && begun(other) > begun(x) && credentials(other) == credentials(x)
+    };
+    let blames_credentials = |x: &Exchange<'_>| {
+        matches!(x.status(), Some(401 | 403))
+            && x.response_header("www-authenticate").is_none()
+            && exchanges.iter().any(|other| taken(x, other))
+    };
+    let late = exchanges.iter().copied().filter(|x| {
         over(x)
-            && !x.turned_away()
+            && (!x.turned_away() || blames_credentials(x))
             && sound_version(x)
             && !foreign_origin(x)
             && x.status().is_some()
