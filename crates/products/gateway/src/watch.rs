@@ -204,9 +204,37 @@ fn status(value: &Value) -> String {
             "\nbudgets: {refused} calls refused, {cut_off} cut off, {late} orphaned responses (orphaned_responses_total)"
         );
     }
+    if let Some(traffic) = value.get("traffic") {
+        out.push_str(&traffic_lines(traffic));
+    }
     if !failures.is_empty() {
         out.push('\n');
         out.push_str(&failures);
+    }
+    out
+}
+
+/// What was refused and sent again, and the breakers that saw failures.
+fn traffic_lines(traffic: &Value) -> String {
+    let refused = |reason: &str| number(&traffic["refused_total"], reason);
+    let mut out = format!(
+        "\ntraffic: {} over a rate, {} over a cost, {} without a place, {} at an open breaker, {} sent again\n",
+        refused("rate"),
+        refused("cost"),
+        refused("concurrency"),
+        refused("breaker"),
+        number(traffic, "retries_total"),
+    );
+    for one in traffic["places"].as_array().into_iter().flatten() {
+        let (running, waiting) = (number(one, "running"), number(one, "waiting"));
+        let _ = writeln!(out, "places of {}: {running} taken, {waiting} requests wait", text(one, "upstream"));
+    }
+    for one in traffic["breakers"].as_array().into_iter().flatten() {
+        let tool = one["tool"].as_str().map(|tool| format!(", tool {}", wire::escape::line(tool))).unwrap_or_default();
+        let again = one["again_ms"].as_u64().map(|ms| format!(", tries again in {} s", ms.div_ceil(1000)));
+        let (failures, of, again) = (number(one, "failures"), number(one, "of"), again.unwrap_or_default());
+        let (name, state) = (text(one, "upstream"), text(one, "state"));
+        let _ = writeln!(out, "breaker of {name}{tool}: {state}, {failures} of {of} failed{again}");
     }
     out
 }

@@ -8,6 +8,7 @@ pub(crate) mod budgets;
 mod members;
 mod servers;
 mod sources;
+mod traffic;
 mod units;
 mod upstream;
 
@@ -51,6 +52,7 @@ const MEMBERS: &[&str] = &[
     "cache",
     "errors",
     "budgets",
+    "traffic",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -129,6 +131,7 @@ impl Reader<'_> {
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         Some(Settings {
             listen,
             admin,
@@ -143,6 +146,7 @@ impl Reader<'_> {
             audit,
             answers,
             budgets,
+            traffic,
             limits,
         })
     }
