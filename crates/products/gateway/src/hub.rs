@@ -440,7 +440,8 @@ impl Hub {
         let old = entrance.inner();
         let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
         let old_settings = &before.settings;
-        let same = old_settings.limits == settings.limits && old_settings.access == settings.access
+        let same = old_settings.limits == settings.limits
+            && old_settings.access == settings.access
             && old_settings.traffic == settings.traffic;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;

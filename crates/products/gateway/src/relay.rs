@@ -204,11 +204,7 @@ impl Relay {
     }
 
     /// Sends the request; once more in a new session where the server says that it did not run it.
-    async fn start(
-        &self,
-        asks: bool,
-        round: Option<Round>,
-    ) -> Result<(Lease, Flight), Trouble> {
+    async fn start(&self, asks: bool, round: Option<Round>) -> Result<(Lease, Flight), Trouble> {
         let text = match &round {
             None => Cow::Borrowed(self.text()),
             Some((responses, state)) => Cow::Owned(with_round(self.text(), responses.as_ref(), state.as_deref())),

@@ -38,10 +38,7 @@ impl Reader<'_> {
         let concurrency = members.get("concurrency").map(|entry| self.rules(entry)).unwrap_or_default();
         Some(TrafficSettings {
             rates: members.get("rates").map(|entry| self.rates(entry)).unwrap_or_default(),
-            concurrency: concurrency
-                .into_iter()
-                .filter_map(|rule| self.concurrency(rule, upstreams))
-                .collect(),
+            concurrency: concurrency.into_iter().filter_map(|rule| self.concurrency(rule, upstreams)).collect(),
             costs: members.get("costs").and_then(|entry| self.costs(entry)),
             breakers: members.get("breakers").and_then(|entry| self.breakers(entry)),
             retries: members.get("retries").and_then(|entry| self.retries(entry)),
@@ -69,7 +66,8 @@ impl Reader<'_> {
         let members = self.members("an entry of `rates`", node.at, node, RATE)?;
         let per = members.get("per").map_or_else(|| vec![RateKey::Principal], |entry| self.rate_keys(entry));
         let tools = members.get("tools").map(|entry| {
-            let tools: Vec<_> = self.texts(entry, "[\"search_*\"]").into_iter().map(|(name, _)| name.to_owned()).collect();
+            let tools: Vec<_> =
+                self.texts(entry, "[\"search_*\"]").into_iter().map(|(name, _)| name.to_owned()).collect();
             if matches!(&entry.node.content, Content::List(items) if items.is_empty()) {
                 self.error(entry.at, "`tools` is empty", "name tools, or remove the key: then every request counts");
             }

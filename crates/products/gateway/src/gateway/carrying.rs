@@ -54,7 +54,8 @@ impl Inner {
         let target = target.map(std::borrow::Cow::into_owned);
         let name = upstream.name.clone();
         // The largest part of a request on its way: on the heap, it moves with nobody.
-        let answer = Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance, passage)).run()).await;
+        let answer =
+            Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance, passage)).run()).await;
         if let Some(begun) = begun.filter(|_| answer.code().is_none()) {
             begun.0.succeeded();
         }

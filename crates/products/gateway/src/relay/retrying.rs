@@ -64,9 +64,8 @@ impl Relay {
     /// Whether it does no harm if the server gets the request a second time.
     async fn may_run_twice(&self) -> bool {
         let is_silent = self.passage.as_ref().is_some_and(|passage| passage.is_silent());
-        let is_special = ["inputResponses", "requestState", "task"]
-            .iter()
-            .any(|name| self.call.message.body_member(name).is_some());
+        let is_special =
+            ["inputResponses", "requestState", "task"].iter().any(|name| self.call.message.body_member(name).is_some());
         if !is_silent || is_special || self.is_task.load(Ordering::Relaxed) {
             return false;
         }

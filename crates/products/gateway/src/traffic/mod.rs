@@ -270,14 +270,19 @@ impl Traffic {
         }
         for (name, help, count) in [
             ("retries_total", "Requests that the gateway sent again.", &counters.retries),
-            ("retries_refused_total", "Requests not sent again because the budget was used up.", &counters.retries_refused),
+            (
+                "retries_refused_total",
+                "Requests not sent again because the budget was used up.",
+                &counters.retries_refused,
+            ),
             ("breakers_opened_total", "How often a breaker opened.", &counters.opened),
         ] {
             let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", read(count));
         }
         let all = self.breakers.as_ref().map(|all| all.status(Instant::now())).unwrap_or_default();
         if !all.is_empty() {
-            let _ = writeln!(page, "# HELP breaker_state 0: closed, 1: half-open, 2: open.\n# TYPE breaker_state gauge");
+            let _ =
+                writeln!(page, "# HELP breaker_state 0: closed, 1: half-open, 2: open.\n# TYPE breaker_state gauge");
         }
         for one in all {
             let text = |name: &str| crate::stats::label(one.get(name).and_then(Value::as_str).unwrap_or_default());

@@ -46,7 +46,8 @@ impl Traffic {
     ) -> Result<Passage, Answer> {
         let breaker = self.breakers.as_ref().map(|breakers| breakers.key(upstream.index, tool));
         // Nobody waits for a place at a server that gets nothing.
-        let closed_for = self.breakers.as_ref().zip(breaker.as_ref()).and_then(|(all, key)| all.closed_for(key, Instant::now()));
+        let closed_for =
+            self.breakers.as_ref().zip(breaker.as_ref()).and_then(|(all, key)| all.closed_for(key, Instant::now()));
         if let Some(again) = closed_for {
             return Err(Answer::error(Some(call.id()), &self.is_broken(&upstream.name, again)));
         }

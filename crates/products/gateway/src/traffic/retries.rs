@@ -24,7 +24,12 @@ pub(super) struct Retries {
 
 impl Retries {
     pub(super) fn new(settings: &RetrySettings) -> Self {
-        Self { settings: settings.clone(), left: Mutex::default(), jitter: RandomState::new(), drawn: AtomicU64::new(0) }
+        Self {
+            settings: settings.clone(),
+            left: Mutex::default(),
+            jitter: RandomState::new(),
+            drawn: AtomicU64::new(0),
+        }
     }
 
     /// A request to an upstream, which pays for a part of a retry.

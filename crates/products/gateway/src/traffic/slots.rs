@@ -254,7 +254,8 @@ mod tests {
     #[tokio::test]
     async fn a_principal_has_its_share_and_no_more() {
         let slots = slots(3, Some(2), 8, LONG);
-        let (one, _two) = (slots.place(&named("a")).await.expect("free"), slots.place(&named("a")).await.expect("free"));
+        let (one, _two) =
+            (slots.place(&named("a")).await.expect("free"), slots.place(&named("a")).await.expect("free"));
         let (got, mut places) = mpsc::unbounded_channel();
         let third = waits(&slots, "a", &got).await;
         assert_eq!(slots.counts(), (2, 1));

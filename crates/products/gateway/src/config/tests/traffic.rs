@@ -49,7 +49,7 @@ fn a_key_alone_sets_the_usual_numbers() {
 fn traffic_is_checked() {
     refuses(
         &file("{ rates: [{ allow: 60 per min }] }"),
-        "error: `60 per min` is no rate – etc/gateway.yaml:3:21\n  try: a number to 1000000 and a time: 60/min, 5/s, 100/h, 1000/day or 5/10s",
+        "error: `60 per min` is no rate – etc/gateway.yaml:3:22\n  try: a number to 1000000 and a time: 60/min, 5/s, 100/h, 1000/day or 5/10s",
     );
     for rate in ["0/s", "5/0s", "5/25h", "5/", "/s", "1.5/s", "-1/s", "1000001/s", "5/week"] {
         mentions(&file(&format!("{{ rates: [{{ allow: {rate} }}] }}")), &[&format!("`{rate}` is no rate")]);
