@@ -94,12 +94,11 @@ impl Reader<'_> {
         };
         let mut keys = Vec::new();
         for (text, at) in all {
-            match RateKey::ALL.into_iter().find(|key| key.as_str() == text) {
-                Some(key) => keys.push(key),
-                None => {
-                    let what = format!("{} is nothing that rates are counted by", quoted(text));
-                    self.error(at, what, nearest(text, RateKey::ALL.iter().map(|key| key.as_str())));
-                }
+            if let Some(key) = RateKey::ALL.into_iter().find(|key| key.as_str() == text) {
+                keys.push(key);
+            } else {
+                let what = format!("{} is nothing that rates are counted by", quoted(text));
+                self.error(at, what, nearest(text, RateKey::ALL.iter().map(|key| key.as_str())));
             }
         }
         keys
@@ -247,12 +246,11 @@ impl Reader<'_> {
                 let (least, most) = (units::duration(least.trim())?, units::duration(most.trim())?);
                 (!least.is_zero() && least <= most && most <= MAX_DURATION).then_some((least, most))
             });
-            match pauses {
-                Some(pauses) => (retries.backoff, retries.longest_backoff) = pauses,
-                None => {
-                    let what = format!("{} is not the first and the longest pause", quoted(text));
-                    self.error(at, what, "such as 100ms..2s");
-                }
+            if let Some(pauses) = pauses {
+                (retries.backoff, retries.longest_backoff) = pauses;
+            } else {
+                let what = format!("{} is not the first and the longest pause", quoted(text));
+                self.error(at, what, "such as 100ms..2s");
             }
         }
         Some(retries)

@@ -70,8 +70,13 @@ impl Relay {
             return false;
         }
         match self.method() {
-            "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => true,
-            "resources/read" | "prompts/get" | "completion/complete" => true,
+            "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "prompts/get"
+            | "completion/complete" => true,
             "tools/call" => timeout(PATIENCE, self.gateway.may_run_twice(&self.call, &self.client)).await == Ok(true),
             _ => false,
         }

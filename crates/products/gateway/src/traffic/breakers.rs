@@ -87,7 +87,7 @@ impl Breakers {
     pub(super) fn status(&self, now: Instant) -> Vec<Value> {
         let all = self.all();
         let mut rows: Vec<_> = all.iter().collect();
-        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        rows.sort_by_key(|(key, _)| *key);
         let row = |(key, (name, breaker)): (&BreakerKey, &(String, Breaker))| {
             let (failures, of) = breaker.last();
             let again = match breaker.state {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use net::server::http::HeaderValue;
 
 use crate::settings::CostSettings;
+use crate::view::matches;
 
 /// The parts of the period. What was spent in one is forgotten when the whole of it is older than the period.
 const PARTS: u64 = 24;
@@ -100,6 +101,12 @@ impl Costs {
 
     fn part_of(&self, since: Duration) -> u64 {
         u64::try_from(since.as_nanos() / self.part_length().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// What a call of this tool costs.
+    pub(super) fn of_tool(&self, tool: &str) -> u32 {
+        let special = self.settings.tools.iter().find(|(pattern, _)| matches(pattern, tool));
+        special.map_or(self.settings.default, |(_, cost)| *cost)
     }
 
     /// Charges a principal.

@@ -73,6 +73,9 @@ impl Counters {
     }
 }
 
+/// The places of each upstream, with its name.
+type AllSlots = Mutex<HashMap<usize, (String, Arc<Slots>)>>;
+
 /// The traffic of a gateway, by its settings.
 #[derive(Debug)]
 pub(crate) struct Traffic {
@@ -81,8 +84,7 @@ pub(crate) struct Traffic {
     costs: Option<Arc<Costs>>,
     breakers: Option<Arc<Breakers>>,
     retries: Option<Arc<Retries>>,
-    /// By upstream, with its name.
-    slots: Arc<Mutex<HashMap<usize, (String, Arc<Slots>)>>>,
+    slots: Arc<AllSlots>,
     counters: Arc<Counters>,
 }
 
@@ -173,18 +175,13 @@ impl Traffic {
         Some(refused(call, &failure::RATE_LIMITED.error_with(what, data), Some(again)))
     }
 
-    fn cost_of(&self, costs: &Costs, call: &Call) -> u32 {
-        let tool = call.message.string_member("name").unwrap_or_default();
-        let special = costs.settings.tools.iter().find(|(pattern, _)| matches(pattern, &tool));
-        special.map_or(costs.settings.default, |(_, cost)| *cost)
-    }
-
     /// What the call costs its principal; the refusal where that is too much.
     fn charge(&self, call: &Call, client: &Client) -> Result<Option<Charge>, Answer> {
         let Some(costs) = self.costs.as_ref().filter(|_| call.message.method() == Some("tools/call")) else {
             return Ok(None);
         };
-        let charged = costs.charge(&client.subject, self.cost_of(costs, call), Instant::now());
+        let tool = call.message.string_member("name").unwrap_or_default();
+        let charged = costs.charge(&client.subject, costs.of_tool(&tool), Instant::now());
         charged.map(Some).map_err(|TooDear { cost, left, again }| {
             self.counters.refuse(Reason::Cost);
             let of = in_words(costs.settings.allow);

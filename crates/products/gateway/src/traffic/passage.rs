@@ -170,12 +170,14 @@ impl Drop for Passage {
 /// What a failed request says of its upstream.
 fn verdict_of(trouble: &Trouble) -> Verdict {
     match trouble {
-        Trouble::NotSent(_) | Trouble::Unknown(_) | Trouble::Timeout(_) => Verdict::Bad,
         // It answers, and says what it does not like.
         Trouble::Status { status: 400..500, .. } => Verdict::Good,
-        Trouble::Status { .. } => Verdict::Bad,
+        Trouble::NotSent(_)
+        | Trouble::Unknown(_)
+        | Trouble::Timeout(_)
+        | Trouble::Status { .. }
+        | Trouble::OverLimit { limit: Kind::Tool, is_sent: true, .. } => Verdict::Bad,
         // A client that gives its calls too little time says nothing of the server.
-        Trouble::OverLimit { limit: Kind::Tool, is_sent: true, .. } => Verdict::Bad,
         Trouble::OverLimit { .. } | Trouble::SessionGone | Trouble::Refused(_) => Verdict::Nothing,
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
-    use super::{NoPlace, Place, Slots};
+    use super::{NoPlace, Place, Principal, Slots};
     use crate::settings::ConcurrencyRule;
 
     const LONG: Duration = Duration::from_secs(30);
@@ -204,8 +204,8 @@ mod tests {
         Slots::new(&ConcurrencyRule { upstream: None, at_once, per_principal, queue, wait })
     }
 
-    fn named(name: &'static str) -> Option<HeaderValue> {
-        Some(HeaderValue::from_static(name))
+    fn named(name: &'static str) -> Principal {
+        (!name.is_empty()).then(|| HeaderValue::from_static(name))
     }
 
     /// Waits for a place in a task, and until the queue is as long as it is then.

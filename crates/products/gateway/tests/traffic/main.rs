@@ -17,23 +17,23 @@ fn rate(per: &[RateKey], tools: Option<&[&str]>, burst: u32, period: Duration) -
     RateRule { per: per.to_vec(), tools, allow: Amount { count: 1, period }, burst }
 }
 
-fn rates(rates: Vec<RateRule>) -> Option<TrafficSettings> {
-    Some(TrafficSettings { rates, ..TrafficSettings::default() })
+fn rates(rates: Vec<RateRule>) -> TrafficSettings {
+    TrafficSettings { rates, ..TrafficSettings::default() }
 }
 
-fn costs(count: u32) -> Option<TrafficSettings> {
+fn costs(count: u32) -> TrafficSettings {
     let tools = vec![("write".to_owned(), 3), ("secret".to_owned(), 100)];
     let costs = CostSettings { allow: Amount { count, period: DAY }, default: 1, tools };
-    Some(TrafficSettings { costs: Some(costs), ..TrafficSettings::default() })
+    TrafficSettings { costs: Some(costs), ..TrafficSettings::default() }
 }
 
-fn breakers(failures: usize, of: usize, open: Duration) -> Option<TrafficSettings> {
+fn breakers(failures: usize, of: usize, open: Duration) -> TrafficSettings {
     let breakers = BreakerSettings { failures, of, open, ..BreakerSettings::default() };
-    Some(TrafficSettings { breakers: Some(breakers), ..TrafficSettings::default() })
+    TrafficSettings { breakers: Some(breakers), ..TrafficSettings::default() }
 }
 
-async fn scene(traffic: Option<TrafficSettings>) -> Scene {
-    Scene::new(Options { traffic, ..Options::default() }).await
+async fn scene(traffic: impl Into<Option<TrafficSettings>>) -> Scene {
+    Scene::new(Options { traffic: traffic.into(), ..Options::default() }).await
 }
 
 #[tokio::test]
@@ -71,8 +71,8 @@ async fn older_clients_get_the_status_too() {
 async fn who_asks_for_what_is_denied_is_limited_too() {
     let every = rate(&[RateKey::Principal], None, 4, DAY);
     let of_tools = rate(&[RateKey::Principal, RateKey::Tool], Some(&["*"]), 1, DAY);
-    let costs = costs(1).and_then(|traffic| traffic.costs);
-    let traffic = Some(TrafficSettings { costs, ..rates(vec![every, of_tools]).expect("settings") });
+    let costs = costs(1).costs;
+    let traffic = Some(TrafficSettings { costs, ..rates(vec![every, of_tools]) });
     let scene = Scene::new(Options { traffic, denied: &["secret"], ..Options::default() }).await;
     for _ in 0..2 {
         assert_eq!(scene.call("ann", "secret").await.failure(), "item-unknown");
@@ -100,7 +100,7 @@ async fn a_refused_call_may_come_again_when_it_says() {
 
 #[tokio::test]
 async fn a_principal_spends_what_it_has() {
-    let scene = Scene::new(Options { traffic: costs(5), cached: &["read"], ..Options::default() }).await;
+    let scene = Scene::new(Options { traffic: Some(costs(5)), cached: &["read"], ..Options::default() }).await;
     scene.call("ann", "read").await.worked();
     for _ in 0..5 {
         scene.call("ann", "read").await.worked();
@@ -118,7 +118,7 @@ async fn a_principal_spends_what_it_has() {
     // Lists cost nothing, and another section changes no account.
     scene.ask("ann", "tools/list", json!({})).await.worked();
     let rates = vec![rate(&[RateKey::Server], None, 100, DAY)];
-    scene.change(costs(5).map(|traffic| TrafficSettings { rates, ..traffic }));
+    scene.change(Some(TrafficSettings { rates, ..costs(5) }));
     scene.call("ann", "plain").await.is_too_many("cost-used-up");
     scene.end().await;
 }
@@ -144,7 +144,7 @@ async fn a_server_gets_so_many_at_a_time() {
     let rule = |at_once, queue, ms| {
         let wait = Duration::from_millis(ms);
         let rule = ConcurrencyRule { upstream: Some("hand".to_owned()), at_once, per_principal: None, queue, wait };
-        Some(TrafficSettings { concurrency: vec![rule], ..TrafficSettings::default() })
+        TrafficSettings { concurrency: vec![rule], ..TrafficSettings::default() }
     };
     let scene = scene(rule(2, 20, 30_000)).await;
     let slow = Act::Slow(Duration::from_millis(20));
@@ -156,7 +156,7 @@ async fn a_server_gets_so_many_at_a_time() {
     assert_eq!(scene.script.running(), (0, 2));
     // Without a queue, the next one is refused at once; with one, after its time.
     for (queue, wait) in [(0, 30_000), (1, 50)] {
-        scene.change(rule(1, queue, wait));
+        scene.change(Some(rule(1, queue, wait)));
         scene.script.next(&[Act::Slow(Duration::from_millis(2500))]);
         let held = scene.call("ann", "write");
         let other = async {
@@ -237,7 +237,7 @@ async fn without_traffic_nothing_changes() {
     assert_eq!(scene.gateway.status().get("traffic"), None);
     let page = scene.http("GET /metrics", "", "").await.body;
     assert!(page.contains("requests_total") && !page.contains("traffic") && !page.contains("breaker"), "{page}");
-    scene.change(rates(vec![rate(&[RateKey::Principal], None, 1, DAY)]));
+    scene.change(Some(rates(vec![rate(&[RateKey::Principal], None, 1, DAY)])));
     scene.call("ann", "read").await.worked();
     scene.call("ann", "read").await.is_too_many("rate-limited");
     scene.change(None);
