@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{Relay, Step};
+use crate::traffic::Passage;
 use crate::upstream::{Event, Trouble};
 
 /// How long is waited to learn whether a tool may run twice.
@@ -22,6 +23,8 @@ impl Relay {
         let Some(passage) = &self.passage else { return self.step_once(asks, round, number).await };
         let is_first = round.is_none();
         passage.enter()?;
+        // The last attempt that the server may have run decides what is known of the request.
+        let mut open = None;
         loop {
             let ended = self.step_once(asks, round.clone(), number).await;
             passage.leave(ended.as_ref().err());
@@ -30,16 +33,23 @@ impl Relay {
                 Err(trouble) if !passage.has_retries() => return Err(trouble),
                 Err(trouble) => trouble,
             };
-            let Some(least) = self.pause_before_another(&trouble, is_first).await else { return Err(trouble) };
-            let left = self.time_left().min(self.gateway.limits.request.saturating_sub(passage.age()));
-            let Some(pause) = passage.again(least, left) else { return Err(trouble) };
-            sleep(pause).await;
-            // What became of the request does not change because the breaker has opened.
-            if passage.enter().is_err() {
-                return Err(trouble);
+            if trouble.may_have_run() {
+                open = Some(trouble.clone());
+            }
+            if !self.waits_for_another(passage, &trouble, is_first).await {
+                return Err(open.unwrap_or(trouble));
             }
             passage.note_again(self.request, &trouble);
         }
+    }
+
+    /// Waits until the request may be sent again; false if it may not.
+    async fn waits_for_another(&self, passage: &Passage, trouble: &Trouble, is_first: bool) -> bool {
+        let Some(least) = self.pause_before_another(trouble, is_first).await else { return false };
+        let left = self.time_left().min(self.gateway.limits.request.saturating_sub(passage.age()));
+        let Some(pause) = passage.again(least, left) else { return false };
+        sleep(pause).await;
+        passage.enter().is_ok()
     }
 
     async fn step_once(&self, asks: bool, round: Option<Round>, number: u32) -> Result<Step, Trouble> {

@@ -79,6 +79,10 @@ mod tests {
         }
         // Ten at first, then a fifth.
         assert!((209..=210).contains(&again), "{again}");
+        for _ in 0..1000 {
+            retries.save(3);
+        }
+        assert_eq!((0..100).filter(|_| retries.spend(3)).count(), 10, "no more are saved");
         retries.save(2);
         assert!(retries.spend(2), "each upstream has its own");
         retries.keep_only(|upstream| upstream == 1);

@@ -3,6 +3,7 @@
 mod retries;
 mod scene;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway::settings::{Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, TrafficSettings};
@@ -224,6 +225,25 @@ async fn a_server_that_fails_is_left_alone_and_tried_again() {
     assert_eq!(scene.script.take(), ["write", "write", "read"]);
     assert_eq!(scene.status("/breakers/0/state"), "closed");
     scene.end().await;
+}
+
+/// A client that leaves while its request tries the server decides nothing, and the next one tries.
+#[tokio::test]
+async fn a_client_that_leaves_does_not_keep_a_breaker_open() {
+    let open = Duration::from_millis(200);
+    let scene = Arc::new(scene(breakers(1, 1, open)).await);
+    scene.script.next(&[Act::Cut, Act::Slow(Duration::from_mins(1))]);
+    assert_eq!(scene.call("ann", "write").await.failure(), "no-answer");
+    tokio::time::sleep(open).await;
+    let own = Arc::clone(&scene);
+    let leaving = tokio::spawn(async move { own.call("ann", "write").await });
+    scene.script.wait_for(1).await;
+    assert_eq!(scene.call("bob", "read").await.failure(), "breaker-open");
+    leaving.abort();
+    assert!(leaving.await.is_err());
+    scene.script.wait_for(0).await;
+    scene.call("bob", "read").await.worked();
+    assert_eq!(scene.script.take(), ["write", "write", "read"]);
 }
 
 #[tokio::test]

@@ -90,6 +90,27 @@ async fn what_the_server_did_not_get_is_sent_again() {
     scene.end().await;
 }
 
+/// What was sent once and may have run is not "not run" because the server did not get it the second time.
+#[tokio::test]
+async fn what_may_have_run_is_not_called_not_run() {
+    let traffic = retries(2, 100);
+    let backoff = Duration::from_millis(300);
+    let retries = traffic.retries.map(|retries| RetrySettings { backoff, ..retries });
+    let scene = scene(TrafficSettings { retries, ..TrafficSettings::default() }).await;
+    scene.call("ann", "read").await.worked();
+    scene.script.next(&[Act::Slow(Duration::from_mins(1))]);
+    let ends = async {
+        scene.script.wait_for(1).await;
+        scene.stop_upstream().await;
+        scene.script.hang_up();
+    };
+    let (got, ()) = tokio::join!(scene.call("ann", "read"), ends);
+    assert_eq!((got.failure(), &got.data()["outcome"]), ("no-answer", &json!("unknown")), "{got:?}");
+    assert_eq!(scene.script.take(), ["read", "read"]);
+    assert_eq!(scene.status("/retries_total"), 2, "they did not get there");
+    scene.end().await;
+}
+
 /// While everything fails, no more than the budget is sent in addition.
 #[tokio::test]
 async fn an_outage_is_not_multiplied() {

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use url::Url;
 use wire::{Revision, meta};
@@ -61,6 +62,7 @@ struct State {
     next: Mutex<VecDeque<Act>>,
     running: AtomicUsize,
     most: AtomicUsize,
+    hang_up: Notify,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -81,6 +83,11 @@ impl Script {
     /// How many calls it has at this moment, and how many it had at most.
     pub(crate) fn running(&self) -> (usize, usize) {
         (self.0.running.load(Ordering::SeqCst), self.0.most.load(Ordering::SeqCst))
+    }
+
+    /// Closes the connections of slow calls.
+    pub(crate) fn hang_up(&self) {
+        self.0.hang_up.notify_waiters();
     }
 
     /// Waits until it has so many calls.
@@ -149,7 +156,7 @@ async fn serve(mut stream: TcpStream, script: Script) {
             lock(&script.0.calls).push(message["params"]["name"].as_str().unwrap_or_default().to_owned());
             let running = script.0.running.fetch_add(1, Ordering::SeqCst) + 1;
             script.0.most.fetch_max(running, Ordering::SeqCst);
-            let done = called(&mut stream, &message, act, &modern).await;
+            let done = called(&mut stream, &message, act, &modern, &script.0.hang_up).await;
             script.0.running.fetch_sub(1, Ordering::SeqCst);
             match done {
                 Some(body) => body,
@@ -167,6 +174,7 @@ async fn called(
     message: &Value,
     act: Act,
     modern: &impl Fn(Value) -> String,
+    hang_up: &Notify,
 ) -> Option<String> {
     let done = json!({ "content": [{ "type": "text", "text": "done" }] });
     match act {
@@ -182,6 +190,7 @@ async fn called(
             tokio::select! {
                 () = tokio::time::sleep(time) => Some(modern(done)),
                 _ = stream.read(&mut byte) => None,
+                () = hang_up.notified() => None,
             }
         }
         Act::Cut => None,
