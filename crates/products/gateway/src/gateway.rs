@@ -29,6 +29,7 @@ use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
 use crate::stats::Stats;
+use crate::traffic::Traffic;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
 use crate::view::View;
 
@@ -86,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) audit: Option<Arc<AuditLog>>,
     answers: Answers,
     budgets: Option<Budgets>,
+    traffic: Option<Arc<Traffic>>,
     changes: Arc<Changes>,
     stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
@@ -106,7 +108,7 @@ impl Inner {
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
-        let (audit, answers) = (hub.audit.clone(), hub.answers());
+        let (audit, answers, traffic) = (hub.audit.clone(), hub.answers(), hub.traffic());
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -120,6 +122,7 @@ impl Inner {
             audit,
             answers,
             budgets,
+            traffic,
             changes,
             stats,
             lists: Mutex::default(),
@@ -175,7 +178,8 @@ impl Inner {
         if let Some(error) = client.expired() {
             return Answer::error(Some(&id), &error);
         }
-        if let Some(refused) = self.budgets.as_ref().and_then(|budgets| budgets.too_early(&call)) {
+        let too_many = self.traffic.as_ref().and_then(|it| it.too_many(&call, &client, self.view.name()));
+        if let Some(refused) = too_many.or_else(|| self.budgets.as_ref()?.too_early(&call)) {
             return refused;
         }
         let outcome = match (call.context.era(), method.as_str()) {

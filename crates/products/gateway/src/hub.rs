@@ -23,8 +23,9 @@ use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::session::Following;
-use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings};
+use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
 use crate::stats::Stats;
+use crate::traffic::Traffic;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
 
@@ -105,6 +106,8 @@ pub(crate) struct Hub {
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
     budgets: Arc<BudgetState>,
+    /// How much clients may ask for.
+    traffic: RwLock<Option<Arc<Traffic>>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
@@ -155,6 +158,7 @@ impl Gateway {
             kept: Arc::new(kept),
             answers: RwLock::default(),
             budgets: Arc::default(),
+            traffic: RwLock::default(),
             audit,
             followers: Mutex::default(),
         });
@@ -234,6 +238,9 @@ impl Gateway {
         if state.settings.budgets.is_some() {
             status["budgets"] = self.0.budgets.status();
         }
+        if let Some(traffic) = self.0.traffic() {
+            status["traffic"] = traffic.status();
+        }
         status
     }
 
@@ -251,6 +258,11 @@ impl Gateway {
     /// Where requests are recorded, if they are.
     pub(crate) fn audit(&self) -> Option<&AuditLog> {
         self.0.audit.as_deref()
+    }
+
+    /// What was counted of traffic, if it has limits.
+    pub(crate) fn traffic_metrics(&self) -> String {
+        self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default()
     }
 
     /// Counters of answers that are used again.
@@ -279,6 +291,7 @@ impl Gateway {
             self.0.parked.sweep(answer, &self.0.losses).await;
             self.0.kept_tasks.sweep();
             self.0.kept.sweep();
+            self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
                 upstream.look_again();
                 upstream.sweep().await;
@@ -335,6 +348,17 @@ impl Hub {
         Answers { settings, kept: Arc::clone(&self.kept) }
     }
 
+    /// How much clients may ask for, if there are limits.
+    pub(crate) fn traffic(&self) -> Option<Arc<Traffic>> {
+        self.traffic.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on, other limits of traffic hold.
+    fn limit_by(&self, settings: Option<&TrafficSettings>) {
+        let mut held = self.traffic.write().unwrap_or_else(PoisonError::into_inner);
+        *held = settings.map(|settings| Arc::new(Traffic::new(settings, held.as_deref())));
+    }
+
     /// From now on, other settings of kept answers hold.
     fn keep_by(&self, settings: &AnswerSettings) {
         let mut held = self.answers.write().unwrap_or_else(PoisonError::into_inner);
@@ -384,6 +408,9 @@ impl Hub {
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         self.keep_by(&settings.answers);
+        if state.settings.traffic != settings.traffic {
+            self.limit_by(settings.traffic.as_ref());
+        }
         let entrances: Vec<_> = servers_of(settings)
             .into_iter()
             .map(|server| self.entrance(server, &state, (settings, access.clone()), &upstreams))
@@ -422,7 +449,9 @@ impl Hub {
         let old = entrance.inner();
         let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
         let old_settings = &before.settings;
-        let same = old_settings.limits == settings.limits && old_settings.access == settings.access;
+        let same = old_settings.limits == settings.limits
+            && old_settings.access == settings.access
+            && old_settings.traffic == settings.traffic;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;
         }

@@ -20,6 +20,7 @@ mod relay;
 mod session;
 pub mod settings;
 mod stats;
+mod traffic;
 mod upstream;
 mod view;
 

@@ -39,6 +39,7 @@ impl Pages {
             let _ = writeln!(page, "translation_loss_total{{row=\"{row}\"}} {count}");
         }
         page.push_str(&self.gateway.answer_metrics());
+        page.push_str(&self.gateway.traffic_metrics());
         let mut last = "";
         for (name, help, label, count) in self.gateway.budgets().map(|all| all.counters()).unwrap_or_default() {
             if last != name {

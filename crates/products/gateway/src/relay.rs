@@ -3,6 +3,7 @@
 
 mod asking;
 mod limited;
+mod retrying;
 mod tasks;
 mod texts;
 
@@ -26,6 +27,7 @@ use wire::translate::table::{Loss, losses, with_losses};
 use wire::{Era, Kind, Message, Revision, meta, method};
 
 use self::asking::Handling;
+use self::retrying::Round;
 pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round};
@@ -35,6 +37,7 @@ use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
+use crate::traffic::Passage;
 use crate::upstream::{Carrier, Client, Conversation, Event, Flight, Lease, Sending, Trouble, Upstream};
 
 /// How many rounds of questions one request may take.
@@ -56,6 +59,8 @@ pub(crate) struct Relay {
     request: u64,
     /// The time that it has, where calls of tools have budgets.
     allowance: Option<Arc<Allowance>>,
+    /// What let it in, where traffic has limits.
+    passage: Option<Passage>,
     /// The call was sent as a task, which the client does not know.
     is_task: AtomicBool,
     /// The server needs to know that the call may become a task.
@@ -89,11 +94,11 @@ impl Relay {
         client: Client,
         call: Call,
         edits: Edits,
-        (request, allowance): (u64, Option<Arc<Allowance>>),
+        (request, allowance, passage): (u64, Option<Arc<Allowance>>, Option<Passage>),
     ) -> Self {
         let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
         let lost = Mutex::new(Vec::new());
-        Self { gateway, upstream, client, call, edits, request, allowance, is_task, needs_task, lost }
+        Self { gateway, upstream, client, call, edits, request, allowance, passage, is_task, needs_task, lost }
     }
 
     /// The request, as the upstream gets it but for its revision.
@@ -168,13 +173,9 @@ impl Relay {
             return answer;
         }
         let asks = self.may_have_rounds();
-        let mut round: Option<(Option<Value>, Option<String>)> = None;
+        let mut round: Option<Round> = None;
         for attempt in 0..=ROUNDS {
-            let (lease, flight) = match self.start(asks, round.take()).await {
-                Ok(started) => started,
-                Err(trouble) => return self.failed(&trouble),
-            };
-            match self.follow(lease, flight, Vec::new(), attempt).await {
+            match self.step(asks, round.take(), attempt).await {
                 Ok(Step::Done(answer)) => return answer,
                 Ok(Step::Again(responses, state)) => round = Some((responses, state)),
                 Err(trouble) => return self.failed(&trouble),
@@ -203,11 +204,7 @@ impl Relay {
     }
 
     /// Sends the request; once more in a new session where the server says that it did not run it.
-    async fn start(
-        &self,
-        asks: bool,
-        round: Option<(Option<Value>, Option<String>)>,
-    ) -> Result<(Lease, Flight), Trouble> {
+    async fn start(&self, asks: bool, round: Option<Round>) -> Result<(Lease, Flight), Trouble> {
         let text = match &round {
             None => Cow::Borrowed(self.text()),
             Some((responses, state)) => Cow::Owned(with_round(self.text(), responses.as_ref(), state.as_deref())),
@@ -405,6 +402,7 @@ impl Relay {
                     Err(_) => return Err(self.gave_up(&conversation, Some(flight), begun)),
                 },
             };
+            self.note_event(&event);
             match event {
                 Event::Notification(message) => self.pass_on(&message),
                 Event::Question(message) => match self.question(message, conversation.profile.revision, parked.len()) {

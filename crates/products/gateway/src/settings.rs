@@ -3,6 +3,7 @@
 
 mod answers;
 mod budgets;
+mod traffic;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
+pub use traffic::{
+    Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
+};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +53,8 @@ pub struct Settings {
     pub store: Option<PathBuf>,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
+    /// How much clients may ask for, and what happens while an upstream fails.
+    pub traffic: Option<TrafficSettings>,
     /// Bounds.
     pub limits: Limits,
 }

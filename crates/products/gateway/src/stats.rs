@@ -182,7 +182,7 @@ impl Stats {
 }
 
 /// The value of a label, escaped as the format demands.
-fn label(text: &str) -> String {
+pub(crate) fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

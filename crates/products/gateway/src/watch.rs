@@ -204,9 +204,38 @@ fn status(value: &Value) -> String {
             "\nbudgets: {refused} calls refused, {cut_off} cut off, {late} orphaned responses (orphaned_responses_total)"
         );
     }
+    if let Some(traffic) = value.get("traffic") {
+        out.push_str(&traffic_lines(traffic));
+    }
     if !failures.is_empty() {
         out.push('\n');
         out.push_str(&failures);
+    }
+    out
+}
+
+/// What was refused and sent again, and the breakers that saw failures.
+fn traffic_lines(traffic: &Value) -> String {
+    let refused = |reason: &str| number(&traffic["refused_total"], reason);
+    let mut out = format!(
+        "\ntraffic: {} over a rate, {} over a cost, {} without a place, {} at an open breaker, {} sent again\n",
+        refused("rate"),
+        refused("cost"),
+        refused("concurrency"),
+        refused("breaker"),
+        number(traffic, "retries_total"),
+    );
+    for one in traffic["places"].as_array().into_iter().flatten() {
+        let (running, waiting) = (number(one, "running"), number(one, "waiting"));
+        let _ = writeln!(out, "places of {}: {running} taken, {waiting} requests wait", text(one, "upstream"));
+    }
+    for one in traffic["breakers"].as_array().into_iter().flatten() {
+        let tool = one["tool"].as_str().map(|tool| format!(", tool {}", wire::escape::line(tool))).unwrap_or_default();
+        let again = one["again_ms"].as_u64().map(|ms| format!(", tries again in {} s", ms.div_ceil(1000)));
+        let (failures, of) = (number(one, "failures"), number(one, "of"));
+        // One that is open waits for nothing but its time.
+        let then = again.unwrap_or_else(|| format!(", {failures} of {of} failed"));
+        let _ = writeln!(out, "breaker of {}{tool}: {}{then}", text(one, "upstream"), text(one, "state"));
     }
     out
 }
@@ -257,6 +286,26 @@ mod tests {
     use serde_json::json;
 
     use super::{finished, status, top};
+
+    #[test]
+    fn a_status_shows_breakers_and_places() {
+        let value = json!({ "traffic": {
+            "refused_total": { "rate": 4, "cost": 3, "concurrency": 2, "breaker": 1 }, "retries_total": 5,
+            "places": [{ "upstream": "docs", "running": 8, "waiting": 2 }],
+            "breakers": [
+                { "upstream": "docs", "tool": null, "state": "open", "failures": 0, "of": 0, "again_ms": 1200 },
+                { "upstream": "docs", "tool": "x\u{1b}", "state": "closed", "failures": 2, "of": 9 },
+            ],
+        } });
+        let expected = "
+traffic: 4 over a rate, 3 over a cost, 2 without a place, 1 at an open breaker, 5 sent again
+places of docs: 8 taken, 2 requests wait
+breaker of docs: open, tries again in 2 s
+breaker of docs, tool x\\u{1b}: closed, 2 of 9 failed
+";
+        let shown = status(&value);
+        assert!(shown.ends_with(expected), "{shown}");
+    }
 
     #[test]
     fn a_status_fits_a_terminal() {

@@ -1,6 +1,7 @@
 //! What the audit log says of a request: who asked for what, what the gateway decided, what came of it. Without secrets.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,6 +47,8 @@ struct Decisions {
     request: u64,
     upstream: OnceLock<String>,
     access: OnceLock<&'static str>,
+    /// How often it was sent, if more than once.
+    attempts: AtomicU32,
 }
 
 impl Trail {
@@ -63,6 +66,13 @@ impl Trail {
     pub(crate) fn goes_to(&self, upstream: &str) {
         if let Some(decisions) = &self.0 {
             let _ = decisions.upstream.set(upstream.to_owned());
+        }
+    }
+
+    /// The request was sent so often.
+    pub(crate) fn attempted(&self, attempts: u32) {
+        if let Some(decisions) = &self.0 {
+            decisions.attempts.store(attempts, Ordering::Relaxed);
         }
     }
 
@@ -155,7 +165,7 @@ impl Received {
         let client_id = Some(self.claim("client_id")).filter(|id| !id.is_null()).unwrap_or_else(|| self.claim("azp"));
         let since = self.at.duration_since(UNIX_EPOCH).unwrap_or_default();
         let method = self.message.method().unwrap_or_default();
-        vec![
+        let mut record = vec![
             ("kind", json!("request")),
             ("time", json!(rfc3339(since))),
             ("request_id", json!(self.request)),
@@ -176,7 +186,10 @@ impl Received {
             ("output_size_bytes", json!(outcome.size)),
             ("input", self.input(settings.inputs, redactor)),
             ("output", json!(outcome.summary)),
-        ]
+        ];
+        let attempts = decisions.map_or(0, |decisions| decisions.attempts.load(Ordering::Relaxed));
+        record.extend((attempts > 1).then(|| ("attempts", json!(attempts))));
+        record
     }
 
     fn input(&self, inputs: AuditInputs, redactor: &Redactor) -> Value {

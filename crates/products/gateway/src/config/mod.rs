@@ -8,6 +8,7 @@ pub(crate) mod budgets;
 mod members;
 mod servers;
 mod sources;
+mod traffic;
 mod units;
 mod upstream;
 
@@ -52,6 +53,7 @@ const MEMBERS: &[&str] = &[
     "cache",
     "errors",
     "budgets",
+    "traffic",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -131,6 +133,7 @@ impl Reader<'_> {
         let store = members.get("store").and_then(|entry| self.path(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         Some(Settings {
             listen,
             admin,
@@ -146,6 +149,7 @@ impl Reader<'_> {
             store,
             answers,
             budgets,
+            traffic,
             limits,
         })
     }

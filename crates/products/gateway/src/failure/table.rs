@@ -116,8 +116,18 @@ rows! {
         .action("Look what the server did. Give the next chain more time");
     POLLED_TOO_OFTEN = Failure::new("polled-too-often", INTERNAL_ERROR, ResourceExhausted,
         "`budgets.poll_interval`: a task was looked at a moment ago").not_run().retry(1000);
+    RATE_LIMITED = Failure::new("rate-limited", INTERNAL_ERROR, ResourceExhausted,
+        "`traffic.rates`: requests come too often").not_run().retry(1000);
+    COST_USED_UP = Failure::new("cost-used-up", INTERNAL_ERROR, ResourceExhausted,
+        "`traffic.costs`: the call costs more than its principal has left").not_run().retry(60_000)
+        .action("Wait `retry_after_ms`, or call a tool that costs less");
+    TOO_MANY_AT_ONCE = Failure::new("too-many-at-once", INTERNAL_ERROR, ResourceExhausted,
+        "`traffic.concurrency`: all places of the server are taken").not_run().retry(1000);
 
     // The server behind the gateway failed.
+    BREAKER_OPEN = Failure::new("breaker-open", INTERNAL_ERROR, UpstreamFailure,
+        "`traffic.breakers`: the server has failed too often, nothing is sent to it for a while").not_run().retry(1000)
+        .action("Wait `retry_after_ms`, then try again");
     TOOL_OVER_TIME = Failure::new("tool-over-time", INTERNAL_ERROR, UpstreamFailure,
         "`budgets`: the tool gave no answer within its time").unknown();
     NOT_BEGUN_IN_TIME = Failure::new("not-begun-in-time", INTERNAL_ERROR, UpstreamFailure,

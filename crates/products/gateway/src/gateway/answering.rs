@@ -29,6 +29,7 @@ use crate::upstream::{Client, Upstream};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ToolFacts {
     is_read_only: bool,
+    is_idempotent: bool,
     takes_key: bool,
 }
 
@@ -55,6 +56,11 @@ impl Inner {
         call: Call,
         edits: Edits,
     ) -> Answer {
+        let traffic = self.traffic.as_ref();
+        let refused = traffic.and_then(|it| it.too_many_there(&call, &client, (self.view.name(), &upstream)));
+        if let Some(refused) = refused {
+            return refused;
+        }
         // A request with a member twice is refused by who would carry it.
         if self.answers.settings.is_plain() || call.message.body_text().and_then(duplicate_name).is_some() {
             return self.carry(upstream, (client, trail), call, edits).await;
@@ -110,10 +116,17 @@ impl Inner {
         let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&*name);
         let tool = tools.items.iter().find(is_it)?;
         let key = format!("/inputSchema/properties/{}", crate::answers::request::KEY_ARGUMENT);
+        let has = |hint: &str| tool.pointer(hint).is_some_and(|hint| *hint == Value::Bool(true));
         Some(ToolFacts {
-            is_read_only: tool.pointer("/annotations/readOnlyHint").is_some_and(|hint| *hint == Value::Bool(true)),
+            is_read_only: has("/annotations/readOnlyHint"),
+            is_idempotent: has("/annotations/idempotentHint"),
             takes_key: tool.pointer(&key).is_some(),
         })
+    }
+
+    /// Whether the called tool may run twice for one call, as its server says.
+    pub(crate) async fn may_run_twice(self: &Arc<Self>, call: &Call, client: &Client) -> bool {
+        self.tool(call, client).await.is_some_and(|tool| tool.is_read_only || tool.is_idempotent)
     }
 
     /// Runs a call with a key, unless one with the same key has run or runs.
@@ -296,7 +309,7 @@ fn reaches_server(header: &str) -> bool {
 }
 
 /// The name of the item at its upstream.
-fn name_there<'n>(edits: &'n Edits, shown: &'n str) -> &'n str {
+pub(super) fn name_there<'n>(edits: &'n Edits, shown: &'n str) -> &'n str {
     edits.name.as_ref().map_or(shown, |(_, name)| name)
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Inner;
+use super::answering::name_there;
 use crate::audit::Trail;
 use crate::budget::{Begun, Budgets};
 use crate::relay::{Edits, Relay};
@@ -26,6 +27,17 @@ impl Inner {
         call: Call,
         edits: Edits,
     ) -> Answer {
+        let passage = match &self.traffic {
+            Some(traffic) => {
+                let tool = call.message.string_member("name").filter(|_| call.message.method() == Some("tools/call"));
+                let there = tool.as_deref().map(|shown| name_there(&edits, shown));
+                match Box::pin(traffic.pass((&call, there), (&client, trail), &upstream)).await {
+                    Ok(passage) => Some(passage),
+                    Err(refused) => return refused,
+                }
+            }
+            None => None,
+        };
         let begun = match self.budgets.as_ref().filter(|_| call.message.method() == Some("tools/call")) {
             Some(budgets) => match self.budgeted(budgets, &call, &client).await {
                 Ok(begun) => Some(begun),
@@ -42,7 +54,8 @@ impl Inner {
         let target = target.map(std::borrow::Cow::into_owned);
         let name = upstream.name.clone();
         // The largest part of a request on its way: on the heap, it moves with nobody.
-        let answer = Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance)).run()).await;
+        let answer =
+            Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance, passage)).run()).await;
         if let Some(begun) = begun.filter(|_| answer.code().is_none()) {
             begun.0.succeeded();
         }

@@ -89,6 +89,12 @@ pub(super) fn origin(settings: &UpstreamSettings) -> Origin {
 }
 
 impl Upstream {
+    /// For how long it is left alone, because it could not be reached.
+    pub(crate) fn left_alone(&self) -> Duration {
+        let state = self.state();
+        state.failure.as_ref().map_or(Duration::ZERO, |(_, at, wait)| wait.saturating_sub(at.elapsed()))
+    }
+
     /// Opens a conversation, within the time that a start may take.
     pub(super) async fn open(self: &Arc<Self>, key: &Key, client: &Client) -> Result<Arc<Conversation>, Trouble> {
         let patience = self.limits.start;

@@ -90,6 +90,16 @@ impl Trouble {
         }
     }
 
+    /// Whether the server may have run the request.
+    pub(crate) fn may_have_run(&self) -> bool {
+        match self {
+            Self::Unknown(_) | Self::Timeout(_) => true,
+            Self::OverLimit { is_sent, .. } => *is_sent,
+            Self::Status { status, .. } => !(400..500).contains(status),
+            Self::NotSent(_) | Self::SessionGone | Self::Refused(_) => false,
+        }
+    }
+
     /// What happened, in a few words.
     pub(crate) fn reason(&self) -> String {
         let reason = match self {
@@ -190,6 +200,8 @@ mod tests {
             (200, None, "status-failed", "unknown", false, Value::Null),
         ] {
             let data = of(status, after);
+            let trouble = Trouble::Status { status, retry_after: None };
+            assert_eq!(trouble.may_have_run(), outcome == "unknown", "{status}");
             let found = (&data["failure"], &data["outcome"], &data["retryable"], &data["retry_after_ms"]);
             assert_eq!(found, (&json!(failure), &json!(outcome), &json!(retryable), &wait), "{status} {after:?}");
             assert_eq!((&data["upstream"], &data["status"]), (&json!("a"), &json!(status)));
@@ -207,6 +219,7 @@ mod tests {
         ] {
             let data = data(&trouble);
             assert_eq!((&data["failure"], &data["outcome"]), (&json!(failure), &json!(outcome)));
+            assert_eq!(trouble.may_have_run(), outcome == "unknown");
             assert_eq!(data["retryable"], outcome == "not run");
         }
     }
