@@ -1,6 +1,8 @@
 //! Quirks of what a server asks its client: for roots again and again, and for words of a model that has to use a tool, or
 //! must not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::Era;
@@ -34,10 +36,18 @@ fn declares(asked: &ServiceRequest, pointer: &str) -> bool {
     own.and_then(|own| own.pointer(pointer)).is_some_and(|declared| !declared.is_null())
 }
 
-/// Before a list of tools begins, and before each call.
+/// Whether the client is being asked for its roots.
+#[derive(Default)]
+struct RootsOpen(AtomicBool);
+
+/// Before a list of tools begins, and before each call. What a client asks before it answers is answered at once.
 fn ask_for_roots(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let begins = asked.is("tools/list") && asked.param("cursor").is_null();
     if !(begins || asked.is("tools/call")) || !declares(asked, "/roots") {
+        return reply;
+    }
+    let open = asked.state.of::<RootsOpen>();
+    if open.0.swap(true, Ordering::Relaxed) {
         return reply;
     }
     let link = link.clone();
@@ -45,6 +55,7 @@ fn ask_for_roots(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let asking = tokio::spawn(async move { link.request("roots/list", json!({})).await });
     Reply::later(async move {
         let _ = tokio::time::timeout(ROOTS, asking).await;
+        open.0.store(false, Ordering::Relaxed);
         settled(reply).await
     })
 }
