@@ -83,7 +83,8 @@ fn a_client_that_never_ends_does_not_make_a_quick_check_last() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let begun = std::time::Instant::now();
     let checked = runtime.block_on(check_client(options, Watch::nobody())).unwrap();
-    assert!(begun.elapsed() < SHORT, "{:?}", begun.elapsed());
+    // All of it would take two minutes.
+    assert!(begun.elapsed() < SHORT * 2, "{:?}", begun.elapsed());
     let run = checked.report.runs.first().unwrap();
     let cut = run.cut_short.as_deref().unwrap_or_default();
     assert!(cut.starts_with("the time limit of 12 s left no time for "), "{cut}");
