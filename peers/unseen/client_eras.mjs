@@ -867,6 +867,7 @@ function createTask(method, p) {
   return { task: { ...t } };
 }
 async function ownTask(method, p) {
+  if (method === 'tasks/list' && p.cursor !== undefined) fail(-32602, 'Unknown cursor: there is one page');
   if (method === 'tasks/list') return { tasks: [...C.ownTasks.values()].map((r) => ({ ...r.t })) };
   if (!['tasks/get', 'tasks/result', 'tasks/cancel'].includes(method)) fail(-32601, `Method not found: ${method}`);
   const rec = C.ownTasks.get(p.taskId);

@@ -25,6 +25,9 @@ use crate::run::Run;
 /// The default timeout of a scenario.
 const SCENARIO: Duration = Duration::from_secs(30);
 
+/// How long a quick check takes at most.
+const QUICK: Duration = Duration::from_mins(1);
+
 /// The maximum size of a scenario's trace in bytes: several are judged at once.
 const TRACE: usize = 24 << 20;
 
@@ -78,7 +81,7 @@ pub(crate) struct CheckClientArgs {
     /// Run only these scenarios: names or globs
     #[arg(long, value_name = "NAME|GLOB", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) scenario: Vec<String>,
-    /// Run a selection of about 25 scenarios, at the newest revision of each era
+    /// Run a selection of about 30 scenarios, at the newest revision of each era, for at most a minute
     #[arg(long, conflicts_with_all = ["scenario", "listen", "stdio_wrap"], help_heading = "Selection")]
     pub(crate) quick: bool,
     /// Check these revisions [default: all that the client supports]
@@ -162,6 +165,7 @@ impl CheckClientArgs {
             transports: self.transports()?,
             scenarios: self.scenarios()?,
             quick: self.quick,
+            max_time: self.quick.then_some(QUICK),
             selection: self.select.selection()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or_else(jobs, usize::from),

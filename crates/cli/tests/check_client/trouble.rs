@@ -40,10 +40,9 @@ fn a_killed_client_is_not_blamed_for_its_end() {
 /// What is kept of a scenario where little is.
 const LITTLE: usize = 20 << 10;
 
-async fn with_little_room(keep: TraceSink) {
-    let words = [PROOF, "client", "--url", "{url}", "tools"].map(str::to_owned).to_vec();
-    let options = Options {
-        words,
+fn options(words: &[&str]) -> Options {
+    Options {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
         target: String::new(),
         reproduce: judge::Reproduce::new(|facts| facts.rule.to_owned()),
         env: Vec::new(),
@@ -51,19 +50,46 @@ async fn with_little_room(keep: TraceSink) {
         bridge: Vec::new(),
         revisions: vec![Revision::R2025_11_25],
         transports: vec![Transport::StreamableHttp],
-        scenarios: vec!["initialize".to_owned()],
+        scenarios: Vec::new(),
         quick: false,
+        max_time: None,
         selection: Selection::default(),
         timeout: Duration::from_secs(20),
         jobs: 1,
-        trace_bytes: LITTLE,
+        trace_bytes: 24 << 20,
         children: net::Children::new(),
         secrets: wire::redact::Secrets::default(),
         redactor: net::new_redactor(),
-        keep,
-    };
+        keep: TraceSink::default(),
+    }
+}
+
+async fn with_little_room(keep: TraceSink) {
+    let scenarios = vec!["initialize".to_owned()];
+    let usual = options(&[PROOF, "client", "--url", "{url}", "tools"]);
+    let options = Options { scenarios, trace_bytes: LITTLE, keep, ..usual };
     // Too little to be judged by, perhaps even to see that the client speaks: what counts is what is written down.
     drop(check_client(options, Watch::nobody()).await);
+}
+
+/// How long the check of a client that never ends may take.
+const SHORT: Duration = Duration::from_secs(12);
+
+#[test]
+fn a_client_that_never_ends_does_not_make_a_quick_check_last() {
+    let script = format!("'{PROOF}' client --url \"$1\" tools; exec sleep 60");
+    let usual = options(&["sh", "-c", &script, "sh", "{url}"]);
+    let options = Options { quick: true, max_time: Some(SHORT), timeout: Duration::from_secs(2), ..usual };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let begun = std::time::Instant::now();
+    let checked = runtime.block_on(check_client(options, Watch::nobody())).unwrap();
+    // All of it would take two minutes.
+    assert!(begun.elapsed() < SHORT * 2, "{:?}", begun.elapsed());
+    let run = checked.report.runs.first().unwrap();
+    let cut = run.cut_short.as_deref().unwrap_or_default();
+    assert!(cut.starts_with("the time limit of 12 s left no time for "), "{cut}");
+    let names: Vec<_> = run.scenarios.iter().map(|scenario| scenario.name).collect();
+    assert!(names.contains(&"odd-names"), "the most valuable comes first: {names:?}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod run;
 mod silence;
 mod spawn_limit;
 mod survey;
-mod time_limit;
+pub(crate) mod time_limit;
 mod unauthenticated;
 
 use std::collections::BTreeSet;

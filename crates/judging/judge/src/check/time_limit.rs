@@ -52,6 +52,11 @@ impl TimeLimit {
         Some(self.begun + self.max?.mul_f64(self.phase.share()))
     }
 
+    /// How much of the time of the phase is left, if it is limited.
+    pub fn left(self) -> Option<Duration> {
+        self.end().map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether the time of the phase is up.
     pub fn is_up(self) -> bool {
         self.end().is_some_and(|end| Instant::now() >= end)

@@ -31,6 +31,7 @@ pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
 use crate::Advice;
+use crate::check::time_limit::TimeLimit;
 use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, RunId, Sources, TraceJudge, Watch};
 use report::{Report, ScenarioRun, Subject};
 
@@ -90,7 +91,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
     let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
-    let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge };
+    let time = TimeLimit::begin(options.max_time);
+    let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge, time };
     let looks = looks(&stage).await?;
     let places = spoken(&stage, &looks);
     estimate(&stage, &looks, &places);
@@ -209,7 +211,7 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
         revision: ran.place.revision,
         probes: ran.cases.len(),
         elapsed_ms: millis(ran.elapsed),
-        cut_short: None,
+        cut_short: ran.cut_short.clone(),
         scenarios: ran.ends.iter().map(|(scenario, end)| ended(scenario, end, redactor)).collect(),
     });
     let subject = Subject { kind: "client", target: target.clone(), name: redacted(name), version: redacted(version) };

@@ -42,6 +42,8 @@ pub struct Options {
     pub selection: Selection,
     /// How long one scenario may take.
     pub timeout: Duration,
+    /// How long everything may take in all; no limit where none.
+    pub max_time: Option<Duration>,
     /// How many clients run at the same time.
     pub jobs: usize,
     /// How much of one scenario is kept.

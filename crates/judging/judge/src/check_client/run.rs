@@ -11,14 +11,17 @@ use wire::trace::{Content, Trace};
 use wire::{Era, Kind, Party, meta};
 
 use super::options::Options;
-use super::quick::is_quick;
+use super::quick::{is_quick, rank};
 use super::scenario::Scenario;
 use super::scenarios::{FIRST, all};
 use super::stage::{End, Played, play};
+use crate::check::time_limit::{Phase, TimeLimit};
 use crate::judging::{CaseParts, Judged, Progress, RunId, TraceJudge, Watch, identity, matches};
 
 /// A client that ends sooner does not do so because the machine is busy.
 const SLOW: Duration = Duration::from_secs(2);
+/// What a client has even where the time is up.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// The name and the version that a client gives itself.
 pub type Identity = (Option<String>, Option<String>);
@@ -35,6 +38,8 @@ pub struct Ran {
     pub identity: Identity,
     /// How long it took.
     pub elapsed: Duration,
+    /// What was not tried for want of time, in words.
+    pub cut_short: Option<String>,
 }
 
 /// What a first look at a place shows.
@@ -68,6 +73,8 @@ pub struct Stage {
     pub watch: Watch,
     /// What judges and keeps traces.
     pub judge: TraceJudge,
+    /// How long everything may take.
+    pub time: TimeLimit,
 }
 
 /// A scenario that was played and judged.
@@ -83,7 +90,7 @@ impl Stage {
     /// Plays the shortest scenario to see whether the client speaks at a place.
     pub async fn look(&self, place: RunId) -> Look {
         let _permit = self.permits.acquire().await;
-        let played = play(&self.options, place, &FIRST).await;
+        let played = play(&self.options, place, &FIRST, self.timeout()).await;
         let events = played.trace.events();
         let view = View::new(&played.trace, &events, place.revision);
         let said = view.by(Party::Client).next().is_some() || said_nonsense(&view);
@@ -100,7 +107,7 @@ impl Stage {
         judged.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
         let identity = identity(&trace);
         judged.number = self.judge.keep(&judged, place, trace).await;
-        Ran { place, cases: vec![judged], ends: vec![(&FIRST, end)], identity, elapsed }
+        Ran { place, cases: vec![judged], ends: vec![(&FIRST, end)], identity, elapsed, cut_short: None }
     }
 
     /// How many scenarios are played at a place; and how many in a quick check.
@@ -109,15 +116,21 @@ impl Stage {
         (fitting().filter(|scenario| self.is_due(scenario, place)).count(), fitting().filter(|s| is_quick(s)).count())
     }
 
-    /// Plays every scenario that fits and judges what crossed.
+    /// Plays every scenario that fits, as long as there is time, and judges what crossed.
     pub async fn run(&self, place: RunId) -> Ran {
         let begun = Instant::now();
         let due: Vec<_> = all().filter(|scenario| self.is_due(scenario, place)).collect();
-        let mut playing = JoinSet::new();
-        for scenario in due.iter().copied() {
+        let (mut playing, mut untried) = (JoinSet::new(), Vec::new());
+        for scenario in self.by_value(&due) {
+            // Waited for here, so that the places take turns.
+            let permit = Arc::clone(&self.permits).acquire_owned().await;
+            if self.time.is_up() {
+                untried.push(scenario.name);
+                continue;
+            }
             let stage = self.clone();
             playing.spawn(async move {
-                let _permit = stage.permits.acquire().await;
+                let _permit = permit;
                 stage.watch.tell(Progress::Probe { run: place, probe: scenario.name });
                 stage.case(place, scenario).await
             });
@@ -128,7 +141,23 @@ impl Stage {
         self.watch.tell(Progress::Done(place));
         let identity = cases.iter().map(|case| &case.identity).find(|(name, _)| name.is_some()).cloned();
         let (cases, ends) = cases.into_iter().map(|case| (case.judged, (case.scenario, case.end))).unzip();
-        Ran { place, cases, ends, identity: identity.unwrap_or_default(), elapsed: begun.elapsed() }
+        let cut_short = self.time.describe(&untried);
+        Ran { place, cases, ends, identity: identity.unwrap_or_default(), elapsed: begun.elapsed(), cut_short }
+    }
+
+    /// Scenarios in the order in which they are played: those that find most come first where time may be short.
+    fn by_value(&self, due: &[&'static Scenario]) -> Vec<&'static Scenario> {
+        let mut due = due.to_vec();
+        if self.options.max_time.is_some() {
+            due.sort_by_key(|scenario| rank(scenario));
+        }
+        due
+    }
+
+    /// How long a client may take: as long as the user says, and not longer than everything may.
+    fn timeout(&self) -> Duration {
+        let left = self.time.in_phase(Phase::Confirming).left();
+        left.map_or(self.options.timeout, |left| self.options.timeout.min(left.max(LEAST)))
     }
 
     fn is_due(&self, scenario: &Scenario, place: RunId) -> bool {
@@ -145,7 +174,7 @@ impl Stage {
     }
 
     async fn played(&self, place: RunId, scenario: &'static Scenario) -> (PlayedScenario, Trace) {
-        let Played { trace, end, elapsed } = play(&self.options, place, scenario).await;
+        let Played { trace, end, elapsed } = play(&self.options, place, scenario, self.timeout()).await;
         tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
         let parts = CaseParts {
             name: scenario.name,
@@ -168,6 +197,10 @@ impl Stage {
             }
             let all = u32::try_from(self.jobs).unwrap_or(u32::MAX);
             let _alone = self.permits.acquire_many(all).await;
+            if self.time.in_phase(Phase::Confirming).is_up() {
+                case.judged.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
+                continue;
+            }
             let (second, trace) = self.played(place, case.scenario).await;
             if second.end.is_good() || (bad && !second.end.hung()) {
                 case.end = second.end;

@@ -82,9 +82,10 @@ impl std::fmt::Display for End {
     }
 }
 
-/// Plays a scenario.
-pub async fn play(options: &Options, place: RunId, scenario: &'static Scenario) -> Played {
+/// Plays a scenario to a client that has so much time.
+pub async fn play(options: &Options, place: RunId, scenario: &'static Scenario, timeout: Duration) -> Played {
     let begun = Instant::now();
+    let options = Options { timeout, ..options.clone() };
     let header = Header {
         subject: Party::Client,
         transport: place.transport,
@@ -95,7 +96,7 @@ pub async fn play(options: &Options, place: RunId, scenario: &'static Scenario) 
     tap.limit(options.trace_bytes);
     tap.mark(0, Mark::Scenario(scenario.name.to_owned()));
     let end = tokio::select! {
-        end = played(options, place, scenario, &tap) => end,
+        end = played(&options, place, scenario, &tap) => end,
         never = patience::watch(&tap) => match never {},
     };
     let end = end.unwrap_or_else(|error| End::NotStarted(error.to_string()));

@@ -92,6 +92,18 @@ pub(super) const EDGES: &[&Scenario] = &[
         .wrong(&[quirks::GREETING_UNANSWERED])
         .era(Legacy)
         .shows(&[client(&[r#""initialize""#])]),
+    &scenario("roots-asked-again", "Declare roots. List the tools, call `echo`, and list the tools again. The server asks for your roots each time.")
+        .tries(&[quirks::ASKS_FOR_ROOTS_AGAIN])
+        .era(Legacy)
+        .shows(&[server(&["roots/list"]).times(2)]),
+    &scenario("tool-choice", "Declare sampling with tools, and call `echo`. The server asks your model twice: once it must use a tool, once it must not.")
+        .tries(&[quirks::CHOOSES_TOOLS])
+        .since(R2025_11_25)
+        .shows(&[server(&["scenario_add", r#""mode":"none""#])]),
+    &hostile("hostile.versions-refused", "Connect. The server refuses your version and lists only one that you do not know: give up.")
+        .wrong(&[quirks::REFUSES_ALL_VERSIONS])
+        .era(Modern)
+        .shows(&[server(&["-32022", "2099-12-31"])]),
     &hostile("hostile.later-versions", "Connect by `server/discover`. The server lists no version that you know: give up.")
         .wrong(&[quirks::LISTS_LATER_VERSIONS])
         .era(Modern)

@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(unknown_refused),
     client("result.client-absent-type-complete")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MAY be given a result without a type, as servers of earlier revisions have them: it takes that for a complete one.")
-        .how("Needs a server that leaves `resultType` out, and checks whether the client uses what is in such lists: a cursor, or a name with six digits that the client cannot know from elsewhere. It is broken by a client that crashes, or that read two pages before and stops at this one.")
+        .how("Needs a server that leaves `resultType` out, and checks whether the client uses what is in such lists: a cursor, or a name with six digits that the client cannot know from elsewhere. It is broken by a client that crashes, that read two pages before and stops at this one, or that asks for the same page again.")
         .fix("Read a result without `resultType` as a complete one.")
         .judge(absent_complete),
 ];
@@ -128,9 +128,23 @@ fn stops_at(view: &View<'_>, call: &Call<'_>, page: &Value) -> bool {
     came_here && before.len() >= PAGES && after.iter().all(|sent| cursor(sent).as_ref() != Some(next))
 }
 
+/// The next request of that method after an answer, if it asks for the very page that the answer holds. Only pages with a
+/// cursor count: who asks for the first page again may begin anew.
+fn asked_again<'v>(view: &View<'v>, call: &Call<'v>, answered: usize) -> Option<MessageAt<'v>> {
+    let cursor = |sent: &MessageAt<'v>| sent.message.params().and_then(|params| params.get("cursor"));
+    let page = cursor(&call.request)?;
+    let own = view.client_calls(call.request.message.method()?).map(|call| call.request);
+    let next = own.filter(|sent| sent.connection == call.request.connection).find(|sent| sent.event > answered)?;
+    (cursor(&next) == Some(page)).then_some(next)
+}
+
 fn absent_complete(view: &View<'_>) -> Verdict {
     let uses = Uses::of(view);
     let judged = answered(view, |kind| kind.is_none()).into_iter().filter_map(|(call, sent, result)| {
+        if let Some(again) = asked_again(view, &call, sent.event) {
+            let why = format!("the same page is asked for again after a result without a type (event {})", sent.event);
+            return Some((again.event, Err(again.breach("", why))));
+        }
         if let Some((event, _)) = uses.first(call.request, sent, result) {
             return Some((event, Ok(())));
         }

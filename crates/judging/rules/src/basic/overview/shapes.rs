@@ -19,7 +19,7 @@ use crate::view::{MessageAt, View};
 pub(crate) const RULES: &[Rule] = &[
     both("shape.requests")
         .says(R2024_11_05, at("basic/index", "schema"), "A request MUST have the shape that the schema gives its method.")
-        .how("Compares every request of a known method with the schema of the revision that is spoken. A client's request of a method that 2026-07-28 removed has no shape there.")
+        .how("Compares every request of a known method with the schema of the revision that is spoken. A client's request of a method that 2026-07-28 removed has no shape there; nor has `initialize` for it, once `server/discover` has listed it.")
         .fix("Send the members that the schema demands, with the types it gives them.")
         .judge(requests),
     both("shape.notifications")
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/index", "schema"),
             "A text that the schema calls Base64 or a URI MUST be one.",
         )
-        .how("Reads the images, sounds and links in results of tools, the URIs of listed resources and of those said to have changed, and the images and sounds of sampling. A text that the other party had sent before does not count. Prompts, read resources, icons and elicitation have rules of their own.")
+        .how("Reads the images, sounds and links in results of tools, the URIs of listed resources and of those said to have changed, and the images and sounds of sampling. A client that reads a listed template without filling it in reads no URI. A text that the other party had sent before does not count. Prompts, read resources, icons and elicitation have rules of their own.")
         .fix("Encode binary data in Base64 without a prefix such as `data:`, and write URIs with their scheme.")
         .judge(formats),
 ];
@@ -51,6 +51,10 @@ pub(crate) const RULES: &[Rule] = &[
 fn requests(view: &View<'_>) -> Verdict {
     if let Some(sent) = gone(view, Kind::Request) {
         return Verdict::Broken(sent.breach("/method", not_here(view, sent)));
+    }
+    if let Some(sent) = greeted_twice(view) {
+        let why = "the server was discovered to speak this revision, which has no `initialize`";
+        return Verdict::Broken(sent.breach("/method", why));
     }
     calls_of(view, Kind::Request, "no request of a known method was sent")
 }
@@ -71,6 +75,26 @@ fn gone<'v>(view: &View<'v>, kind: Kind) -> Option<MessageAt<'v>> {
     };
     let own = view.by(Party::Client).filter(|sent| sent.message.kind() == kind && view.is_current(*sent));
     own.filter(|sent| sent.message.method().is_some_and(former)).find(|sent| !greeted(sent))
+}
+
+/// A handshake for a revision that the server said it speaks when it was discovered, and that has none. A handshake for an
+/// older revision is the client's choice.
+fn greeted_twice<'v>(view: &View<'v>) -> Option<MessageAt<'v>> {
+    if view.revision().era() != Modern || view.subject() != Party::Client {
+        return None;
+    }
+    let discovered = |sent: &MessageAt<'v>| {
+        let mut found = view.client_calls("server/discover").filter_map(|call| Some((call.response?, call.result()?)));
+        let lists = |result: &Value| {
+            let all = result.get("supportedVersions").and_then(Value::as_array);
+            all.is_some_and(|all| all.iter().any(|one| one == view.revision().as_str()))
+        };
+        found.any(|(answer, result)| answer.connection == sent.connection && answer.event < sent.event && lists(result))
+    };
+    let asks = |sent: &MessageAt<'v>| {
+        sent.message.params().and_then(|p| p.get("protocolVersion")).is_some_and(|v| v == view.revision().as_str())
+    };
+    view.by(Party::Client).filter(|sent| sent.is("initialize") && asks(sent)).find(discovered)
 }
 
 fn not_here(view: &View<'_>, sent: MessageAt<'_>) -> String {
@@ -204,7 +228,28 @@ fn formats(view: &View<'_>) -> Verdict {
             Some(why) => Some((sent.event, Err(sent.breach(format!("{base}{}", text.pointer), why)))),
         }
     });
+    let judged = judged.chain(unexpanded(view));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no text with a format was sent")
+}
+
+/// Reads of a template as it was listed: what has variables in braces is no URI.
+fn unexpanded(view: &View<'_>) -> Vec<(usize, Kept)> {
+    if view.subject() != Party::Client {
+        return Vec::new();
+    }
+    let pages = view
+        .client_calls("resources/templates/list")
+        .filter_map(|call| Some((call.response?.event, call.result()?.get("resourceTemplates")?.as_array()?)));
+    let pages: Vec<_> = pages.collect();
+    let reads = view.client_calls("resources/read").map(|call| call.request).filter(|sent| view.is_current(*sent));
+    let judged = reads.filter_map(|sent| {
+        let uri = sent.message.params()?.get("uri")?.as_str().filter(|uri| uri.contains('{') && uri.contains('}'))?;
+        let is_it = |item: &Value| item.get("uriTemplate").is_some_and(|template| template == uri);
+        pages.iter().find(|(event, page)| *event < sent.event && page.iter().any(is_it))?;
+        let why = "this is a template of the list, with its variables not filled in";
+        Some((sent.event, Err(sent.breach("/params/uri", why))))
+    });
+    judged.collect()
 }
 
 /// The URIs of resources that are said to have changed.

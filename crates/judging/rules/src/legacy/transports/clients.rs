@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose connection is closed before the stream is over SHOULD come back for the rest.",
         )
         .gone(R2026_07_28)
-        .how("Needs a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
+        .how("Needs a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one, or that waits for two seconds and then cancels.")
         .fix("Come back by GET with the last event's id, until the answer is there.")
         .judge(polls_after_close),
     client("http.retry-respected")
@@ -206,12 +206,16 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
         if view.endpoint_exchanges().iter().any(over) {
             return None;
         }
-        let taken_back = view.cancellation_of(request).is_some();
+        // Who takes the request back at once does not want the rest; who first waits for it has to come back.
+        let closed = view.frame(broken.closed).at;
+        let taken_back = view.cancellation_of(request).is_some_and(|sent| sent.done <= closed.saturating_add(WAITED));
         (!taken_back).then(|| (broken.closed, Err(Breach::at(broken.closed, "", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids ended before its answer")
 }
 
+/// How long (microseconds) after the end of a stream a request that is taken back was waited for.
+const WAITED: u64 = 2_000_000;
 /// How much too early (microseconds) a client may seem to come back: clocks tick coarsely.
 const SLACK: u64 = 25_000;
 /// How long (microseconds) after a 404 a request that comes cannot have been under way before it.

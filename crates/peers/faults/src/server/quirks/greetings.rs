@@ -31,6 +31,7 @@ pub(super) const GREETINGS: &[&Fault] = &[
     GREETING_UNANSWERED,
     DECLARES_LITTLE,
     LISTS_LATER_VERSIONS,
+    REFUSES_ALL_VERSIONS,
 ];
 
 /// The quirk `first-request-refused-for-version`.
@@ -123,13 +124,21 @@ pub const LISTS_LATER_VERSIONS: &Fault = &quirk(
 )
 .modern();
 
+/// The quirk `refuses-all-versions`.
+pub const REFUSES_ALL_VERSIONS: &Fault =
+    &quirk("refuses-all-versions", Kind::Handles(|asked, _, _| refused(asked, "2099-12-31"))).modern();
+
 /// The first request of all is refused for its version, which is then said to be the one that is served.
 fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     if asked.before > 0 {
         return reply;
     }
+    refused(asked, R2026_07_28.as_str())
+}
+
+/// A refusal that lists one version.
+fn refused(asked: &ServiceRequest, supported: &str) -> Reply {
     let mut refusal = error(asked, UNSUPPORTED_VERSION, "Unsupported protocol version");
-    refusal["error"]["data"] =
-        json!({ "supported": [R2026_07_28.as_str()], "requested": asked.meta("protocolVersion") });
+    refusal["error"]["data"] = json!({ "supported": [supported], "requested": asked.meta("protocolVersion") });
     answer(&refusal).into()
 }

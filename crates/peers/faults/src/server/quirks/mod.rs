@@ -1,6 +1,7 @@
 //! What a server may do that no check of servers finds broken, but that tries clients. `proof check-client` plays them as
 //! scenarios.
 
+mod asking;
 mod calls;
 mod client_tasks;
 mod greetings;
@@ -13,6 +14,7 @@ mod unexpected;
 
 use super::{Fault, Kind, fault};
 
+pub use self::asking::*;
 pub use self::calls::*;
 pub use self::client_tasks::*;
 pub use self::greetings::*;
@@ -23,7 +25,8 @@ pub use self::rounds::*;
 pub use self::streams::*;
 pub use self::unexpected::*;
 
-const FAMILIES: [&[&Fault]; 9] = [CALLS, LISTS, GREETINGS, IDS, STREAMS, ROUNDS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
+const FAMILIES: [&[&Fault]; 10] =
+    [CALLS, LISTS, GREETINGS, IDS, STREAMS, ROUNDS, UNEXPECTED, CLIENT_TASKS, ISSUERS, ASKING];
 
 /// Every quirk, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

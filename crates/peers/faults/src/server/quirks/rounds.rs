@@ -17,6 +17,9 @@ use crate::server::{Fault, Kind, ServiceRequest};
 const FIRST: &str = " {\"a\": 1.0, \"b\": \"\\u00e9\"}\t";
 const SECOND: &str = "%7B+%2F==&x=e\u{301}\u{1f600}\u{2028} ";
 
+/// What a careless client takes for no state.
+const EMPTY: &str = "";
+
 pub(super) const ROUNDS: &[&Fault] = &[ODD_STATES, ASKS_THE_UNDECLARED, HEADERS_REFUSED_ONCE];
 
 /// The quirk `odd-states`.
@@ -94,7 +97,7 @@ fn is_first(asked: &ServiceRequest) -> bool {
     firsts.entry(method).or_insert_with(|| asked.param(member).clone()) == asked.param(member)
 }
 
-/// Three rounds: one with a state, one with another state, one without any.
+/// Four rounds: one with a state, one with another state, one with an empty state, one without any.
 fn ask_in_rounds(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     let asks = ["tools/call", "prompts/get", "resources/read"].into_iter().any(|method| asked.is(method));
     if !asks || !is_first(asked) {
@@ -107,13 +110,14 @@ fn ask_in_rounds(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
         None if brings => finished(asked),
         None => input_required(asked, requests, Some(FIRST)),
         Some(FIRST) => input_required(asked, requests, Some(SECOND)),
-        Some(SECOND) => input_required(asked, requests, None),
+        Some(SECOND) => input_required(asked, requests, Some(EMPTY)),
+        Some(EMPTY) => input_required(asked, requests, None),
         Some(_) => finished(asked),
     }
 }
 
 /// The server itself would refuse states that it did not give.
-fn finished(asked: &ServiceRequest) -> Reply {
+pub(super) fn finished(asked: &ServiceRequest) -> Reply {
     let text = json!({ "type": "text", "text": "All was answered" });
     let mut result = match asked.message["method"].as_str() {
         Some("prompts/get") => json!({ "messages": [{ "role": "user", "content": text }] }),

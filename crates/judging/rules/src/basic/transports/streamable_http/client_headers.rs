@@ -285,19 +285,19 @@ fn mismatch_relisted(view: &View<'_>) -> Verdict {
         let again = |other: &MessageAt<'_>| other.is("tools/call") && names(*other) == names(sent);
         let listed = later().find(|other| other.is("tools/list"));
         let repeated = later().find(again);
-        match (listed, repeated) {
-            (Some(list), Some(call)) if list.event < call.event => Some((call.event, Ok(()))),
+        let informed = listed.and_then(|list| later().find(|other| other.event > list.event && again(other)));
+        match (informed, repeated) {
+            (Some(call), _) => Some((call.event, Ok(()))),
             (None, Some(call)) => Some((
                 call.event,
                 Err(call.breach("", "the call is repeated without the tools having been listed again")),
             )),
-            (listed, None) => {
+            (None, None) => {
                 let left = view.left_after(answer, x.connection)?;
                 let why =
                     if listed.is_some() { "the call was not repeated" } else { "the tools were not listed again" };
                 Some((left, Err(Breach::at(answer, "/error/code", why))))
             }
-            _ => None,
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call was refused for the headers of its arguments alone")
