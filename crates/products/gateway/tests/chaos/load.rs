@@ -75,7 +75,7 @@ impl Scene {
         let at = |ledger: &HttpLedger| Target::Http(HttpAddress::new(Url::parse(&ledger.url).expect("a URL")));
         let targets = [pipe.target(), calm.target(), at(&http), at(&modern)];
         let upstreams = ["pipe", "calm", "http", "modern"].into_iter().zip(targets).map(|(name, target)| {
-            UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default() }
+            UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None }
         });
         let settings = Settings { upstreams: upstreams.collect(), limits: limits(), ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid addresses");

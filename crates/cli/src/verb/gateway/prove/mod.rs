@@ -123,7 +123,7 @@ fn settings(args: &ProveArgs) -> Result<Settings, Exit> {
         _ => return Err(usage("several servers are named", "list them in a file, and use --config")),
     };
     let upstream =
-        UpstreamSettings { name: "server".to_owned(), target, revision: None, sessions: Sessions::default() };
+        UpstreamSettings { name: "server".to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None };
     Ok(Settings { upstreams: vec![upstream], ..Settings::default() })
 }
 
