@@ -94,8 +94,7 @@ impl ServiceClient {
         named.push(source.server.clone());
         let (limit, secrets) = (source.timeout, SecretListener::default());
         let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
-        let web =
-            Web { backend, verifier: Arc::new(StrictVerifier), limit, named, reach: OnceCell::new(), secrets };
+        let web = Web { backend, verifier: Arc::new(StrictVerifier), limit, named, reach: OnceCell::new(), secrets };
         Ok(Self { source, web, found: OnceCell::new() })
     }
 

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use net::server::http::{
-    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method, PresentedToken,
-    StatusCode,
+    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method,
+    PresentedToken, StatusCode,
 };
 use oauth::resource::{IntrospectionRefusal, TokenFlaw, authorities, carried};
 use serde_json::json;

@@ -27,12 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Reader<'_> {
     /// `credentials` of an upstream at `target`, whose headers may not hold a token, too.
-    pub(super) fn credentials(
-        &mut self,
-        entry: &Entry,
-        target: &Target,
-        has_auth: bool,
-    ) -> Option<CredentialSettings> {
+    pub(super) fn credentials(&mut self, entry: &Entry, target: &Target, has_auth: bool) -> Option<CredentialSettings> {
         let members = self.members("`credentials`", entry.at, &entry.node, CREDENTIALS)?;
         self.fits_credentials(entry, target);
         let grant = self.required(entry, &members, "grant", "grant: client-credentials, or grant: token-exchange");
@@ -65,13 +60,7 @@ impl Reader<'_> {
         }
     }
 
-    fn required<'n>(
-        &mut self,
-        entry: &Entry,
-        members: &Members<'n>,
-        name: &str,
-        example: &str,
-    ) -> Option<&'n Entry> {
+    fn required<'n>(&mut self, entry: &Entry, members: &Members<'n>, name: &str, example: &str) -> Option<&'n Entry> {
         let found = members.get(name);
         if found.is_none() && !members.has_unknown {
             self.error(entry.at, format!("{} has no `{name}`", quoted(&entry.key)), format!("add {example}"));

@@ -12,7 +12,7 @@ use super::secret;
 /// How early a token counts as expired, at most.
 const MARGIN: Duration = Duration::from_secs(10);
 /// After which part of its life a token is renewed, in percent: at a random place between these two.
-const RENEWAL: (u32, u32) = (65, 80);
+const RENEWAL: (u32, u32) = (62, 75);
 /// The longest life that is believed.
 const LONGEST: Duration = Duration::from_hours(24);
 /// How often a server that refuses tokens makes us ask for others.
@@ -164,7 +164,7 @@ impl Holder {
         let mut state = self.lock();
         state.issued += 1;
         let token = HeldToken { header, number: state.issued };
-        let (renew_at, good_until) = (at + life * renewal() / 100, at + life.saturating_sub(MARGIN.min(life / 4)));
+        let (renew_at, good_until) = (at + life * renewal() / 100, at + life.saturating_sub(MARGIN.min(life / 10)));
         state.kept = Some(Kept { token: token.clone(), renew_at, good_until });
         (state.refusal, state.refusals) = (None, 0);
         Some(token)

@@ -17,7 +17,13 @@ impl Client {
         scopes.dedup();
         let claim = |name: &str| grant.claims.get(name);
         let parts = json!([
-            grant.subject, scopes, claim("client_id"), claim("azp"), claim("act"), claim("tenant_id"), claim("tid"),
+            grant.subject,
+            scopes,
+            claim("client_id"),
+            claim("azp"),
+            claim("act"),
+            claim("tenant_id"),
+            claim("tid"),
         ]);
         HeaderValue::from_str(&sha256(&parts.to_string())).ok()
     }

@@ -16,8 +16,8 @@ use wire::{Era, Revision};
 
 use super::core::{Carrier, Core, Origin, Unlinked};
 use super::http::HttpLink;
-use super::opening::Opener;
 use super::key::Key;
+use super::opening::Opener;
 use super::{Client, Conversation, Outside, Trouble, Upstream, legacy_capabilities};
 use crate::settings::{Limits, Target, UpstreamSettings};
 

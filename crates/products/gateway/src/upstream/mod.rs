@@ -529,7 +529,8 @@ impl Upstream {
         if let Some(credentials) = &self.credentials {
             credentials.sweep(self.limits.idle);
             // Users come and go; their empty places must not stay.
-            let is_used = |slot: &Arc<Slot>| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|slot| slot.is_some());
+            let is_used =
+                |slot: &Arc<Slot>| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|slot| slot.is_some());
             self.state().conversations.retain(|_, slot| is_used(slot));
         }
     }

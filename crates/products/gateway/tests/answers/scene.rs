@@ -202,8 +202,13 @@ impl Scene {
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
         let at = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
         let target = Target::Http(HttpAddress::new(at));
-        let upstreams =
-            vec![UpstreamSettings { name: "a".to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None }];
+        let upstreams = vec![UpstreamSettings {
+            name: "a".to_owned(),
+            target,
+            revision: None,
+            sessions: Sessions::default(),
+            credentials: None,
+        }];
         let auth = guarded.then(|| AuthSettings {
             issuer: ISSUER.to_owned(),
             keys: Some(Source::File(keys)),

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gateway::settings::{CacheSettings, CredentialGrant, Settings};
-use oauth::jose::{Jws, JwkSet, Signer};
 use oauth::Credential;
+use oauth::jose::{JwkSet, Jws, Signer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use wire::Revision;
@@ -82,7 +82,8 @@ async fn lists_and_results_of_one_user_are_not_shown_to_another() {
     let rules = "upstreams: { a: { command: [x] } }\ncache: { rules: [{ lists: [tools], ttl: 5m, shared: true }] }\n";
     let shared = gateway::config::read(rules, "gateway.yaml").expect("rules").answers.cache.expect("a cache");
     for cache in [None, Some(shared), Some(CacheSettings::default())] {
-        let scene = Scene::with(TokenExchange, |settings: &mut Settings, _: &Issuer| settings.answers.cache = cache).await;
+        let scene =
+            Scene::with(TokenExchange, |settings: &mut Settings, _: &Issuer| settings.answers.cache = cache).await;
         for user in ["ann", "bob"] {
             let listed = response(&scene, &scene.token(user, ""), "tools/list", json!({})).await;
             assert!(listed.contains("\"echo\""), "{listed}");

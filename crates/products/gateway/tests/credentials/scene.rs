@@ -8,8 +8,7 @@ use client::{Client, Options};
 use gateway::Gateway;
 use gateway::access::TokenGuard;
 use gateway::settings::{
-    AuthSettings, CredentialGrant, CredentialSettings, ServerSettings, Sessions, Settings, Target,
-    UpstreamSettings,
+    AuthSettings, CredentialGrant, CredentialSettings, ServerSettings, Sessions, Settings, Target, UpstreamSettings,
 };
 use net::Children;
 use net::client::{Address, HttpAddress};
@@ -163,8 +162,7 @@ impl Scene {
 
     /// A user's token for the gateway.
     pub(crate) fn token(&self, user: &str, scope: &str) -> String {
-        let claims =
-            json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": user, "scope": scope, "jti": oauth::random() });
+        let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": user, "scope": scope, "jti": oauth::random() });
         self.signer.sign(json!({ "typ": "at+jwt" }), &claims)
     }
 

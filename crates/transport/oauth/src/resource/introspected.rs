@@ -16,12 +16,12 @@ use super::token::{TokenFlaw, TokenRequirements, granted, meets, text};
 use crate::backend::NetBackend;
 use crate::error::OAuthError;
 use crate::jose::sha256;
+use crate::now;
 use crate::options::Client;
 use crate::secret::SecretListener;
 use crate::token_endpoint::{Method, TokenRequest};
 use crate::verifier::StrictVerifier;
 use crate::web::{Web, check_scheme};
-use crate::now;
 
 /// The most verdicts that are kept.
 const MOST: usize = 10_000;
@@ -235,9 +235,8 @@ mod tests {
     #[test]
     fn a_verdict_counts_no_longer_than_the_token_lives() {
         let tokens = tokens();
-        let lives = |seconds: u64| {
-            tokens.lifetime(&Verdict::Active(Arc::new(json!({ "exp": now() + seconds })))).as_secs()
-        };
+        let lives =
+            |seconds: u64| tokens.lifetime(&Verdict::Active(Arc::new(json!({ "exp": now() + seconds })))).as_secs();
         assert_eq!((lives(600), lives(0)), (30, 0));
         assert!((8..=9).contains(&lives(9)), "{}", lives(9));
         assert_eq!(tokens.lifetime(&Verdict::Active(Arc::new(json!({})))), Duration::ZERO);
