@@ -104,7 +104,7 @@ impl ServiceClient {
         let mut form = vec![("grant_type", "client_credentials")];
         let scope = self.add_target(&mut form, endpoint);
         form.extend(scope.as_deref().map(|scope| ("scope", scope)));
-        self.request(endpoint).token(&form, None).await.and_then(|token| self.usable(token, endpoint))
+        self.request(endpoint).token(&form, None).await.and_then(|token| usable(token, endpoint))
     }
 
     /// A token for the user whose access token `subject` is. That goes to the token endpoint and nowhere else.
@@ -123,7 +123,7 @@ impl ServiceClient {
             let what = "the token endpoint gives the user's own token back, which must not reach the server";
             return Err(OAuthError::at(what, &endpoint.url, "ask who runs it"));
         }
-        self.usable(token, endpoint)
+        usable(token, endpoint)
     }
 
     fn add_target<'f>(&'f self, form: &mut Vec<(&'f str, &'f str)>, endpoint: &'f Endpoint) -> Option<String> {
@@ -135,15 +135,6 @@ impl ServiceClient {
     fn request<'r>(&'r self, endpoint: &'r Endpoint) -> TokenRequest<'r> {
         let Endpoint { url, method, audience, .. } = endpoint;
         TokenRequest { web: &self.web, endpoint: url, client: &self.source.client, method: *method, audience }
-    }
-
-    fn usable(&self, token: Token, endpoint: &Endpoint) -> Result<IssuedToken, OAuthError> {
-        if token.bound {
-            let what = "the token endpoint binds its tokens to a key (DPoP), which is not supported here";
-            return Err(OAuthError::at(what, &endpoint.url, "allow this client bearer tokens"));
-        }
-        let expires = token.expires.unwrap_or_else(|| now().saturating_add(UNSTATED));
-        Ok(IssuedToken { access: token.access, expires, scopes: token.scopes })
     }
 
     async fn endpoint(&self) -> Result<&Endpoint, OAuthError> {
@@ -172,6 +163,15 @@ impl ServiceClient {
             resource: resource.clone().or_else(named_there).or_else(own_name),
         })
     }
+}
+
+fn usable(token: Token, endpoint: &Endpoint) -> Result<IssuedToken, OAuthError> {
+    if token.bound {
+        let what = "the token endpoint binds its tokens to a key (DPoP), which is not supported here";
+        return Err(OAuthError::at(what, &endpoint.url, "allow this client bearer tokens"));
+    }
+    let expires = token.expires.unwrap_or_else(|| now().saturating_add(UNSTATED));
+    Ok(IssuedToken { access: token.access, expires, scopes: token.scopes })
 }
 
 #[cfg(test)]

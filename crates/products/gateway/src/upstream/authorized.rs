@@ -23,7 +23,20 @@ pub(super) async fn send(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Trouble> {
-    let Some(bearer) = bearer else { return Ok(http.send(method, headers, body).await?) };
+    match bearer {
+        None => Ok(http.send(method, headers, body).await?),
+        // On the heap: those who need no token do not pay for it.
+        Some(bearer) => Box::pin(send_with_token(http, bearer, method, headers, body)).await,
+    }
+}
+
+async fn send_with_token(
+    http: &HttpUpstream,
+    bearer: &Bearer,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Trouble> {
     let token = bearer.token().await?;
     let mut response = http.send(method.clone(), with(headers.clone(), &token.header), body.clone()).await?;
     if response.status.as_u16() == 401 {

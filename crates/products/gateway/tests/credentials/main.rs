@@ -234,6 +234,26 @@ async fn a_token_is_renewed_while_calls_go_on() {
 }
 
 #[tokio::test]
+async fn a_server_says_what_it_is_called_and_cannot_choose_who_gets_credentials() {
+    for (names_ours, runs) in [(true, true), (false, false)] {
+        let scene = Scene::with(TokenExchange, |settings, _| {
+            settings.upstreams[0].credentials.as_mut().expect("credentials").resource = None;
+        })
+        .await;
+        let url = scene.server_url();
+        let servers = if names_ours { scene.issuer.url("") } else { "https://evil.example".to_owned() };
+        let metadata = json!({ "resource": url, "authorization_servers": [servers] });
+        scene.door.with(|door| door.metadata = Some(metadata));
+        let answer = call(&scene, &scene.token("ann", "")).await;
+        assert_eq!(ran(&answer), runs, "{answer}");
+        let resources: Vec<_> = scene.issuer.with(|state| {
+            state.tokens.iter().map(|posted| posted.form.get("resource").cloned().unwrap_or_default()).collect()
+        });
+        assert_eq!(resources, if runs { vec![url] } else { Vec::new() });
+    }
+}
+
+#[tokio::test]
 async fn an_issuer_that_the_configuration_does_not_mean_gets_nothing() {
     let scene = Scene::with(TokenExchange, |settings, issuer| {
         // The metadata there names `issuer`, which is another name.

@@ -44,6 +44,8 @@ pub(crate) struct Door {
     /// It wants this scope, which no token has.
     pub(crate) wants_scope: Option<&'static str>,
     pub(crate) refuses_all: bool,
+    /// What it says of itself (RFC 9728).
+    pub(crate) metadata: Option<Value>,
 }
 
 /// Lets tokens of the issuer for this server in: `up.USER.NUMBER`.
@@ -57,13 +59,14 @@ impl Doorkeeper {
 }
 
 impl Guard for Doorkeeper {
-    fn owns(&self, _: &str) -> bool {
-        false
+    fn owns(&self, path: &str) -> bool {
+        path.starts_with("/.well-known/oauth-protected-resource") && self.with(|door| door.metadata.is_some())
     }
 
     fn serve(&self, _: GuardRequest) -> HttpFuture<'_, GuardResponse> {
-        let (status, headers) = (StatusCode::NOT_FOUND, HeaderMap::new());
-        Box::pin(async move { GuardResponse { status, headers, body: Vec::new() } })
+        let body = self.with(|door| door.metadata.clone()).unwrap_or_default().to_string().into_bytes();
+        let (status, headers) = (StatusCode::OK, HeaderMap::new());
+        Box::pin(async move { GuardResponse { status, headers, body } })
     }
 
     fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>> {
@@ -100,7 +103,7 @@ pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
     pub(crate) server: Server,
     signer: Signer,
-    _upstream: Server,
+    upstream: Server,
     _folder: TempDir,
 }
 
@@ -157,7 +160,12 @@ impl Scene {
             (endpoint.service as Arc<dyn Service>, options)
         });
         server.endpoints().set(endpoints.collect());
-        Self { issuer, door, gateway, server, signer, _upstream: upstream, _folder: folder }
+        Self { issuer, door, gateway, server, signer, upstream, _folder: folder }
+    }
+
+    /// The address of the server behind the gateway.
+    pub(crate) fn server_url(&self) -> String {
+        format!("http://{}/mcp", self.upstream.local_addr())
     }
 
     /// A user's token for the gateway.
