@@ -197,7 +197,7 @@ impl Args {
     }
 
     fn upstream(&self, name: String, target: Target, sessions: Sessions) -> UpstreamSettings {
-        UpstreamSettings { name, target, revision: self.revision, sessions }
+        UpstreamSettings { name, target, revision: self.revision, sessions, credentials: None }
     }
 }
 

@@ -274,7 +274,7 @@ impl Inner {
 
     /// One list of all upstreams.
     async fn merged(self: &Arc<Self>, list: List, client: &Client) -> Arc<Merged> {
-        let key = (list, client.subject.clone());
+        let key = (list, self.owner(client));
         if let Some(cached) = lock(&self.lists).get(&key).filter(|cached| cached.until > Instant::now()) {
             return Arc::clone(&cached.merged);
         }
@@ -327,9 +327,10 @@ impl Inner {
         self.follow_changes(upstream, conversation, client);
         let profile = &conversation.profile;
         if !profile.declares(&[list.capability()]) {
-            return Ok((Vec::new(), WATCHED));
+            return Ok((Vec::new(), if upstream.is_per_user() { FRESH } else { WATCHED }));
         }
-        let watched = profile.declares(&[list.capability(), "listChanged"]);
+        // What one user is told of changes says nothing of what another one sees.
+        let watched = !upstream.is_per_user() && profile.declares(&[list.capability(), "listChanged"]);
         let (mut items, mut cursor, mut hints) = (Vec::new(), None::<Value>, Vec::new());
         for _ in 0..PAGES {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
@@ -420,7 +421,7 @@ impl Inner {
     /// more: one call looks again in the background, and no call waits for it.
     async fn known_tools(self: &Arc<Self>, client: &Client) -> Arc<Merged> {
         let now = Instant::now();
-        let key = (List::Tools, client.subject.clone());
+        let key = (List::Tools, self.owner(client));
         let known = lock(&self.lists).get_mut(&key).filter(|cached| cached.serves_calls(now)).map(|cached| {
             let renews = cached.until <= now && !std::mem::replace(&mut cached.renewing, true);
             (Arc::clone(&cached.merged), renews)

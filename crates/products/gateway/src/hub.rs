@@ -249,6 +249,12 @@ impl Gateway {
         &self.0.losses
     }
 
+    /// Whether users' tokens are exchanged for some server.
+    pub(crate) fn exchanges_tokens(&self) -> bool {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.upstreams.iter().any(|upstream| upstream.is_per_user())
+    }
+
     /// What was counted of budgets of time, if there are any.
     pub(crate) fn budgets(&self) -> Option<&BudgetState> {
         let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,7 @@ pub mod budget;
 mod catalogue;
 mod changes;
 pub mod config;
+mod credentials;
 pub mod failure;
 mod gateway;
 mod hub;

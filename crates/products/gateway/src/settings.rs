@@ -4,6 +4,7 @@
 mod answers;
 mod budgets;
 mod traffic;
+mod credentials;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use net::HttpAddress;
 use net::process::Command;
-use oauth::resource::Source;
+use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
 use wire::Revision;
 
@@ -20,6 +21,7 @@ pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
 };
+pub use credentials::{CredentialGrant, CredentialSettings};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +67,9 @@ pub struct AuthSettings {
     /// The name of the authorization server, exactly as tokens have it in `iss`.
     pub issuer: String,
     /// Where its keys are (JWKS).
-    pub keys: Source,
+    pub keys: Option<Source>,
+    /// Where it is asked about tokens that are not signed; about all tokens where there are no keys.
+    pub introspection: Option<Introspection>,
     /// What tokens must say in `aud`; by default the address of the endpoint that a request goes to.
     pub audience: Option<String>,
     /// Scheme, host and port by which clients reach the gateway; by default the address where it listens.
@@ -291,6 +295,8 @@ pub struct UpstreamSettings {
     pub revision: Option<Revision>,
     /// Who shares a session with it.
     pub sessions: Sessions,
+    /// The tokens that it gets, in addition to its headers.
+    pub credentials: Option<CredentialSettings>,
 }
 
 /// Where an upstream is.

@@ -53,6 +53,18 @@ pub(crate) async fn discover(
     Ok(Discovered { resource: Some(resource.id), scopes: resource.scopes, issuer })
 }
 
+/// The issuer called `named`, for the server at `url`. A server that publishes metadata must name it, too.
+pub(crate) async fn discover_named(web: &Web, url: &Url, named: &str) -> Result<Discovered, OAuthError> {
+    let resource = resource(web, url, &AuthChallenge::default()).await?;
+    if let Some(resource) = resource.as_ref().filter(|resource| resource.servers.iter().all(|server| server != named)) {
+        let what = format!("the server does not name this authorization server, but {}", quoted(&resource.servers[0]));
+        return Err(OAuthError::new(what, named, Advice::NameIssuer));
+    }
+    let issuer = issuer(web, named, Revision::NEWEST).await?;
+    let (id, scopes) = resource.map(|resource| (resource.id, resource.scopes)).unzip();
+    Ok(Discovered { resource: id, scopes: scopes.flatten(), issuer })
+}
+
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
 async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
     let addresses = match &challenge.metadata {

@@ -15,6 +15,8 @@ pub struct OAuthError {
     what: String,
     at: String,
     advice: Advice,
+    /// The code by which a token endpoint declined.
+    declined: Option<String>,
 }
 
 /// What a person can do about it. Which option or button does it, only the program knows.
@@ -59,12 +61,23 @@ impl From<&'static str> for Advice {
 
 impl OAuthError {
     pub(crate) fn new(what: impl Into<String>, at: impl Into<String>, advice: impl Into<Advice>) -> Self {
-        Self { what: what.into(), at: at.into(), advice: advice.into() }
+        Self { what: what.into(), at: at.into(), advice: advice.into(), declined: None }
     }
 
     /// The same for an address, without its query, which may hold codes and states.
     pub(crate) fn at(what: impl Into<String>, url: &Url, advice: impl Into<Advice>) -> Self {
         Self::new(what, place(url), advice)
+    }
+
+    /// The same with the code by which a token endpoint declined, where it looks like one.
+    pub(crate) fn declined_with(self, code: &str) -> Self {
+        let is_code = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        Self { declined: Some(if is_code { code.to_owned() } else { String::new() }), ..self }
+    }
+
+    /// The code by which a token endpoint declined (RFC 6749, 5.2), empty where it is none; `None` where none was reached.
+    pub fn declined(&self) -> Option<&str> {
+        self.declined.as_deref()
     }
 
     /// What happened, in one line.

@@ -20,6 +20,7 @@ mod reach;
 mod registration;
 pub mod resource;
 mod secret;
+mod service_client;
 mod sign_in;
 mod token_endpoint;
 mod verifier;
@@ -41,6 +42,7 @@ pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Credential, Enterprise, Grant, Options, Scopes};
 pub use reach::Reach;
 pub use secret::{Secret, SecretListener, random};
+pub use service_client::{IssuedToken, ServiceClient, TokenSource};
 pub use verifier::{StrictVerifier, VerificationError, Verifier};
 pub use web::{fetch, is_loopback};
 

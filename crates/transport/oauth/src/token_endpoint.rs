@@ -21,6 +21,9 @@ const ASSERTION_LIFETIME: u64 = 60;
 const EXPIRY_MARGIN: u64 = 10;
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// The kinds of tokens that servers accept (RFC 8693, 3).
+pub(crate) const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// An issued token.
@@ -82,6 +85,16 @@ impl Method {
         }
     }
 
+    /// The method of a client whose configuration names it: by header where it does not.
+    pub(crate) fn configured(client: &Client) -> Self {
+        match client.credential {
+            Credential::None => Self::None,
+            Credential::Key { .. } => Self::Key,
+            Credential::Secret(_) if client.method.as_deref() == Some(Self::Post.as_str()) => Self::Post,
+            Credential::Secret(_) => Self::Basic,
+        }
+    }
+
     /// The method for `client`: that of its registration, else the best that the issuer takes.
     pub(crate) fn of(client: &Client, issuer: &Issuer) -> Self {
         let registered = client.method.as_deref();
@@ -128,7 +141,17 @@ impl TokenRequest<'_> {
         self.text(&object, "access_token")?.ok_or_else(|| self.unusable("its response has no token"))
     }
 
-    async fn send(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
+    /// Exchanges a user's access token for one for another server (RFC 8693).
+    pub(crate) async fn exchange_access(&self, form: &[(&str, &str)]) -> Result<Token, OAuthError> {
+        let response = self.send(form, None).await?;
+        let kind = self.object(&response)?["issued_token_type"].clone();
+        if kind != ACCESS_TOKEN && kind != JWT {
+            return Err(self.unusable("it issues a token of another kind"));
+        }
+        self.read(&response)
+    }
+
+    pub(crate) async fn send(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
         let request = self.request(form, prover)?;
         self.web.send(request).await
     }
@@ -200,7 +223,7 @@ impl TokenRequest<'_> {
         let more = object.as_ref().and_then(|object| object["error_description"].as_str());
         let text = more.map_or_else(|| error.to_owned(), |more| format!("{error}: {more}"));
         let what = format!("the token endpoint declines: {}", quoted(&text));
-        Err(OAuthError::at(what, self.endpoint, "another client, account or scope"))
+        Err(OAuthError::at(what, self.endpoint, "another client, account or scope").declined_with(error))
     }
 
     /// A member that is used in headers later.

@@ -6,12 +6,14 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use net::server::http::{
-    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method, StatusCode,
+    Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method,
+    PresentedToken, StatusCode,
 };
-use oauth::resource::{AcceptedTokens, Keys, TokenFlaw, authorities, carried};
+use oauth::resource::{IntrospectionRefusal, TokenFlaw, authorities, carried};
 use serde_json::json;
 use wire::Message;
 
+use super::tokens::Tokens;
 use crate::hub::Gateway;
 use crate::settings::AuthSettings;
 
@@ -25,15 +27,14 @@ const OTHER_PATHS: [&str; 3] = ["/sse", "/messages", "/ws"];
 pub struct TokenGuard {
     gateway: Gateway,
     settings: AuthSettings,
-    tokens: AcceptedTokens,
+    tokens: Tokens,
     address: OnceLock<SocketAddr>,
 }
 
 impl TokenGuard {
-    /// Reads the issuer's keys; says why there are none otherwise.
+    /// Reads the issuer's keys, where it has some; says why there are none otherwise.
     pub async fn start(gateway: &Gateway, settings: &AuthSettings) -> Result<Self, String> {
-        let keys = Keys::read(settings.keys.clone()).await?;
-        let tokens = AcceptedTokens::new(keys, settings.issuer.clone());
+        let tokens = Tokens::start(settings).await?;
         Ok(Self { gateway: gateway.clone(), settings: settings.clone(), tokens, address: OnceLock::new() })
     }
 
@@ -85,6 +86,15 @@ impl TokenGuard {
         Denied { status, challenge, nonce: None }
     }
 
+    /// The refusal of a token that cannot be checked now: another one would not help, so there is no challenge.
+    fn unavailable(&self, head: Head<'_>) -> Denied {
+        if let Some(audit) = self.gateway.audit() {
+            audit.refused(head.uri.path(), "the authorization server does not answer");
+        }
+        tracing::warn!(issuer = self.settings.issuer, "a token cannot be checked: the introspection endpoint fails");
+        Denied { status: StatusCode::SERVICE_UNAVAILABLE, challenge: String::new(), nonce: None }
+    }
+
     fn metadata(&self, endpoint: &str, host: &str) -> serde_json::Value {
         let mut document = json!({
             "resource": self.settings.audience.clone().unwrap_or_else(|| self.name_for(endpoint, host)),
@@ -103,11 +113,18 @@ impl TokenGuard {
         let token = carried(head.headers, "bearer").map_err(refuse)?;
         let token = token.ok_or_else(|| self.denied(head, StatusCode::UNAUTHORIZED, None))?;
         let endpoint = self.endpoint(head.uri.path()).ok_or(TokenFlaw::Audience).map_err(refuse)?;
-        let grant = self.tokens.grant(token, self.audiences(&endpoint)).await.map_err(refuse)?;
+        let mut grant = match self.tokens.grant(token, self.audiences(&endpoint)).await {
+            Ok(grant) => grant,
+            Err(IntrospectionRefusal::Flaw(flaw)) => return Err(refuse(flaw)),
+            Err(IntrospectionRefusal::Unavailable) => return Err(self.unavailable(head)),
+        };
         let lacks = self.settings.scopes.iter().any(|scope| !grant.scopes.contains(scope));
         if lacks {
             let error = Some(("insufficient_scope", "more scope is needed"));
             return Err(self.denied(head, StatusCode::FORBIDDEN, error));
+        }
+        if self.gateway.exchanges_tokens() {
+            grant.token = PresentedToken::new(token);
         }
         Ok(grant)
     }

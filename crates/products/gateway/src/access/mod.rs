@@ -3,6 +3,7 @@
 
 mod guard;
 mod rules;
+mod tokens;
 
 pub use guard::TokenGuard;
 pub(crate) use rules::{AccessRules, Kind, Target};

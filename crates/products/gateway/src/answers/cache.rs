@@ -90,6 +90,8 @@ pub(crate) struct Plan {
     pub(crate) rule: Option<usize>,
     ttl: Option<Duration>,
     shared: bool,
+    /// It is for nobody else, whatever the server says.
+    for_one: bool,
 }
 
 /// The first rule that fits a request.
@@ -120,12 +122,17 @@ impl Plan {
         }
         let chosen = rule.and_then(|index| settings.rules.get(index));
         let shared = chosen.is_some_and(|rule| rule.shared);
-        Some(Self { key, subject, rule, ttl: chosen.map(|rule| rule.ttl), shared })
+        Some(Self { key, subject, rule, ttl: chosen.map(|rule| rule.ttl), shared, for_one: false })
+    }
+
+    /// The same for one principal alone, whatever the server or a rule says.
+    pub(crate) fn for_one(self) -> Self {
+        Self { shared: false, for_one: true, ..self }
     }
 
     /// For how long a result with these hints is kept, and whether for everybody.
     fn lifetime(&self, hints: Option<Hints>, settings: &CacheSettings) -> Option<(Duration, bool)> {
-        let is_public = self.shared || hints.is_some_and(|hints| hints.is_public);
+        let is_public = !self.for_one && (self.shared || hints.is_some_and(|hints| hints.is_public));
         let said = || Some(hints?.ttl.min(settings.max_ttl));
         let ttl = self.ttl.or_else(said).filter(|ttl| !ttl.is_zero())?;
         Some((ttl, is_public))

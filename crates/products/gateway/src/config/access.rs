@@ -7,7 +7,7 @@ use url::Url;
 use super::Reader;
 use crate::settings::{AccessRule, AuthSettings, ConditionText, Effect};
 
-const AUTH: &[&str] = &["issuer", "keys", "audience", "public_url", "scopes"];
+const AUTH: &[&str] = &["issuer", "keys", "introspection", "audience", "public_url", "scopes"];
 const RULE: &[&str] = &["effect", "tools", "prompts", "resources", "scopes", "when"];
 
 /// The most rules.
@@ -18,19 +18,22 @@ const LONGEST_CONDITION: usize = 4096;
 impl Reader<'_> {
     pub(super) fn auth(&mut self, entry: &Entry) -> Option<AuthSettings> {
         let members = self.members("`auth`", entry.at, &entry.node, AUTH)?;
-        for (name, remedy) in
-            [("issuer", "its name as tokens have it in `iss`"), ("keys", "the URL or file of its JWKS")]
-        {
-            if members.get(name).is_none() && !members.has_unknown {
-                self.error(entry.at, format!("`auth` has no `{name}`"), format!("add `{name}`: {remedy}"));
-            }
+        if members.get("issuer").is_none() && !members.has_unknown {
+            self.error(entry.at, "`auth` has no `issuer`", "add `issuer`: its name as tokens have it in `iss`");
+        }
+        let introspected = members.get("introspection");
+        if members.get("keys").is_none() && introspected.is_none() && !members.has_unknown {
+            let remedy = "add `keys`: the URL or file of its JWKS; for tokens that are not signed, `introspection`";
+            self.error(entry.at, "`auth` has no `keys`", remedy);
         }
         let issuer = members.get("issuer").and_then(|entry| self.text(entry));
         let keys = members.get("keys").and_then(|entry| self.keys(entry));
         let audience = members.get("audience").and_then(|entry| self.text(entry)).map(str::to_owned);
         let public_url = members.get("public_url").and_then(|entry| self.public_url(entry));
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
-        Some(AuthSettings { issuer: issuer?.to_owned(), keys: keys?, audience, public_url, scopes })
+        let introspection = introspected.and_then(|entry| self.introspection(entry));
+        let issuer = issuer?.to_owned();
+        Some(AuthSettings { issuer, keys, introspection, audience, public_url, scopes })
     }
 
     fn keys(&mut self, entry: &Entry) -> Option<Source> {

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod audit;
 pub(crate) mod budgets;
+mod credentials;
 mod members;
 mod servers;
 mod sources;
@@ -114,7 +115,8 @@ impl Reader<'_> {
         let hosts = members.get("allow_hosts").map(|entry| self.hosts(entry)).unwrap_or_default();
         let origins = members.get("allow_origins").map(|entry| self.origins(entry)).unwrap_or_default();
         let limits = members.get("limits").map(|entry| self.limits(entry)).unwrap_or_default();
-        let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry));
+        let has_auth = members.get("auth").is_some();
+        let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
         // A misspelt key was reported as unknown.
         if upstreams.is_none() && !members.has_unknown {
             self.error(tree.at, "the file has no `upstreams`", "add `upstreams` with at least one entry");
@@ -125,7 +127,6 @@ impl Reader<'_> {
             self.unused_upstreams(entry.at, &servers, &upstreams);
         }
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
-        let has_auth = members.get("auth").is_some();
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));

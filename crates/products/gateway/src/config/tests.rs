@@ -2,6 +2,7 @@
 
 mod budgets;
 mod traffic;
+mod credentials;
 
 use std::env::VarError;
 use std::io;
@@ -90,7 +91,7 @@ fn a_full_file_sets_everything() {
     assert_eq!(settings.admin.unwrap().to_string(), "127.0.0.1:9464");
     assert_eq!(settings.hosts, ["mcp.example", "mcp.example:3000"]);
     assert_eq!(settings.origins, ["https://app.example"]);
-    let [files, docs] = settings.upstreams.as_slice() else { panic!("{settings:?}") };
+    let [files, docs, _] = settings.upstreams.as_slice() else { panic!("{settings:?}") };
     assert_eq!((files.name.as_str(), docs.name.as_str()), ("files", "docs"));
     assert_eq!((files.sessions, docs.sessions), (Sessions::PerClient, Sessions::PerPrincipal));
     assert_eq!((files.revision, docs.revision), (Some(wire::Revision::R2025_11_25), None));
@@ -471,7 +472,7 @@ fn servers_select_and_change_what_clients_see() {
     let settings = settings(FULL);
     let [default, readers] = settings.servers.as_slice() else { panic!("{settings:?}") };
     assert_eq!((default.path().as_str(), readers.path().as_str()), ("/mcp", "/readers/mcp"));
-    assert_eq!((default.upstreams.len(), readers.upstreams.as_slice()), (2, ["files".to_owned()].as_slice()));
+    assert_eq!((default.upstreams.len(), readers.upstreams.as_slice()), (3, ["files".to_owned()].as_slice()));
     let [(pattern, change)] = readers.tools.change.as_slice() else { panic!("{readers:?}") };
     assert_eq!((pattern.upstream.as_deref(), pattern.text.as_str()), (Some("files"), "list_directory"));
     assert_eq!(

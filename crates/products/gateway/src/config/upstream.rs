@@ -22,7 +22,7 @@ const MAX_STARTS: usize = 10_000;
 const MEMORY: (usize, usize) = (1 << 20, 1 << 40);
 
 const COMMAND_MEMBERS: &[&str] = &["cwd", "env", "inherit_env", "start_limit", "memory"];
-const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key"];
+const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key", "credentials"];
 const MEMBERS: &[&str] = &[
     "command",
     "cwd",
@@ -36,6 +36,7 @@ const MEMBERS: &[&str] = &[
     "ca",
     "client_cert",
     "client_key",
+    "credentials",
     "sessions",
     "revision",
 ];
@@ -64,16 +65,16 @@ const RESERVED_HEADERS: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    pub(super) fn upstreams(&mut self, entry: &Entry) -> Vec<UpstreamSettings> {
+    pub(super) fn upstreams(&mut self, entry: &Entry, has_auth: bool) -> Vec<UpstreamSettings> {
         let before = self.errors.len();
         let entries = self.named(entry, "a mapping: a name for each upstream, then its members", false);
         if entries.is_empty() && self.errors.len() == before {
             self.error(entry.at, "`upstreams` is empty", "add at least one upstream");
         }
-        entries.into_iter().filter_map(|entry| self.upstream(entry)).collect()
+        entries.into_iter().filter_map(|entry| self.upstream(entry, has_auth)).collect()
     }
 
-    fn upstream(&mut self, entry: &Entry) -> Option<UpstreamSettings> {
+    fn upstream(&mut self, entry: &Entry, has_auth: bool) -> Option<UpstreamSettings> {
         let name = &entry.key;
         let letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(letter) {
@@ -100,7 +101,14 @@ impl Reader<'_> {
                 None
             }
         };
-        Some(UpstreamSettings { name: name.clone(), target: target?, revision, sessions })
+        let target = target?;
+        let credentials = members.get("credentials").and_then(|entry| self.credentials(entry, &target, has_auth));
+        // HTTP+SSE, which would be tried otherwise, keeps its first token for as long as its stream.
+        let target = match target {
+            Target::Http(address) if credentials.is_some() => Target::StreamableHttp(address),
+            target => target,
+        };
+        Some(UpstreamSettings { name: name.clone(), target, revision, sessions, credentials })
     }
 
     fn command(&mut self, entry: &Entry, members: &Members<'_>) -> Option<Target> {

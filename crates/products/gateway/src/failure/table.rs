@@ -82,6 +82,17 @@ rows! {
     TOKEN_INVALID = Failure::http("token-invalid", 401, PermissionDenied,
         "a request has no token, or one that is not accepted").not_run()
         .action("Get a token of the issuer that the page in `WWW-Authenticate` names");
+    TOKEN_UNCHECKED = Failure::http("token-unchecked", 503, UpstreamFailure,
+        "`auth.introspection`: the authorization server cannot be asked about a token").not_run().retry(1000);
+    USER_NEEDED = Failure::new("user-needed", INVALID_REQUEST, PermissionDenied,
+        "`credentials`: the server is used in the name of a user, and the request has no user's token").not_run()
+        .action("Connect over HTTP with a token of the issuer that `auth` names");
+    EXCHANGE_DENIED = Failure::new("exchange-denied", INVALID_REQUEST, PermissionDenied,
+        "`credentials`: the authorization server gives this user no token for the server").not_run()
+        .action("Ask those who run the server for access, or connect as a user who has it");
+    SERVER_WANTS_SCOPE = Failure::new("server-wants-scope", INVALID_REQUEST, PermissionDenied,
+        "`credentials`: the server wants a scope that the gateway's token lacks").not_run()
+        .action("Ask those who run the gateway to add `required_scopes` to `credentials.scopes`");
     SCOPE_MISSING = Failure::http("scope-missing", 403, PermissionDenied, "the token lacks a scope").not_run()
         .action("Get a token with the scopes that `WWW-Authenticate` names");
 
@@ -145,6 +156,14 @@ rows! {
         .action("Report it to those who run the gateway: the server does not accept its requests");
     STATUS_FAILED = Failure::new("status-failed", INTERNAL_ERROR, UpstreamFailure,
         "the server answered with another HTTP status and no message").unknown();
+    NO_SERVER_TOKEN = Failure::new("no-server-token", INTERNAL_ERROR, UpstreamFailure,
+        "`credentials`: the authorization server of the server gives no token at this moment").not_run().retry(2000);
+    GATEWAY_NOT_ACCEPTED = Failure::new("gateway-not-accepted", INTERNAL_ERROR, UpstreamFailure,
+        "`credentials`: the authorization server does not accept the gateway or its request").not_run()
+        .action("Report it to those who run the gateway: `credentials` must be corrected");
+    SERVER_TOKEN_REFUSED = Failure::new("server-token-refused", INTERNAL_ERROR, UpstreamFailure,
+        "`credentials`: the server refuses the gateway's token (401), also a new one").not_run()
+        .action("Report it to those who run the gateway: issuer, audience and scopes must be what the server expects");
     LIST_REFUSED = Failure::new("list-refused", INTERNAL_ERROR, UpstreamFailure,
         "the server answered a request for one of its lists with an error").not_run().retry(2000);
     LIST_MISSING = Failure::new("list-missing", INTERNAL_ERROR, UpstreamFailure,

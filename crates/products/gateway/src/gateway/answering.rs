@@ -280,7 +280,7 @@ impl Inner {
         let name_there = edits.name.as_ref().map(|(_, name)| name.as_str());
         let key = EntryKey {
             scope: Scope::Private(
-                client.subject.clone(),
+                upstream.owner(client),
                 upstream.own_session(client).map(|session| SessionOf(Arc::downgrade(session))),
             ),
             server: self.view.name().to_owned(),
@@ -288,7 +288,7 @@ impl Inner {
             revision: call.context.revision,
             request: cache_digest(sent.as_ref().unwrap_or(message), name_there, [&client.info, &client.capabilities]),
         };
-        Plan::new(key, subject, rule, settings)
+        Plan::new(key, subject, rule, settings).map(|plan| if upstream.is_per_user() { plan.for_one() } else { plan })
     }
 
     /// How long a list that is merged with others may be used again.

@@ -16,6 +16,12 @@ use crate::upstream::{Client, Upstream};
 use crate::view::{with_pinned, with_reference};
 
 impl Inner {
+    /// Whose view of the servers a client has: its user's, where a server shows each user what is theirs.
+    pub(super) fn owner(&self, client: &Client) -> Option<net::server::http::HeaderValue> {
+        let per_user = self.upstreams.iter().find(|upstream| upstream.is_per_user());
+        per_user.map_or_else(|| client.subject.clone(), |upstream| upstream.owner(client))
+    }
+
     /// The upstream that has a tool or a prompt. `arguments`: those of the call, where it is one.
     pub(super) async fn find(
         self: &Arc<Self>,

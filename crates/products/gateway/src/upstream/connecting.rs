@@ -17,7 +17,8 @@ use wire::{Era, Revision};
 use super::core::{Carrier, Core, Origin, Unlinked};
 use super::http::HttpLink;
 use super::opening::{Opener, Profile};
-use super::{Client, Conversation, Key, Outside, Trouble, Upstream, legacy_capabilities};
+use super::key::Key;
+use super::{Client, Conversation, Outside, Trouble, Upstream, legacy_capabilities};
 use crate::settings::{Limits, Target, UpstreamSettings};
 
 /// How long the stream of HTTP+SSE may take to name its endpoint where it is only tried: Streamable HTTP has streams on which
@@ -108,8 +109,8 @@ impl Upstream {
         // A server takes a shared conversation for one with a client that cannot be asked.
         let none = json!({});
         let capabilities = match key {
-            Key::Shared(_) | Key::Modern => &none,
-            Key::Own(_) | Key::Lane(..) => &client.capabilities,
+            Key::Shared(_) | Key::Modern(_) => &none,
+            Key::Own(..) | Key::Lane(..) => &client.capabilities,
         };
         let capabilities = &legacy_capabilities(capabilities);
         let opener = Opener { client: &client.info, capabilities, revision: known, patience: self.limits.start };
@@ -124,7 +125,8 @@ impl Upstream {
             opened = opener.open(&core).await;
             self.state().old_transport = opened.is_ok();
         }
-        if opened.is_err() && self.settings.revision.is_none() {
+        let is_refused = matches!(opened, Err(Trouble::Refused(_)));
+        if opened.is_err() && !is_refused && self.settings.revision.is_none() {
             // It may be another server by now.
             self.state().revision = None;
             if let Route::Http(_, no_stream) = &self.route {
@@ -156,7 +158,7 @@ impl Upstream {
         let Target::Http(address) = &self.settings.target else { return None };
         let refused = matches!(opened, Err(Trouble::Status { status: 400 | 404 | 405, .. }));
         let legacy = self.settings.revision.is_none_or(|revision| revision.era() == Era::Legacy);
-        if !(refused && legacy && matches!(core.carrier, Carrier::Http(_))) {
+        if !(refused && legacy && self.credentials.is_none() && matches!(core.carrier, Carrier::Http(_))) {
             return None;
         }
         let unlinked = self.unlinked(key, client);
@@ -195,7 +197,8 @@ impl Upstream {
                 connected
             }
             (Route::Http(http, no_stream), _) => {
-                Ok(Core::of_http(HttpLink::new(Arc::clone(http), Arc::clone(no_stream)), unlinked))
+                let bearer = self.credentials.as_ref().map(|credentials| credentials.bearer(client));
+                Ok(Core::of_http(HttpLink::new(Arc::clone(http), Arc::clone(no_stream), bearer), unlinked))
             }
             _ => Err(Trouble::NotSent("it has no address".to_owned())),
         }
@@ -209,7 +212,7 @@ impl Upstream {
 
     fn unlinked(&self, key: &Key, client: &Client) -> Unlinked {
         let (listener, index) = (Arc::clone(&self.listener), self.index);
-        let own = matches!(key, Key::Own(_)).then(|| client.clone());
+        let own = matches!(key, Key::Own(..)).then(|| client.clone());
         Arc::new(move |core, message| {
             let outside = match message.kind() {
                 wire::Kind::Request => Outside::Question(Arc::clone(core), message),

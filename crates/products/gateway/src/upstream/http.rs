@@ -14,8 +14,10 @@ use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 use wire::message::{Malformed, Packet, parse_owned, parse_shared};
 use wire::{Era, Message, Revision, meta};
 
+use super::authorized::send;
 use super::core::{Carrier, Core};
 use super::trouble::Trouble;
+use crate::credentials::Bearer;
 
 /// The largest event on the stream outside requests.
 const EVENT: usize = 16 << 20;
@@ -73,11 +75,13 @@ pub(crate) struct HttpLink {
     no_stream: Arc<AtomicBool>,
     /// What every request of the conversation has, made once: from the first request on whose revision is known.
     headers: OnceLock<HeaderMap>,
+    /// The token of each request, where the gateway has one for the server.
+    bearer: Option<Bearer>,
 }
 
 impl HttpLink {
-    pub(super) const fn new(http: Arc<HttpUpstream>, no_stream: Arc<AtomicBool>) -> Self {
-        Self { http, session: OnceLock::new(), no_stream, headers: OnceLock::new() }
+    pub(super) const fn new(http: Arc<HttpUpstream>, no_stream: Arc<AtomicBool>, bearer: Option<Bearer>) -> Self {
+        Self { http, session: OnceLock::new(), no_stream, headers: OnceLock::new(), bearer }
     }
 
     /// Keeps the session that the answer to `initialize` names.
@@ -146,9 +150,9 @@ impl HttpLink {
             }
             None => {}
         }
-        let (http, has_session) = (Arc::clone(&self.http), self.has_session());
+        let (http, bearer, has_session) = (Arc::clone(&self.http), self.bearer.clone(), self.has_session());
         async move {
-            let response = http.send(Method::POST, headers, text.into_bytes()).await?;
+            let response = send(&http, bearer.as_ref(), Method::POST, headers, text.into_bytes()).await?;
             if response.status.as_u16() == 404 && has_session {
                 return Err(Trouble::SessionGone);
             }
@@ -182,7 +186,7 @@ impl HttpLink {
             headers.insert(HeaderName::from_static("last-event-id"), last);
         }
         debug_assert!(LAST_EVENT_ID.eq_ignore_ascii_case("last-event-id"));
-        Ok(self.http.send(Method::GET, headers, Bytes::new()).await?)
+        send(&self.http, self.bearer.as_ref(), Method::GET, headers, Bytes::new()).await
     }
 
     /// Ends the session.
@@ -190,7 +194,8 @@ impl HttpLink {
         if self.has_session() {
             let mut headers = self.headers(revision);
             headers.remove("content-type");
-            if let Ok(mut response) = self.http.send(Method::DELETE, headers, Bytes::new()).await {
+            let sent = send(&self.http, self.bearer.as_ref(), Method::DELETE, headers, Bytes::new());
+            if let Ok(mut response) = sent.await {
                 let _ = response.whole(64 << 10).await;
             }
         }

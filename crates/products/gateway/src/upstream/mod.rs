@@ -1,10 +1,12 @@
 //! One server behind the gateway: its conversations, begun when they are needed, and what it says of itself. Knows clients
 //! only by what distinguishes their conversations.
 
+mod authorized;
 mod connecting;
 mod core;
 mod flight;
 mod http;
+mod key;
 mod old_sse;
 mod opening;
 mod trouble;
@@ -29,9 +31,11 @@ pub(crate) use self::trouble::Trouble;
 
 use self::connecting::{Route, Starts};
 use self::core::Origin;
+use self::key::Key;
+use crate::credentials::Credentials;
 use crate::failure;
 use crate::session::LogLevel;
-use crate::settings::{Limits, Sessions, Target, UpstreamSettings};
+use crate::settings::{Limits, Target, UpstreamSettings};
 
 /// After how long a server that could not be reached is tried again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -72,19 +76,6 @@ impl Client {
     pub(crate) fn may_be_asked(&self) -> bool {
         ["roots", "sampling", "elicitation"].iter().any(|name| self.capabilities.get(name).is_some())
     }
-}
-
-/// What distinguishes conversations.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    /// All requests of the modern era: each says all that matters.
-    Modern,
-    /// Clients that cannot be told apart, and are never asked anything.
-    Shared(Option<HeaderValue>),
-    /// One legacy session of a client.
-    Own(usize),
-    /// One of several for modern clients that may be asked: one request at a time.
-    Lane(Option<HeaderValue>, String),
 }
 
 /// A conversation with an upstream.
@@ -189,6 +180,8 @@ pub(crate) struct Upstream {
     limits: Limits,
     children: Children,
     route: Route,
+    /// The tokens that it gets from the gateway.
+    credentials: Option<Arc<Credentials>>,
     origin: Origin,
     listener: Listener,
     state: Mutex<State>,
@@ -223,6 +216,7 @@ impl Upstream {
             limits: limits.clone(),
             children,
             route: Route::new(&settings.target, limits)?,
+            credentials: Credentials::of(&settings)?,
             origin: connecting::origin(&settings),
             listener,
             state: Mutex::default(),
@@ -239,6 +233,9 @@ impl Upstream {
 
     /// A conversation for a request of `client`; `asks` where the server may ask the client something in its course.
     pub(crate) async fn lease(self: &Arc<Self>, client: &Client, asks: bool) -> Result<Lease, Trouble> {
+        if let Some(credentials) = &self.credentials {
+            credentials.note(client);
+        }
         loop {
             let lease = self.lease_any(client, asks).await?;
             let core = &lease.conversation().core;
@@ -260,22 +257,6 @@ impl Upstream {
             return self.lane(key, client).await;
         }
         Ok(Lease { conversation: Some(self.conversation(&key, client).await?), lane: None })
-    }
-
-    fn key(&self, client: &Client, era: Era, asks: bool) -> Key {
-        let own = || client.session.as_ref().map(|session| Key::Own(Arc::as_ptr(session) as usize));
-        match era {
-            Era::Modern => Key::Modern,
-            Era::Legacy if client.session.is_some() && self.settings.sessions == Sessions::PerClient => {
-                own().unwrap_or(Key::Modern)
-            }
-            Era::Legacy if !client.may_be_asked() => Key::Shared(client.subject.clone()),
-            Era::Legacy => own().unwrap_or_else(|| {
-                let capabilities = String::from_utf8_lossy(&wire::json::canonical(&client.capabilities)).into_owned();
-                // What asks nothing needs no lane, but the server must not take it for a client that it may ask.
-                if asks { Key::Lane(client.subject.clone(), capabilities) } else { Key::Shared(client.subject.clone()) }
-            }),
-        }
     }
 
     /// The conversation of `key`; begins it if necessary. It goes on beginning where nobody waits any more: the next request
@@ -314,11 +295,12 @@ impl Upstream {
         }
         let conversation = self.begin(key, client).await?;
         *slot = Some(Arc::clone(&conversation));
-        if let (Key::Own(_), Some(session)) = (key, &client.session) {
+        if let (Key::Own(..), Some(session)) = (key, &client.session) {
             self.end_with(session, key.clone());
         }
-        if conversation.profile.revision.era() == Era::Modern && *key != Key::Modern {
-            let modern = Arc::clone(self.state().conversations.entry(Key::Modern).or_default());
+        let modern = key.modern(self.is_per_user());
+        if conversation.profile.revision.era() == Era::Modern && *key != modern {
+            let modern = Arc::clone(self.state().conversations.entry(modern).or_default());
             // If the lock is held, another request begins that conversation.
             if let Ok(mut modern) = modern.try_lock() {
                 modern.get_or_insert_with(|| Arc::clone(&conversation));
@@ -400,6 +382,8 @@ impl Upstream {
                 state.profile = Some(Arc::clone(&conversation.profile));
                 state.failure = None;
             }
+            // What one user may not have says nothing of the server.
+            Err(Trouble::Refused(_)) => {}
             Err(trouble) => {
                 let wait = state.failure.as_ref().map_or(BACKOFF.0, |(_, _, wait)| (*wait * 2).min(BACKOFF.1));
                 tracing::warn!(upstream = self.name, "not reached: {trouble:?}");
@@ -437,6 +421,9 @@ impl Upstream {
 
     /// Whether it answers; it is started or connected where that was not needed before.
     pub(crate) async fn probe(self: &Arc<Self>) -> bool {
+        if self.is_per_user() {
+            return self.answers_strangers().await;
+        }
         let nobody = Client {
             revision: Revision::NEWEST,
             info: crate::gateway::identity(),
@@ -467,12 +454,16 @@ impl Upstream {
             (None, 0) => "idle",
             _ => "connected",
         };
-        json!({
+        let mut status = json!({
             "name": self.name, "state": condition, "revision": state.revision.map(Revision::as_str),
             "server": state.profile.as_ref().map(|profile| profile.server.clone()),
             "connections": connections, "lanes": self.limits.sessions - self.lanes.available_permits(),
             "open_requests": requests, "failure": failure,
-        })
+        });
+        if let Some(credentials) = &self.credentials {
+            status["credentials"] = credentials.status();
+        }
+        status
     }
 
     /// Takes note of an answer without its part.
@@ -484,7 +475,7 @@ impl Upstream {
     pub(crate) fn look_again(self: &Arc<Self>) {
         let mut state = self.state();
         let may_be_tried = state.failure.as_ref().is_none_or(|(_, at, wait)| at.elapsed() >= *wait);
-        if !state.missed || !may_be_tried || std::mem::replace(&mut state.looked_for, true) {
+        if self.is_per_user() || !state.missed || !may_be_tried || std::mem::replace(&mut state.looked_for, true) {
             return;
         }
         drop(state);
@@ -498,7 +489,7 @@ impl Upstream {
     /// The session of a client for which it has one of its own.
     pub(crate) fn own_session<'c>(&self, client: &'c Client) -> Option<&'c Arc<Session>> {
         let era = self.era().unwrap_or(Era::Legacy);
-        client.session.as_ref().filter(|_| matches!(self.key(client, era, true), Key::Own(_)))
+        client.session.as_ref().filter(|_| matches!(self.key(client, era, true), Key::Own(..)))
     }
 
     /// The name and version that it gave last.
@@ -524,7 +515,7 @@ impl Upstream {
         };
         for (key, slot) in slots {
             // A client's own conversation ends with its session.
-            if matches!(key, Key::Own(_)) {
+            if matches!(key, Key::Own(..)) {
                 continue;
             }
             if let Ok(mut slot) = slot.try_lock()
@@ -535,6 +526,13 @@ impl Upstream {
         }
         for conversation in idle {
             close(&conversation.core, self.limits.shutdown).await;
+        }
+        if let Some(credentials) = &self.credentials {
+            credentials.sweep(self.limits.idle);
+            // Users come and go; their empty places must not stay.
+            let is_used =
+                |slot: &Arc<Slot>| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|slot| slot.is_some());
+            self.state().conversations.retain(|_, slot| is_used(slot));
         }
     }
 

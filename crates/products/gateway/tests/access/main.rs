@@ -79,10 +79,12 @@ impl Scene {
             target: Target::Http(HttpAddress::new(at)),
             revision: None,
             sessions: Sessions::default(),
+            credentials: None,
         }];
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
-            keys: Source::File(keys),
+            keys: Some(Source::File(keys)),
+            introspection: None,
             audience: None,
             public_url: None,
             scopes: vec!["mcp".to_owned()],

@@ -207,11 +207,17 @@ impl Scene {
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
         let at = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
         let target = Target::Http(HttpAddress::new(at));
-        let upstreams =
-            vec![UpstreamSettings { name: "a".to_owned(), target, revision: None, sessions: Sessions::default() }];
+        let upstreams = vec![UpstreamSettings {
+            name: "a".to_owned(),
+            target,
+            revision: None,
+            sessions: Sessions::default(),
+            credentials: None,
+        }];
         let auth = guarded.then(|| AuthSettings {
             issuer: ISSUER.to_owned(),
-            keys: Source::File(keys),
+            keys: Some(Source::File(keys)),
+            introspection: None,
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),

@@ -146,7 +146,13 @@ pub(crate) struct Scene {
 }
 
 fn named(target: Target) -> UpstreamSettings {
-    UpstreamSettings { name: "slow".to_owned(), target, revision: None, sessions: Sessions::default() }
+    UpstreamSettings {
+        name: "slow".to_owned(),
+        target,
+        revision: None,
+        sessions: Sessions::default(),
+        credentials: None,
+    }
 }
 
 impl Scene {

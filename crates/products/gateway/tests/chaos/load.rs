@@ -74,9 +74,14 @@ impl Scene {
         let (http, modern) = (HttpLedger::start("http", false).await, HttpLedger::start("modern", true).await);
         let at = |ledger: &HttpLedger| Target::Http(HttpAddress::new(Url::parse(&ledger.url).expect("a URL")));
         let targets = [pipe.target(), calm.target(), at(&http), at(&modern)];
-        let upstreams = ["pipe", "calm", "http", "modern"].into_iter().zip(targets).map(|(name, target)| {
-            UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default() }
-        });
+        let upstreams =
+            ["pipe", "calm", "http", "modern"].into_iter().zip(targets).map(|(name, target)| UpstreamSettings {
+                name: name.to_owned(),
+                target,
+                revision: None,
+                sessions: Sessions::default(),
+                credentials: None,
+            });
         let settings = Settings { upstreams: upstreams.collect(), limits: limits(), ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid addresses");
         let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

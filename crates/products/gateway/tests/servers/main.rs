@@ -35,7 +35,7 @@ fn at(scheme: &str, address: SocketAddr, path: &str) -> Url {
 
 fn upstream(name: &str, server: &Server) -> UpstreamSettings {
     let target = Target::Http(HttpAddress::new(at("http", server.local_addr(), "/mcp")));
-    UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default() }
+    UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None }
 }
 
 fn pattern(text: &str) -> Pattern {

@@ -73,6 +73,7 @@ impl Scene {
             target: Target::Http(HttpAddress::new(url)),
             revision: None,
             sessions: Sessions::default(),
+            credentials: None,
         };
         let settings = Settings { upstreams: vec![upstream], limits: Limits::default(), ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("a valid address");

@@ -148,6 +148,7 @@ impl Scene {
             target: Target::Http(HttpAddress::new(url.clone())),
             revision: None,
             sessions: Sessions::default(),
+            credentials: None,
         };
         let upstreams = std::iter::once(&direct.url).chain(more).enumerate().map(upstream).collect();
         let limits = Limits { request: Duration::from_secs(20), ..limits };

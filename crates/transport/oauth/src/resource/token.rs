@@ -40,6 +40,8 @@ pub enum TokenFlaw {
     Bound,
     /// It was revoked.
     Revoked,
+    /// Its issuer says that it is not active (RFC 7662).
+    Inactive,
 }
 
 impl TokenFlaw {
@@ -52,6 +54,7 @@ impl TokenFlaw {
             Self::Audience => "the token is for another server",
             Self::Time => "the token has expired, or is not valid yet",
             Self::Revoked => "the token was revoked",
+            Self::Inactive => "the token is not active",
             Self::Bound => "the token is bound to another key, or to one where none is looked at",
         }
     }
@@ -83,7 +86,8 @@ pub fn access(token: &str, keys: &JwkSet, wanted: &TokenRequirements) -> Result<
 
 /// What the claims of a token grant.
 pub fn granted(token: &str, claims: &Value) -> Grant {
-    Grant { subject: subject(token, claims), scopes: scopes(claims), claims: claims.clone() }
+    let (subject, scopes, claims) = (subject(token, claims), scopes(claims), claims.clone());
+    Grant { subject, scopes, claims, ..Grant::default() }
 }
 
 /// Whose token it is. A user and a client may have the same name, and a token that names neither is like no other.

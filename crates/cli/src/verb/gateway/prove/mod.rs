@@ -122,8 +122,13 @@ fn settings(args: &ProveArgs) -> Result<Settings, Exit> {
         ([url], None) => Target::Http(HttpAddress::new(url.clone())),
         _ => return Err(usage("several servers are named", "list them in a file, and use --config")),
     };
-    let upstream =
-        UpstreamSettings { name: "server".to_owned(), target, revision: None, sessions: Sessions::default() };
+    let upstream = UpstreamSettings {
+        name: "server".to_owned(),
+        target,
+        revision: None,
+        sessions: Sessions::default(),
+        credentials: None,
+    };
     Ok(Settings { upstreams: vec![upstream], ..Settings::default() })
 }
 

@@ -20,7 +20,12 @@ fn when(effect: Effect, text: &str) -> AccessRule {
 }
 
 fn grant(claims: Value, scopes: &[&str]) -> Grant {
-    Grant { subject: String::new(), scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(), claims }
+    Grant {
+        subject: String::new(),
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        claims,
+        ..Grant::default()
+    }
 }
 
 struct Wanted {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode, Uri};
@@ -123,14 +123,39 @@ pub struct Grant {
     pub scopes: Vec<String>,
     /// The claims of the token, an object; null where the guard knows none.
     pub claims: Value,
+    /// The token, where the guard hands it on.
+    pub token: PresentedToken,
+}
+
+/// An access token that was accepted, for code that exchanges it. Shows nothing of itself, and must go to no server but the
+/// authorization server's.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct PresentedToken(Option<Arc<str>>);
+
+impl PresentedToken {
+    /// Wraps a token.
+    pub fn new(token: &str) -> Self {
+        Self(Some(Arc::from(token)))
+    }
+
+    /// The token, for the one place that needs it.
+    pub fn reveal(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl fmt::Debug for PresentedToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PresentedToken")
+    }
 }
 
 /// Why a request was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
-    /// 401, or 403 where the token has too little scope.
+    /// 401, 403 where the token has too little scope, or 503 where it cannot be checked at this moment.
     pub status: StatusCode,
-    /// `WWW-Authenticate`.
+    /// `WWW-Authenticate`; empty for none.
     pub challenge: String,
     /// `DPoP-Nonce`: the nonce for the next proof, where one is demanded.
     pub nonce: Option<String>,
@@ -218,8 +243,13 @@ pub(super) fn text_denial(shared: &Shared, parts: &Parts, text: &[u8]) -> Option
 
 fn refusal(denied: &Denied) -> Response {
     let mut response = status(denied.status);
-    let challenge = HeaderValue::from_str(&denied.challenge).unwrap_or(HeaderValue::from_static("Bearer"));
-    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    if denied.status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if !denied.challenge.is_empty() {
+        let challenge = HeaderValue::from_str(&denied.challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(Ok(nonce)) = denied.nonce.as_deref().map(HeaderValue::from_str) {
         response.headers_mut().insert("dpop-nonce", nonce);

@@ -45,7 +45,7 @@ pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Ur
 pub use self::bearer::Bearer;
 pub use self::buffered_body::BufferedBody;
 pub use self::endpoints::Endpoints;
-pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, SUBJECT};
+pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, PresentedToken, SUBJECT};
 pub use self::layer::{Layer, Next, Request};
 use self::old_sse::SseSessions;
 pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PATH, WEBSOCKET_PATH};

@@ -1,0 +1,242 @@
+//! The tokens that a server gets from the gateway: one for all clients, or one for each user whose token is exchanged. A client's
+//! own token goes to the token endpoint alone. Must not know messages, nor how a server is reached.
+
+mod holder;
+mod refusals;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use net::OpenError;
+use net::server::http::HeaderValue;
+use oauth::{Secret, ServiceClient, TokenSource};
+use serde_json::{Value, json};
+
+pub(crate) use self::holder::HeldToken;
+use self::holder::{Due, Holder};
+use self::refusals::Refusal;
+use crate::settings::{CredentialGrant, Target, UpstreamSettings};
+use crate::upstream::{Client, Trouble};
+
+/// The most users whose tokens are kept for one server.
+const MOST: usize = 10_000;
+/// How long an authorization server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The tokens for one server.
+pub(crate) struct Credentials {
+    upstream: String,
+    grant: CredentialGrant,
+    client: ServiceClient,
+    /// By user; one without a user, where all clients use the same token.
+    holders: Mutex<HashMap<Option<HeaderValue>, Arc<Holder>>>,
+    issued: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// The token of one user, or of the gateway, for requests to come.
+#[derive(Clone)]
+pub(crate) struct Bearer {
+    credentials: Arc<Credentials>,
+    user: Option<HeaderValue>,
+}
+
+impl Credentials {
+    /// Those of an upstream, where it has some; sends nothing yet.
+    pub(crate) fn of(settings: &UpstreamSettings) -> Result<Option<Arc<Self>>, OpenError> {
+        let Some(credentials) = &settings.credentials else { return Ok(None) };
+        let bad = |why: String| OpenError::BadAddress { at: format!("the upstream `{}`", settings.name), why };
+        let (Target::Http(address) | Target::StreamableHttp(address)) = &settings.target else {
+            return Err(bad("`credentials` need Streamable HTTP".to_owned()));
+        };
+        let source = TokenSource {
+            server: address.url.clone(),
+            issuer: credentials.issuer.clone(),
+            token_endpoint: credentials.token_endpoint.clone(),
+            client: credentials.client.clone(),
+            scopes: credentials.scopes.clone(),
+            audience: credentials.audience.clone(),
+            resource: credentials.resource.clone(),
+            timeout: PATIENCE,
+        };
+        let client = ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?;
+        Ok(Some(Arc::new(Self {
+            upstream: settings.name.clone(),
+            grant: credentials.grant,
+            client,
+            holders: Mutex::default(),
+            issued: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        })))
+    }
+
+    /// Whether each user has a token of their own.
+    pub(crate) fn is_per_user(&self) -> bool {
+        self.grant == CredentialGrant::TokenExchange
+    }
+
+    /// Takes note of a client whose request comes next: its token may be a new one.
+    pub(crate) fn note(&self, client: &Client) {
+        if !self.is_per_user() {
+            return;
+        }
+        if let (Some(user), Some(token)) = (client.user(), client.token()) {
+            self.holder(Some(user)).note(token);
+        }
+    }
+
+    /// What requests of this client carry.
+    pub(crate) fn bearer(self: &Arc<Self>, client: &Client) -> Bearer {
+        let user = if self.is_per_user() { client.user() } else { None };
+        Bearer { credentials: Arc::clone(self), user }
+    }
+
+    /// What it does, without a secret.
+    pub(crate) fn status(&self) -> Value {
+        let grant = if self.is_per_user() { "token-exchange" } else { "client-credentials" };
+        let (issued, refused) = (self.issued.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
+        let tokens = self.lock().values().filter(|holder| holder.has_token()).count();
+        json!({ "grant": grant, "tokens": tokens, "issued": issued, "refused": refused })
+    }
+
+    /// Renews what is in use and soon expires, and forgets users who are gone.
+    pub(crate) fn sweep(self: &Arc<Self>, idle: Duration) {
+        let now = Instant::now();
+        let due: Vec<_> = {
+            let mut holders = self.lock();
+            holders.retain(|_, holder| !holder.is_idle(idle, now));
+            holders.values().filter(|holder| holder.take_renewal(now)).map(Arc::clone).collect()
+        };
+        for holder in due {
+            self.renew(holder);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Option<HeaderValue>, Arc<Holder>>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holder(&self, user: Option<HeaderValue>) -> Arc<Holder> {
+        let mut holders = self.lock();
+        if !holders.contains_key(&user) && holders.len() >= MOST {
+            let oldest = holders.iter().min_by_key(|(_, holder)| holder.used()).map(|(user, _)| user.clone());
+            oldest.map(|oldest| holders.remove(&oldest));
+        }
+        Arc::clone(holders.entry(user).or_default())
+    }
+
+    /// Gets another token, while requests go on with the old one.
+    fn renew(self: &Arc<Self>, holder: Arc<Holder>) {
+        let credentials = Arc::clone(self);
+        tokio::spawn(async move {
+            let _one = holder.asking.lock().await;
+            // Requests go on with the old token; what is wrong is in the log.
+            let _ = credentials.fetch(&holder).await;
+            holder.renewal_ended();
+        });
+    }
+
+    /// Asks for a token. To be called by one at a time for each holder.
+    async fn fetch(&self, holder: &Holder) -> Result<HeldToken, Trouble> {
+        if let Some(refusal) = holder.refusal(Instant::now()) {
+            return Err(self.trouble(&refusal));
+        }
+        let issued = match self.grant {
+            CredentialGrant::ClientCredentials => self.client.own().await,
+            CredentialGrant::TokenExchange => match holder.subject() {
+                Some(subject) => self.client.exchanged(&subject).await,
+                None => return Err(self.trouble(&Refusal::NoUser)),
+            },
+        };
+        let kept = match issued {
+            Ok(issued) => holder.keep(&issued, Instant::now()).ok_or(Refusal::Unavailable),
+            Err(error) => {
+                let refusal = Refusal::of(&error, self.is_per_user());
+                // What a server says of a refusal may quote the token; its code does not.
+                let what = error.declined().unwrap_or_else(|| error.what());
+                tracing::warn!(upstream = self.upstream, "no token: {what}");
+                Err(refusal)
+            }
+        };
+        match kept {
+            Ok(token) => {
+                self.issued.fetch_add(1, Ordering::Relaxed);
+                Ok(token)
+            }
+            Err(refusal) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                holder.refuse(refusal.clone(), Instant::now());
+                Err(self.trouble(&refusal))
+            }
+        }
+    }
+
+    fn trouble(&self, refusal: &Refusal) -> Trouble {
+        Trouble::Refused(refusal.error(&self.upstream))
+    }
+}
+
+impl Bearer {
+    fn holder(&self) -> Result<Arc<Holder>, Trouble> {
+        if self.user.is_none() && self.credentials.is_per_user() {
+            return Err(self.credentials.trouble(&Refusal::NoUser));
+        }
+        Ok(self.credentials.holder(self.user.clone()))
+    }
+
+    /// The token for a request; gets one where there is none.
+    pub(crate) async fn token(&self) -> Result<HeldToken, Trouble> {
+        let holder = self.holder()?;
+        match holder.current(Instant::now()) {
+            Due::Good(token) => return Ok(token),
+            Due::Soon(token) => {
+                if holder.take_renewal(Instant::now()) {
+                    self.credentials.renew(holder);
+                }
+                return Ok(token);
+            }
+            Due::Now => {}
+        }
+        let _one = holder.asking.lock().await;
+        match holder.current(Instant::now()) {
+            Due::Good(token) | Due::Soon(token) => Ok(token),
+            Due::Now => self.credentials.fetch(&holder).await,
+        }
+    }
+
+    /// Another token, after the server refused the one with this number.
+    pub(crate) async fn after_refusal(&self, number: u64) -> Result<HeldToken, Trouble> {
+        let holder = self.holder()?;
+        let _one = holder.asking.lock().await;
+        if let Due::Good(token) | Due::Soon(token) = holder.current(Instant::now())
+            && token.number > number
+        {
+            return Ok(token);
+        }
+        if !holder.take_forced(Instant::now()) {
+            return Err(self.refused());
+        }
+        self.credentials.fetch(&holder).await
+    }
+
+    /// What a client learns where the server refuses the gateway's tokens.
+    pub(crate) fn refused(&self) -> Trouble {
+        self.credentials.trouble(&Refusal::Refused)
+    }
+
+    /// What a client learns where the token has too little scope.
+    pub(crate) fn lacks_scope(&self, scopes: Option<&[String]>) -> Trouble {
+        self.credentials.trouble(&Refusal::Scope(scopes.map(<[String]>::to_vec).unwrap_or_default()))
+    }
+}
+
+/// A user's token, as a secret.
+fn secret(token: &str) -> Secret {
+    Secret::new(token)
+}

@@ -1,0 +1,32 @@
+//! The tokens that a server behind the gateway gets from it.
+
+use oauth::Client;
+use url::Url;
+
+/// Where the tokens for a server come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialSettings {
+    /// In whose name the gateway comes.
+    pub grant: CredentialGrant,
+    /// The authorization server, exactly as its metadata names it.
+    pub issuer: Option<String>,
+    /// Its token endpoint; without one, the metadata of `issuer` names it.
+    pub token_endpoint: Option<Url>,
+    /// The gateway, as the authorization server knows it.
+    pub client: Client,
+    /// The scopes to ask for.
+    pub scopes: Vec<String>,
+    /// `audience` of the request.
+    pub audience: Option<String>,
+    /// `resource` of the request.
+    pub resource: Option<String>,
+}
+
+/// In whose name the gateway comes to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CredentialGrant {
+    /// In its own: all clients use the same token.
+    ClientCredentials,
+    /// In that of the client's user, by a token that it gets for the client's (RFC 8693).
+    TokenExchange,
+}
