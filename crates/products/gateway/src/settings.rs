@@ -3,6 +3,8 @@
 
 mod answers;
 mod budgets;
+mod context;
+mod sanitize;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
+pub use context::{ContextKind, ContextSettings, ContextValue};
+pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +51,10 @@ pub struct Settings {
     pub answers: AnswerSettings,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
+    /// What servers are told of principals.
+    pub context: Option<ContextSettings>,
+    /// What is removed from what servers say.
+    pub sanitize: Option<SanitizeSettings>,
     /// Bounds.
     pub limits: Limits,
 }

@@ -46,6 +46,8 @@ struct Decisions {
     request: u64,
     upstream: OnceLock<String>,
     access: OnceLock<&'static str>,
+    context: OnceLock<&'static str>,
+    sanitized: OnceLock<String>,
 }
 
 impl Trail {
@@ -63,6 +65,20 @@ impl Trail {
     pub(crate) fn goes_to(&self, upstream: &str) {
         if let Some(decisions) = &self.0 {
             let _ = decisions.upstream.set(upstream.to_owned());
+        }
+    }
+
+    /// Whether servers are told of the principal.
+    pub(crate) fn told(&self, verdict: &'static str) {
+        if let Some(decisions) = &self.0 {
+            let _ = decisions.context.set(verdict);
+        }
+    }
+
+    /// What was removed from the answer.
+    pub(crate) fn sanitized(&self, verdict: String) {
+        if let Some(decisions) = &self.0 {
+            let _ = decisions.sanitized.set(verdict);
         }
     }
 
@@ -170,6 +186,8 @@ impl Received {
             ("client", json!(self.client.as_ref().map(|name| safe_name(name, redactor)))),
             ("token", json!(token)),
             ("access", json!(access.unwrap_or("no rules"))),
+            ("context", json!(decisions.and_then(|decisions| decisions.context.get()).copied().unwrap_or("none"))),
+            ("sanitized", json!(decisions.and_then(|decisions| decisions.sanitized.get()))),
             ("latency_ms", json!((took.as_secs_f64() * 1e6).round() / 1e3)),
             ("status", json!(outcome.status)),
             ("error_code", json!(answer.and_then(Answer::code))),

@@ -5,7 +5,9 @@ mod access;
 mod answers;
 mod audit;
 pub(crate) mod budgets;
+mod context;
 mod members;
+mod sanitize;
 mod servers;
 mod sources;
 mod units;
@@ -51,6 +53,8 @@ const MEMBERS: &[&str] = &[
     "cache",
     "errors",
     "budgets",
+    "context",
+    "sanitize",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -129,6 +133,8 @@ impl Reader<'_> {
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
+        let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         Some(Settings {
             listen,
             admin,
@@ -143,6 +149,8 @@ impl Reader<'_> {
             audit,
             answers,
             budgets,
+            context,
+            sanitize,
             limits,
         })
     }

@@ -1,6 +1,8 @@
 //! Good files, each kind of mistake with its message, and that the schema and the reader know the same members.
 
 mod budgets;
+mod context;
+mod sanitize;
 
 use std::env::VarError;
 use std::io;

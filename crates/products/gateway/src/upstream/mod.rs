@@ -5,6 +5,7 @@ mod connecting;
 mod core;
 mod flight;
 mod http;
+mod key;
 mod old_sse;
 mod opening;
 mod trouble;
@@ -29,9 +30,11 @@ pub(crate) use self::trouble::Trouble;
 
 use self::connecting::{Route, Starts};
 use self::core::Origin;
+use self::key::{Key, Whose};
 use crate::failure;
 use crate::session::LogLevel;
 use crate::settings::{Limits, Sessions, Target, UpstreamSettings};
+use crate::shaping::ClientShape;
 
 /// After how long a server that could not be reached is tried again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -59,6 +62,8 @@ pub(crate) struct Client {
     pub(crate) session: Option<Arc<Session>>,
     /// Where messages go that belong to no request.
     pub(crate) link: Link,
+    /// How its requests and what it gets are shaped.
+    pub(crate) shape: ClientShape,
 }
 
 impl Client {
@@ -72,19 +77,6 @@ impl Client {
     pub(crate) fn may_be_asked(&self) -> bool {
         ["roots", "sampling", "elicitation"].iter().any(|name| self.capabilities.get(name).is_some())
     }
-}
-
-/// What distinguishes conversations.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    /// All requests of the modern era: each says all that matters.
-    Modern,
-    /// Clients that cannot be told apart, and are never asked anything.
-    Shared(Option<HeaderValue>),
-    /// One legacy session of a client.
-    Own(usize),
-    /// One of several for modern clients that may be asked: one request at a time.
-    Lane(Option<HeaderValue>, String),
 }
 
 /// A conversation with an upstream.
@@ -256,24 +248,33 @@ impl Upstream {
             None => self.conversation(&self.key(client, Era::Legacy, asks), client).await?.profile.revision.era(),
         };
         let key = self.key(client, era, asks);
-        if matches!(key, Key::Lane(..)) {
+        if matches!(key.whose, Whose::Lane(..)) {
             return self.lane(key, client).await;
         }
         Ok(Lease { conversation: Some(self.conversation(&key, client).await?), lane: None })
     }
 
     fn key(&self, client: &Client, era: Era, asks: bool) -> Key {
-        let own = || client.session.as_ref().map(|session| Key::Own(Arc::as_ptr(session) as usize));
+        let context = client.shape.context.as_ref().map(|context| context.for_upstream(&self.name));
+        Key { whose: self.whose(client, era, asks), context }
+    }
+
+    fn whose(&self, client: &Client, era: Era, asks: bool) -> Whose {
+        let own = || client.session.as_ref().map(|session| Whose::Own(Arc::as_ptr(session) as usize));
         match era {
-            Era::Modern => Key::Modern,
+            Era::Modern => Whose::Modern,
             Era::Legacy if client.session.is_some() && self.settings.sessions == Sessions::PerClient => {
-                own().unwrap_or(Key::Modern)
+                own().unwrap_or(Whose::Modern)
             }
-            Era::Legacy if !client.may_be_asked() => Key::Shared(client.subject.clone()),
+            Era::Legacy if !client.may_be_asked() => Whose::Shared(client.subject.clone()),
             Era::Legacy => own().unwrap_or_else(|| {
                 let capabilities = String::from_utf8_lossy(&wire::json::canonical(&client.capabilities)).into_owned();
                 // What asks nothing needs no lane, but the server must not take it for a client that it may ask.
-                if asks { Key::Lane(client.subject.clone(), capabilities) } else { Key::Shared(client.subject.clone()) }
+                if asks {
+                    Whose::Lane(client.subject.clone(), capabilities)
+                } else {
+                    Whose::Shared(client.subject.clone())
+                }
             }),
         }
     }
@@ -314,11 +315,12 @@ impl Upstream {
         }
         let conversation = self.begin(key, client).await?;
         *slot = Some(Arc::clone(&conversation));
-        if let (Key::Own(_), Some(session)) = (key, &client.session) {
+        if let (Whose::Own(_), Some(session)) = (&key.whose, &client.session) {
             self.end_with(session, key.clone());
         }
-        if conversation.profile.revision.era() == Era::Modern && *key != Key::Modern {
-            let modern = Arc::clone(self.state().conversations.entry(Key::Modern).or_default());
+        if conversation.profile.revision.era() == Era::Modern && key.whose != Whose::Modern {
+            let modern = Key { whose: Whose::Modern, context: key.context.clone() };
+            let modern = Arc::clone(self.state().conversations.entry(modern).or_default());
             // If the lock is held, another request begins that conversation.
             if let Ok(mut modern) = modern.try_lock() {
                 modern.get_or_insert_with(|| Arc::clone(&conversation));
@@ -444,6 +446,7 @@ impl Upstream {
             grant: None,
             session: None,
             link: Link::nowhere(),
+            shape: ClientShape::default(),
         };
         self.lease(&nobody, false).await.is_ok()
     }
@@ -497,7 +500,7 @@ impl Upstream {
     /// The session of a client for which it has one of its own.
     pub(crate) fn own_session<'c>(&self, client: &'c Client) -> Option<&'c Arc<Session>> {
         let era = self.era().unwrap_or(Era::Legacy);
-        client.session.as_ref().filter(|_| matches!(self.key(client, era, true), Key::Own(_)))
+        client.session.as_ref().filter(|_| matches!(self.whose(client, era, true), Whose::Own(_)))
     }
 
     /// The name and version that it gave last.
@@ -523,7 +526,7 @@ impl Upstream {
         };
         for (key, slot) in slots {
             // A client's own conversation ends with its session.
-            if matches!(key, Key::Own(_)) {
+            if matches!(key.whose, Whose::Own(_)) {
                 continue;
             }
             if let Ok(mut slot) = slot.try_lock()
@@ -532,6 +535,10 @@ impl Upstream {
                 idle.extend(slot.take());
             }
         }
+        // A slot that is empty and in nobody's hands is of no use.
+        self.state()
+            .conversations
+            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |slot| slot.is_some()));
         for conversation in idle {
             close(&conversation.core, self.limits.shutdown).await;
         }
