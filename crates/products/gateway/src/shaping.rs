@@ -103,6 +103,16 @@ impl ClientShape {
         sanitizer.message(text, Kind::Message, None, &Removed::default()).ok()
     }
 
+    /// What a task came to, as the client gets it; `None` where it gets nothing.
+    pub(crate) fn task(&self, params: Value) -> Option<Value> {
+        let Some(sanitizer) = &self.sanitizer else { return Some(params) };
+        let text = json!({ "params": params }).to_string();
+        match sanitizer.message(&text, Kind::Result, self.tenant.as_deref(), &Removed::default()).ok()? {
+            Cow::Borrowed(_) => Some(params),
+            Cow::Owned(text) => serde_json::from_str::<Value>(&text).ok().map(|mut all| all["params"].take()),
+        }
+    }
+
     /// The parameters of a question as the client gets them; `None` where they stay.
     pub(crate) fn question(&self, params: &Value) -> Option<Value> {
         let sanitizer = self.sanitizer.as_ref()?;

@@ -277,7 +277,7 @@ impl Inner {
                 return Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what));
             };
             // After the acknowledgement.
-            following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id)));
+            following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id, client.shape.clone())));
             call.link.closing().await;
             drop((subscribed, following));
             end_of(&id, &call)

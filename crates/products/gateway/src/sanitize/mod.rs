@@ -136,11 +136,13 @@ impl Sanitizer {
         }
         let fields = self.settings.tenants.as_ref().filter(|_| kind == Kind::Result);
         let tenant = fields.map(|tenants| Tenant { fields: &tenants.fields, own });
-        let pass = Pass { of: self, kind, tenant, removed, renamed: Cell::new(false) };
+        let (renamed, has_free_data) = (Cell::new(false), Cell::new(false));
+        let pass = Pass { of: self, kind, tenant, removed, has_free_data, renamed };
         let mut splice = Splice::new(text);
         let all = members(text).ok_or(Withheld::Unreadable)?;
         for body in ["result", "error", "params"] {
             if let Some(at) = member(text, &all, body) {
+                pass.has_free_data.set(kind == Kind::Message || body == "error");
                 pass.envelope(text, &at.value, &mut splice)?;
             }
         }
@@ -162,6 +164,8 @@ struct Pass<'p> {
     kind: Kind,
     tenant: Option<Tenant<'p>>,
     removed: &'p Removed,
+    /// `data` is what its server likes, and not bytes.
+    has_free_data: Cell<bool>,
     /// A name of a member was changed.
     renamed: Cell<bool>,
 }
@@ -185,10 +189,14 @@ impl Pass<'_> {
             }
             match token {
                 Token::Name => name = unquote(part.get(at).unwrap_or_default()),
-                Token::ObjectStart | Token::ArrayStart if self.is_data(&name) => {
-                    data = Some((at.start, tokens.depth() - 1));
+                Token::ObjectStart | Token::ArrayStart => {
+                    if self.is_data(&name) {
+                        data = Some((at.start, tokens.depth() - 1));
+                    }
+                    // Items of a list are not what its name says.
                     name = Cow::Borrowed("");
                 }
+                Token::ObjectEnd | Token::ArrayEnd => name = Cow::Borrowed(""),
                 Token::String => {
                     let given = unquote(part.get(at).unwrap_or_default());
                     if let Some(changed) = self.member(&name, &given)? {
@@ -202,13 +210,13 @@ impl Pass<'_> {
     }
 
     fn is_data(&self, name: &str) -> bool {
-        name == "structuredContent" || (name == "data" && self.kind == Kind::Message)
+        name == "structuredContent" || (name == "data" && self.has_free_data.get())
     }
 
     /// A text of the envelope; `None` where it stays.
     fn member(&self, name: &str, given: &str) -> Result<Option<String>, Withheld> {
-        let is_logged = name == "data" && self.kind == Kind::Message;
-        if NAMES.contains(&name) && !is_logged {
+        let is_free = name == "data" && self.has_free_data.get();
+        if NAMES.contains(&name) && !is_free {
             return Ok(None);
         }
         let changed = self.text(given, 0)?;

@@ -44,6 +44,8 @@ fn spellings_do_not_help() {
         r#"{"result":{"structuredContent":"{\"a\":\"{\\\"b\\\":\\\"ann@example.org\\\"}\"}"}}"#,
         r#"{"error":{"code":1,"message":"no ann@example.org"}}"#,
         r#"{"result":{"contents":[{"uri":"x:y","text":"ann@example.org"}]}}"#,
+        r#"{"error":{"code":1,"message":"no","data":"ann@example.org"}}"#,
+        r#"{"result":{"other":[{"uri":"x:y"},"ann@example.org"],"id":["ann@example.org"]}}"#,
         r#"{"result":{"messages":[{"role":"user","content":{"type":"text","text":"ann@example.org"}}]}}"#,
     ] {
         let clean = sanitized(text, Kind::Result).expect("an answer");

@@ -96,13 +96,16 @@ async fn nothing_of_a_client_stands_in_for_it() {
         let forged = [("X-Tenant-Id", "evil"), ("x_tenant_id", "evil"), ("X-USER-ID", "evil"), ("x-scopes", "evil")];
         let meta = json!({ "dev.proofhouse/tenant_id": "evil", "DEV.PROOFHOUSE/Tenant-ID": "evil",
             "dev.proofhouse/user\u{200b}_id": "evil", "kept": 1 });
-        let params = json!({ "name": "read", "arguments": { "_meta": { "dev.proofhouse/scopes": "evil" } }, "_meta": meta });
+        let params =
+            json!({ "name": "read", "arguments": { "_meta": { "dev.proofhouse/scopes": "evil" } }, "_meta": meta });
         let response = client.ask_with("tools/call", params, &forged).await;
         assert_eq!(tenant_of(&response), "acme");
         let got = scene.seen.of("tools/call").pop().expect("a call");
         assert!(!got.text.contains("evil"), "{}", got.text);
         assert_eq!((got.told("tenant_id"), &got.message["params"]["_meta"]["kept"]), (&json!("acme"), &json!(1)));
-        assert!(["x-tenant-id", "x_tenant_id", "x-user-id", "x-scopes"].iter().all(|name| got.header(name) != Some("evil")));
+        assert!(
+            ["x-tenant-id", "x_tenant_id", "x-user-id", "x-scopes"].iter().all(|name| got.header(name) != Some("evil"))
+        );
         scene.end().await;
     }
 }
