@@ -58,7 +58,9 @@ impl Injected {
             };
             if let Some(name) = &value.header {
                 let name = HeaderName::from_bytes(name.as_bytes()).ok();
-                let Some(header) = name.zip(HeaderValue::from_str(&text).ok()) else {
+                // Other letters have no one spelling in a header.
+                let text = HeaderValue::from_str(&text).ok().filter(|_| text.is_ascii());
+                let Some(header) = name.zip(text) else {
                     let what = format!("The claim `{}` of the access token cannot stand in a header", value.claim);
                     return Err(failure::CONTEXT_MISSING.error(what));
                 };

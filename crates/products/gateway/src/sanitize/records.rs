@@ -40,73 +40,103 @@ struct Frame {
 
 /// The text without records of other tenants. A text that is no JSON stays as it is.
 pub(super) fn filtered(text: &str, tenant: &Tenant<'_>) -> Filtered {
-    let (mut tokens, mut frames) = (Tokens::new(text), Vec::<Frame>::new());
-    let (mut edits, mut dropped) = (Vec::<(Range<usize>, &str)>::new(), 0);
+    let mut reader = Reader { text, tenant, frames: Vec::new(), edits: Vec::new(), dropped: 0 };
+    let mut tokens = Tokens::new(text);
     loop {
-        let (token, at) = match tokens.next_token() {
-            Ok(Some(next)) => next,
-            Ok(None) => break,
+        match tokens.next_token() {
+            Ok(Some((token, at))) => {
+                if reader.take(token, at) {
+                    return Filtered::Foreign;
+                }
+            }
+            Ok(None) if reader.dropped == 0 => return Filtered::Same,
+            Ok(None) => return Filtered::Changed(reader.finish(), reader.dropped),
             Err(_) => return Filtered::Same,
-        };
+        }
+    }
+}
+
+/// What was read of a text so far.
+struct Reader<'r> {
+    text: &'r str,
+    tenant: &'r Tenant<'r>,
+    frames: Vec<Frame>,
+    edits: Vec<(Range<usize>, &'static str)>,
+    dropped: usize,
+}
+
+impl Reader<'_> {
+    /// Takes the next token; says whether the text as a whole is another tenant's.
+    fn take(&mut self, token: Token, at: Range<usize>) -> bool {
         match token {
             Token::Name => {
-                if let Some(frame) = frames.last_mut() {
-                    let name = unquote(&text[at]);
-                    frame.names_tenant = tenant.fields.iter().any(|field| *field == name);
+                if let Some(frame) = self.frames.last_mut() {
+                    let name = unquote(&self.text[at]);
+                    frame.names_tenant = self.tenant.fields.iter().any(|field| *field == name);
                 }
             }
             Token::ObjectStart | Token::ArrayStart => {
                 // A tenant that is no text and no number is not the client's.
-                if let Some(frame) = frames.last_mut() {
+                if let Some(frame) = self.frames.last_mut() {
                     frame.is_foreign |= std::mem::take(&mut frame.names_tenant);
                 }
-                let is_object = token == Token::ObjectStart;
-                let (is_foreign, names_tenant) = (false, false);
-                let edits = edits.len();
-                frames.push(Frame { start: at.start, is_object, is_foreign, names_tenant, items: Vec::new(), edits });
+                self.frames.push(Frame {
+                    start: at.start,
+                    is_object: token == Token::ObjectStart,
+                    is_foreign: false,
+                    names_tenant: false,
+                    items: Vec::new(),
+                    edits: self.edits.len(),
+                });
             }
-            Token::ObjectEnd | Token::ArrayEnd => {
-                let Some(frame) = frames.pop() else { return Filtered::Same };
-                let span = frame.start..at.end;
-                if frame.is_foreign {
-                    // What was changed within it is gone with it.
-                    edits.truncate(frame.edits);
-                    dropped += 1;
-                } else {
-                    edits.extend(gone(&frame.items));
-                }
-                match frames.last_mut() {
-                    None if frame.is_foreign => return Filtered::Foreign,
-                    Some(around) if around.is_object && frame.is_foreign => edits.push((span, "null")),
-                    Some(around) if !around.is_object => around.items.push((span, frame.is_foreign)),
-                    _ => {}
-                }
-            }
-            scalar => {
-                let Some(frame) = frames.last_mut() else { continue };
-                if std::mem::take(&mut frame.names_tenant) {
-                    let named =
-                        if scalar == Token::String { unquote(&text[at.clone()]) } else { text[at.clone()].into() };
-                    let is_name = matches!(scalar, Token::String | Token::Number);
-                    frame.is_foreign |= !is_name || tenant.own != Some(&*named);
-                } else if !frame.is_object {
-                    frame.items.push((at, false));
-                }
-            }
+            Token::ObjectEnd | Token::ArrayEnd => return self.end(at.end),
+            scalar => self.scalar(scalar, at),
+        }
+        false
+    }
+
+    fn scalar(&mut self, token: Token, at: Range<usize>) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        if std::mem::take(&mut frame.names_tenant) {
+            let raw = &self.text[at];
+            let named = if token == Token::String { unquote(raw) } else { raw.into() };
+            let is_name = matches!(token, Token::String | Token::Number);
+            frame.is_foreign |= !is_name || self.tenant.own != Some(&*named);
+        } else if !frame.is_object {
+            frame.items.push((at, false));
         }
     }
-    if dropped == 0 {
-        return Filtered::Same;
+
+    fn end(&mut self, end: usize) -> bool {
+        let Some(frame) = self.frames.pop() else { return false };
+        if frame.is_foreign {
+            // What was changed within it is gone with it.
+            self.edits.truncate(frame.edits);
+            self.dropped += 1;
+        } else {
+            self.edits.extend(gone(&frame.items));
+        }
+        let span = frame.start..end;
+        match self.frames.last_mut() {
+            None => return frame.is_foreign,
+            Some(around) if !around.is_object => around.items.push((span, frame.is_foreign)),
+            Some(_) if frame.is_foreign => self.edits.push((span, "null")),
+            Some(_) => {}
+        }
+        false
     }
-    edits.sort_by_key(|(span, _)| span.start);
-    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
-    for (span, with) in &edits {
-        out.push_str(text.get(from..span.start).unwrap_or_default());
-        out.push_str(with);
-        from = span.end;
+
+    fn finish(&mut self) -> String {
+        self.edits.sort_by_key(|(span, _)| span.start);
+        let (mut out, mut from) = (String::with_capacity(self.text.len()), 0);
+        for (span, with) in &self.edits {
+            out.push_str(self.text.get(from..span.start).unwrap_or_default());
+            out.push_str(with);
+            from = span.end;
+        }
+        out.push_str(self.text.get(from..).unwrap_or_default());
+        out
     }
-    out.push_str(text.get(from..).unwrap_or_default());
-    Filtered::Changed(out, dropped)
 }
 
 /// The spans of items that go, each with one comma.
