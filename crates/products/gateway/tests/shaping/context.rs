@@ -116,7 +116,7 @@ async fn escaped_names_are_the_same_names() {
     let client = scene.client(LEGACY, of("acme")).await;
     client.initialize().await;
     let text = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50},"_met\u0061":{"\u0064ev.proofhouse\/tenant\u005fid":"evil"}}}"#;
-    client.start(text, &[]).await;
+    assert_eq!(tenant_of(&client.send(text).await), "acme");
     let got = scene.seen.of("tools/call").pop().expect("a call");
     assert!(!got.text.contains("evil") && got.text.contains("1.50"), "{}", got.text);
     assert_eq!(got.told("tenant_id"), "acme");

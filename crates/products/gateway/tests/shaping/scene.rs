@@ -194,8 +194,12 @@ impl Raw {
         answer
     }
 
-    /// Sends a text as it is.
-    pub(crate) async fn start(&self, text: &str, headers: &[(&str, &str)]) -> Response {
+    /// The response to a text, which is sent as it is.
+    pub(crate) async fn send(&self, text: &str) -> Value {
+        read(&mut self.start(text, &[]).await).await
+    }
+
+    async fn start(&self, text: &str, headers: &[(&str, &str)]) -> Response {
         let mut all = HeaderMap::new();
         let mut insert = |name: &str, value: &str| {
             let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
