@@ -30,6 +30,9 @@ use crate::stats::Stats;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
 
+/// The lists of an upstream, as one context sees them.
+type FollowedLists = (usize, Option<Arc<Injected>>);
+
 /// A gateway: many servers behind one or several addresses.
 #[derive(Clone)]
 pub struct Gateway(Arc<Hub>);
@@ -107,7 +110,7 @@ pub(crate) struct Hub {
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
-    pub(crate) followers: Mutex<HashMap<(usize, Option<Arc<Injected>>), Following>>,
+    pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
 
 #[derive(Default)]

@@ -44,12 +44,11 @@ impl Reader<'_> {
     fn personal(&mut self, entry: &Entry) -> Vec<Personal> {
         let mut kinds = Vec::new();
         for (text, at) in self.texts(entry, "[email, iban]") {
-            match Personal::ALL.into_iter().find(|kind| kind.as_str() == text) {
-                Some(kind) => kinds.push(kind),
-                None => {
-                    let what = format!("{} is no kind of personal data", quoted(text));
-                    self.error(at, what, nearest(text, Personal::ALL.into_iter().map(Personal::as_str)));
-                }
+            if let Some(kind) = Personal::ALL.into_iter().find(|kind| kind.as_str() == text) {
+                kinds.push(kind);
+            } else {
+                let what = format!("{} is no kind of personal data", quoted(text));
+                self.error(at, what, nearest(text, Personal::ALL.into_iter().map(Personal::as_str)));
             }
         }
         kinds

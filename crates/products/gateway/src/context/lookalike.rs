@@ -34,7 +34,7 @@ pub(super) fn without(text: &str, reserved: &[String]) -> Option<String> {
                 frames.push(Frame { start: at.start, is_object, is_meta, name: None, members: Vec::new() });
             }
             Token::ObjectEnd | Token::ArrayEnd => {
-                let Some(frame) = frames.pop() else { return None };
+                let frame = frames.pop()?;
                 let span = frame.start..at.end;
                 let is_alike = |name: &str| reserved.contains(&folded(name));
                 if frame.members.iter().any(|member| is_alike(&unquote(&text[member.name.clone()]))) {

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use net::server::http::{Grant, HeaderName, HeaderValue};
 use net::service::RpcError;
 use serde_json::{Value, json};
@@ -148,8 +150,7 @@ pub(crate) fn principal(subject: Option<&HeaderValue>, parts: &[Option<String>])
         add(&[u8::from(part.is_some())]);
         add(part.as_deref().unwrap_or_default().as_bytes());
     }
-    let text: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::from_str(&text).ok()
+    HeaderValue::from_str(&URL_SAFE_NO_PAD.encode(digest.finalize())).ok()
 }
 
 fn with_meta(text: &str, meta: &[(String, String)]) -> Option<String> {
@@ -161,20 +162,20 @@ fn with_meta(text: &str, meta: &[(String, String)]) -> Option<String> {
     };
     let is_object = |at: usize| text.as_bytes().get(at) == Some(&b'{');
     let mut splice = Splice::new(text);
-    match member(text, &all, "params").filter(|params| is_object(params.value.start)) {
-        Some(params) => match member(text, &params.members, "_meta") {
+    let params = member(text, &all, "params").filter(|params| is_object(params.value.start));
+    if let Some(params) = params {
+        match member(text, &params.members, "_meta") {
             Some(found) if is_object(found.value.start) => {
                 let inner = members_at(text, &found.value)?;
                 splice.object(&found.value, &inner, |_| true, &additions);
             }
             Some(found) => splice.replace(found.value.clone(), object()),
             None => splice.object(&params.value, &params.members, |_| true, &[("_meta", object())]),
-        },
-        None => {
-            let start = text.find('{')?;
-            let params = format!("{{\"_meta\":{}}}", object());
-            splice.object(&(start..text.len()), &all, |name| name != "params", &[("params", params)]);
         }
+    } else {
+        let start = text.find('{')?;
+        let params = format!("{{\"_meta\":{}}}", object());
+        splice.object(&(start..text.len()), &all, |name| name != "params", &[("params", params)]);
     }
     Some(splice.finish())
 }

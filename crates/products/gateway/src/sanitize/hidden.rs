@@ -49,7 +49,6 @@ pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
                     out.push(c);
                     // An emoji with its form may be joined to the next one.
                     joined = !matches!(c, '\u{fe0e}' | '\u{fe0f}') || rest.peek() != Some(&'\u{200d}');
-                    continue;
                 }
             }
             c if is_hidden(c) || is_control(c) => {}

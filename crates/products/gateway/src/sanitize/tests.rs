@@ -88,7 +88,7 @@ fn what_cannot_be_checked_is_withheld() {
         deep = serde_json::json!([deep]).to_string();
     }
     let deep = format!(r#"{{"result":{{"structuredContent":{deep}}}}}"#);
-    assert!(matches!(sanitized(&deep, Kind::Result), Err(_)), "{deep}");
+    assert!(sanitized(&deep, Kind::Result).is_err(), "{deep}");
 }
 
 #[test]
