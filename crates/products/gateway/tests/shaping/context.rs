@@ -58,7 +58,7 @@ fn open_to_all() -> Option<Vec<AccessRule>> {
 async fn every_request_carries_the_context() {
     for (front, back) in [(MODERN, MODERN), (LEGACY, MODERN), (MODERN, LEGACY), (LEGACY, LEGACY)] {
         let scene = Scene::open(back, settings(), |_, got| answer(got)).await;
-        let client = scene.client(front, of("acme")).await;
+        let client = scene.client(front, of("acme"));
         if front == LEGACY {
             client.initialize().await;
         }
@@ -92,7 +92,7 @@ async fn every_request_carries_the_context() {
 async fn nothing_of_a_client_stands_in_for_it() {
     for back in [MODERN, LEGACY] {
         let scene = Scene::open(back, settings(), |_, got| answer(got)).await;
-        let client = scene.client(MODERN, of("acme")).await;
+        let client = scene.client(MODERN, of("acme"));
         let forged = [("X-Tenant-Id", "evil"), ("x_tenant_id", "evil"), ("X-USER-ID", "evil"), ("x-scopes", "evil")];
         let meta = json!({ "dev.proofhouse/tenant_id": "evil", "DEV.PROOFHOUSE/Tenant-ID": "evil",
             "dev.proofhouse/user\u{200b}_id": "evil", "kept": 1 });
@@ -113,7 +113,7 @@ async fn nothing_of_a_client_stands_in_for_it() {
 #[tokio::test]
 async fn escaped_names_are_the_same_names() {
     let scene = Scene::open(LEGACY, settings(), |_, got| answer(got)).await;
-    let client = scene.client(LEGACY, of("acme")).await;
+    let client = scene.client(LEGACY, of("acme"));
     client.initialize().await;
     let text = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read","arguments":{"n":1.50},"_met\u0061":{"\u0064ev.proofhouse\/tenant\u005fid":"evil"}}}"#;
     assert_eq!(tenant_of(&client.send(text).await), "acme");
@@ -127,10 +127,10 @@ async fn escaped_names_are_the_same_names() {
 async fn a_token_without_the_claim_reaches_no_server() {
     let scene = Scene::open(MODERN, settings(), |_, got| answer(got)).await;
     for claims in [json!({}), json!({ "tenant_id": ["acme"] }), json!({ "tenant_id": "" })] {
-        let modern = scene.client(MODERN, claims.clone()).await;
+        let modern = scene.client(MODERN, claims.clone());
         let response = modern.ask("tools/call", json!({ "name": "read", "arguments": {} })).await;
         assert_eq!(response["error"]["data"]["failure"], "context-missing", "{response}");
-        let legacy = scene.client(LEGACY, claims).await;
+        let legacy = scene.client(LEGACY, claims);
         assert_eq!(legacy.initialize().await["error"]["code"], -32600);
     }
     assert!(scene.seen.of("tools/call").is_empty() && scene.seen.of("server/discover").is_empty());
@@ -144,7 +144,7 @@ async fn tenants_share_no_session_and_no_list() {
         let settings = Settings { access: open_to_all(), ..settings() };
         let scene = Scene::open(back, settings, |_, got| answer(got)).await;
         for tenant in ["acme", "other", "acme"] {
-            let client = scene.client(MODERN, of(tenant)).await;
+            let client = scene.client(MODERN, of(tenant));
             let list = client.ask("tools/list", json!({})).await;
             assert_eq!(list["result"]["tools"][0]["name"], format!("of-{tenant}"), "{list}");
             let call = client.ask("tools/call", json!({ "name": format!("of-{tenant}"), "arguments": {} })).await;
@@ -179,7 +179,7 @@ async fn kept_answers_stay_with_their_tenant() {
     let scene = Scene::open(MODERN, Settings { answers, ..settings() }, |_, got| answer(got)).await;
     for (round, key) in [("cache", None), ("idempotency", Some("k1"))] {
         for tenant in ["acme", "other", "acme", "other"] {
-            let client = scene.client(MODERN, of(tenant)).await;
+            let client = scene.client(MODERN, of(tenant));
             let mut params = json!({ "name": if key.is_some() { "write" } else { "read" }, "arguments": {} });
             if let Some(key) = key {
                 params["_meta"]["dev.proofhouse/idempotencyKey"] = json!(key);
@@ -198,7 +198,7 @@ async fn a_server_that_is_not_named_is_told_nothing() {
         context.upstreams = Some(vec!["another".to_owned()]);
     }
     let scene = Scene::open(MODERN, settings, |_, got| answer(got)).await;
-    let client = scene.client(MODERN, of("acme")).await;
+    let client = scene.client(MODERN, of("acme"));
     let params = json!({ "name": "read", "arguments": {}, "_meta": { "dev.proofhouse/tenant_id": "evil" } });
     assert_eq!(tenant_of(&client.ask("tools/call", params).await), "nobody");
     let got = scene.seen.of("tools/call").pop().expect("a call");

@@ -57,7 +57,7 @@ async fn scene(back: Revision, settings: Settings) -> Scene {
 async fn clients_get_their_own_records_and_no_personal_data() {
     for (front, back) in [(MODERN, MODERN), (LEGACY, LEGACY), (LEGACY, MODERN), (MODERN, LEGACY)] {
         let scene = scene(back, settings()).await;
-        let client = scene.client(front, json!({ "tenant_id": "acme" })).await;
+        let client = scene.client(front, json!({ "tenant_id": "acme" }));
         if front == LEGACY {
             client.initialize().await;
         }
@@ -79,7 +79,7 @@ async fn clients_get_their_own_records_and_no_personal_data() {
 #[tokio::test]
 async fn what_would_stream_is_checked_first() {
     let scene = scene(MODERN, settings()).await;
-    let client = scene.client(MODERN, json!({ "tenant_id": "acme" })).await;
+    let client = scene.client(MODERN, json!({ "tenant_id": "acme" }));
     let large = client.ask("tools/call", json!({ "name": "large", "arguments": {} })).await;
     let text = large["result"]["content"][0]["text"].as_str().expect("a text");
     assert!(text.ends_with(" [email]") && text.len() > 100_000, "{}", text.len());
@@ -96,7 +96,7 @@ async fn the_audit_log_says_what_was_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let audit = AuditSettings { required: true, ..AuditSettings::new(folder.path().to_owned()) };
     let scene = scene(MODERN, Settings { audit: Some(audit), ..settings() }).await;
-    let client = scene.client(MODERN, json!({ "tenant_id": "acme" })).await;
+    let client = scene.client(MODERN, json!({ "tenant_id": "acme" }));
     client.ask("tools/call", json!({ "name": "rows", "arguments": {} })).await;
     client.ask("tools/call", json!({ "name": "foreign", "arguments": {} })).await;
     scene.end().await;

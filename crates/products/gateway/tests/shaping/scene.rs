@@ -144,7 +144,7 @@ impl Scene {
     }
 
     /// A client with these claims in its token, in addition to the usual ones.
-    pub(crate) async fn client(&self, revision: Revision, claims: Value) -> Raw {
+    pub(crate) fn client(&self, revision: Revision, claims: Value) -> Raw {
         let mut all = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": "ann" });
         all.as_object_mut().expect("claims").extend(claims.as_object().cloned().unwrap_or_default());
         let url = Url::parse(&format!("http://{}/mcp", self.server.local_addr())).expect("a URL");
