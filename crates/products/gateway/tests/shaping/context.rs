@@ -49,9 +49,9 @@ fn tenant_of(response: &Value) -> &str {
     response["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {response}"))
 }
 
-fn open_to_all() -> Option<Vec<AccessRule>> {
+fn open_to_all() -> Vec<AccessRule> {
     let effect = Effect::Allow;
-    Some(vec![AccessRule { effect, tools: None, prompts: None, resources: None, scopes: Vec::new(), condition: None }])
+    vec![AccessRule { effect, tools: None, prompts: None, resources: None, scopes: Vec::new(), condition: None }]
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_token_without_the_claim_reaches_no_server() {
 #[tokio::test]
 async fn tenants_share_no_session_and_no_list() {
     for back in [MODERN, LEGACY] {
-        let settings = Settings { access: open_to_all(), ..settings() };
+        let settings = Settings { access: Some(open_to_all()), ..settings() };
         let scene = Scene::open(back, settings, |_, got| answer(got)).await;
         for tenant in ["acme", "other", "acme"] {
             let client = scene.client(MODERN, of(tenant));

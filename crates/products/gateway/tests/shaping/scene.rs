@@ -186,12 +186,15 @@ impl Raw {
         let session = response.header("mcp-session-id").map(str::to_owned);
         let answer = read(&mut response).await;
         if let Some(session) = session {
-            let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
-            headers.insert("mcp-session-id".to_owned(), session);
-            drop(headers);
+            self.keep(session);
             self.start(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(), &[]).await;
         }
         answer
+    }
+
+    fn keep(&self, session: String) {
+        let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.insert("mcp-session-id".to_owned(), session);
     }
 
     /// The response to a text, which is sent as it is.
