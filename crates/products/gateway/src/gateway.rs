@@ -20,6 +20,7 @@ use crate::audit::{AuditLog, Trail};
 use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
+use crate::context::Injected;
 use crate::failure;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
@@ -28,6 +29,7 @@ use crate::parked::ParkedRequests;
 use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
+use crate::shaping::{ClientShape, Shaping};
 use crate::stats::Stats;
 use crate::traffic::Traffic;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
@@ -45,7 +47,7 @@ const STALE: Duration = Duration::from_secs(10);
 const PAGES: usize = 1000;
 
 /// A list, by whose view of it.
-type ListKey = (List, Option<net::server::http::HeaderValue>);
+type ListKey = (List, Option<net::server::http::HeaderValue>, Option<Arc<Injected>>);
 
 struct Cached {
     merged: Arc<Merged>,
@@ -83,6 +85,7 @@ pub(crate) struct Inner {
     upstreams: Vec<Arc<Upstream>>,
     view: View,
     access: Option<Arc<AccessRules>>,
+    pub(crate) shaping: Shaping,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     answers: Answers,
@@ -102,7 +105,7 @@ impl Inner {
         hub: &Arc<Hub>,
         limits: Limits,
         upstreams: Vec<Arc<Upstream>>,
-        (view, access): (View, Option<Arc<AccessRules>>),
+        (view, access, shaping): (View, Option<Arc<AccessRules>>, Shaping),
         budgets: Option<Budgets>,
         changes: Arc<Changes>,
     ) -> Self {
@@ -119,6 +122,7 @@ impl Inner {
             upstreams,
             view,
             access,
+            shaping,
             audit,
             answers,
             budgets,
@@ -171,7 +175,7 @@ impl Inner {
 
     async fn answer(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
         let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
-        let client = match client_of(&call) {
+        let client = match self.client(&call, &trail) {
             Ok(client) => client,
             Err(error) => return Answer::error(Some(&id), &error),
         };
@@ -182,16 +186,17 @@ impl Inner {
         if let Some(refused) = too_many.or_else(|| self.budgets.as_ref()?.too_early(&call)) {
             return refused;
         }
+        let shape = client.shape.clone();
         let outcome = match (call.context.era(), method.as_str()) {
             (Era::Legacy, "initialize") => self.initialize(&call, client).await,
             (Era::Modern, "server/discover") => self.discover(&call, client).await,
             (Era::Legacy, "logging/setLevel") => self.set_client_level(&call, &client).await,
             (Era::Legacy, "resources/subscribe") => self.subscribe(&call, &client).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
-            _ => return Box::pin(self.route(call, client, &trail)).await,
+            _ => return shape.answer(&id, &method, Box::pin(self.route(call, client, &trail)).await, &trail),
         };
         match outcome {
-            Ok(body) => Answer::result(&id, &body),
+            Ok(body) => shape.answer(&id, &method, Answer::result(&id, &body), &trail),
             Err(error) => Answer::error(Some(&id), &error),
         }
     }
@@ -274,7 +279,7 @@ impl Inner {
 
     /// One list of all upstreams.
     async fn merged(self: &Arc<Self>, list: List, client: &Client) -> Arc<Merged> {
-        let key = (list, self.owner(client));
+        let key = (list, self.owner(client), client.shape.context.clone());
         if let Some(cached) = lock(&self.lists).get(&key).filter(|cached| cached.until > Instant::now()) {
             return Arc::clone(&cached.merged);
         }
@@ -324,13 +329,13 @@ impl Inner {
     ) -> Result<(Vec<Value>, Duration), Trouble> {
         let lease = upstream.lease(client, false).await?;
         let conversation = lease.conversation();
-        self.follow_changes(upstream, conversation, client);
+        let follows = self.follow_changes(upstream, conversation, client);
         let profile = &conversation.profile;
         if !profile.declares(&[list.capability()]) {
             return Ok((Vec::new(), if upstream.is_per_user() { FRESH } else { WATCHED }));
         }
         // What one user is told of changes says nothing of what another one sees.
-        let watched = !upstream.is_per_user() && profile.declares(&[list.capability(), "listChanged"]);
+        let watched = follows && !upstream.is_per_user() && profile.declares(&[list.capability(), "listChanged"]);
         let (mut items, mut cursor, mut hints) = (Vec::new(), None::<Value>, Vec::new());
         for _ in 0..PAGES {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
@@ -421,7 +426,7 @@ impl Inner {
     /// more: one call looks again in the background, and no call waits for it.
     async fn known_tools(self: &Arc<Self>, client: &Client) -> Arc<Merged> {
         let now = Instant::now();
-        let key = (List::Tools, self.owner(client));
+        let key = (List::Tools, self.owner(client), client.shape.context.clone());
         let known = lock(&self.lists).get_mut(&key).filter(|cached| cached.serves_calls(now)).map(|cached| {
             let renews = cached.until <= now && !std::mem::replace(&mut cached.renewing, true);
             (Arc::clone(&cached.merged), renews)
@@ -523,6 +528,7 @@ fn client_of(call: &Call) -> Result<Client, RpcError> {
         grant: context.grant.clone(),
         session: context.session.clone(),
         link: call.link.of_session(),
+        shape: ClientShape::default(),
     })
 }
 
@@ -568,6 +574,7 @@ mod missing;
 mod opening;
 mod recorded;
 pub(crate) mod rejected;
+mod shaped;
 
 pub(crate) use self::changing::outside;
 pub(crate) use self::missing::Missing;

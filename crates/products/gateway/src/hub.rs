@@ -17,6 +17,7 @@ use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
 use crate::changes::Changes;
+use crate::context::Injected;
 use crate::failure;
 use crate::gateway::{Inner, lock};
 use crate::kept_tasks::KeptTasks;
@@ -24,10 +25,14 @@ use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
+use crate::shaping::Shaping;
 use crate::stats::Stats;
 use crate::traffic::Traffic;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
+
+/// The lists of an upstream, as one context sees them.
+type FollowedLists = (usize, Option<Arc<Injected>>);
 
 /// A gateway: many servers behind one or several addresses.
 #[derive(Clone)]
@@ -111,7 +116,7 @@ pub(crate) struct Hub {
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Follow modern upstreams' changes.
-    pub(crate) followers: Mutex<HashMap<usize, Following>>,
+    pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
 
 #[derive(Default)]
@@ -458,12 +463,14 @@ impl Hub {
         let same = old_settings.limits == settings.limits
             && old_settings.access == settings.access
             && old_settings.traffic == settings.traffic;
+        let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
         let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
-        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access), budgets, changes);
+        let shaping = Shaping::new(settings);
+        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access, shaping), budgets, changes);
         entrance.set(Some(Arc::new(inner)));
         // What clients know of the lists may be out of date.
         if let Some(old) = old {
@@ -478,7 +485,7 @@ impl Hub {
             return;
         }
         for upstream in &gone {
-            lock(&self.followers).remove(&upstream.index);
+            lock(&self.followers).retain(|(index, _), _| *index != upstream.index);
             self.kept.cache.end_upstream(upstream.index);
         }
         tokio::spawn(async move {

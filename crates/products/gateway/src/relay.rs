@@ -263,6 +263,7 @@ impl Relay {
         // the result was.
         let passes = unchanged
             && self.gateway.audit.is_none()
+            && self.client.shape.passes()
             && self.edits.watch.is_none()
             && self.allowance.is_none()
             && over_http
@@ -486,7 +487,10 @@ impl Relay {
             }
             _ => notification(message.text(), None, self.to()),
         };
-        let _ = self.call.link.send(self.noted_notification(text));
+        let text = self.noted_notification(text);
+        if let Some(text) = self.client.shape.notification(&text) {
+            let _ = self.call.link.send(text.into_owned());
+        }
     }
 
     /// Whether a result is a task of a form that the client's revision does not have.

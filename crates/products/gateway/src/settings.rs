@@ -3,8 +3,10 @@
 
 mod answers;
 mod budgets;
-mod traffic;
+mod context;
 mod credentials;
+mod sanitize;
+mod traffic;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,10 +20,12 @@ use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
+pub use context::{ContextKind, ContextSettings, ContextValue};
+pub use credentials::{CredentialGrant, CredentialSettings};
+pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
 };
-pub use credentials::{CredentialGrant, CredentialSettings};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +61,10 @@ pub struct Settings {
     pub budgets: Option<BudgetSettings>,
     /// How much clients may ask for, and what happens while an upstream fails.
     pub traffic: Option<TrafficSettings>,
+    /// What servers are told of principals.
+    pub context: Option<ContextSettings>,
+    /// What is removed from what servers say.
+    pub sanitize: Option<SanitizeSettings>,
     /// Bounds.
     pub limits: Limits,
 }

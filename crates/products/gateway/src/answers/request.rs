@@ -27,8 +27,8 @@ const WITHOUT_EFFECT: [&str; 6] = [
 ];
 
 /// What a request for a cached result asks for: everything in its parameters that may change the result. `name` is that of the
-/// item at its server; `client` is what the server may learn of the client: its `clientInfo` and its capabilities.
-pub(crate) fn cache_digest(message: &Message, name: Option<&str>, client: [&Value; 2]) -> RequestDigest {
+/// item at its server; `client` is what the server may learn of the client: its `clientInfo`, its capabilities, its context.
+pub(crate) fn cache_digest(message: &Message, name: Option<&str>, client: [&Value; 3]) -> RequestDigest {
     let mut digest = Parts::new(message.method().unwrap_or_default());
     for part in client {
         digest.part("client", &canonical(part));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn same(one: &str, other: &str) -> bool {
-        let digest = |params| cache_digest(&call(params), Some("t"), [&json!({}), &json!({})]);
+        let digest = |params| cache_digest(&call(params), Some("t"), [&json!({}), &json!({}), &json!(null)]);
         digest(one) == digest(other)
     }
 
@@ -195,10 +195,10 @@ mod tests {
             assert!(!same(base, other), "{other}");
         }
         let (info, none, able) = (json!({ "name": "c" }), json!({}), json!({ "elicitation": {} }));
-        let capable = cache_digest(&call(base), Some("t"), [&info, &able]);
-        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&info, &none]));
-        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&none, &able]), "what a client calls itself");
-        assert_ne!(capable, cache_digest(&call(base), Some("u"), [&info, &able]));
+        let capable = cache_digest(&call(base), Some("t"), [&info, &able, &info]);
+        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&info, &none, &info]));
+        assert_ne!(capable, cache_digest(&call(base), Some("t"), [&none, &able, &info]), "what a client calls itself");
+        assert_ne!(capable, cache_digest(&call(base), Some("u"), [&info, &able, &info]));
     }
 
     /// Two values that read as one double may be two to the server.

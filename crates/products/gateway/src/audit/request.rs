@@ -49,6 +49,8 @@ struct Decisions {
     access: OnceLock<&'static str>,
     /// How often it was sent, if more than once.
     attempts: AtomicU32,
+    context: OnceLock<&'static str>,
+    sanitized: OnceLock<String>,
 }
 
 impl Trail {
@@ -73,6 +75,20 @@ impl Trail {
     pub(crate) fn attempted(&self, attempts: u32) {
         if let Some(decisions) = &self.0 {
             decisions.attempts.store(attempts, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether servers are told of the principal.
+    pub(crate) fn told(&self, verdict: &'static str) {
+        if let Some(decisions) = &self.0 {
+            let _ = decisions.context.set(verdict);
+        }
+    }
+
+    /// What was removed from the answer.
+    pub(crate) fn sanitized(&self, verdict: String) {
+        if let Some(decisions) = &self.0 {
+            let _ = decisions.sanitized.set(verdict);
         }
     }
 
@@ -180,6 +196,8 @@ impl Received {
             ("client", json!(self.client.as_ref().map(|name| safe_name(name, redactor)))),
             ("token", json!(token)),
             ("access", json!(access.unwrap_or("no rules"))),
+            ("context", json!(decisions.and_then(|decisions| decisions.context.get()).copied().unwrap_or("none"))),
+            ("sanitized", json!(decisions.and_then(|decisions| decisions.sanitized.get()))),
             ("latency_ms", json!((took.as_secs_f64() * 1e6).round() / 1e3)),
             ("status", json!(outcome.status)),
             ("error_code", json!(answer.and_then(Answer::code))),

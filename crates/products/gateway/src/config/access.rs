@@ -108,7 +108,7 @@ impl Reader<'_> {
         Some(AccessRule { effect: effect?, tools, prompts, resources, scopes, condition })
     }
 
-    fn needs_auth(&mut self, has_auth: bool, at: Position, what: &str) {
+    pub(super) fn needs_auth(&mut self, has_auth: bool, at: Position, what: &str) {
         if !has_auth {
             self.error(at, format!("{what} needs tokens, and the file has no `auth`"), "add `auth`, or remove it");
         }

@@ -5,8 +5,10 @@ mod access;
 mod answers;
 mod audit;
 pub(crate) mod budgets;
+mod context;
 mod credentials;
 mod members;
+mod sanitize;
 mod servers;
 mod sources;
 mod traffic;
@@ -55,6 +57,8 @@ const MEMBERS: &[&str] = &[
     "errors",
     "budgets",
     "traffic",
+    "context",
+    "sanitize",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -135,6 +139,8 @@ impl Reader<'_> {
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
+        let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
+        let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         Some(Settings {
             listen,
             admin,
@@ -151,6 +157,8 @@ impl Reader<'_> {
             answers,
             budgets,
             traffic,
+            context,
+            sanitize,
             limits,
         })
     }

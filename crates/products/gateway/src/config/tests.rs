@@ -1,8 +1,10 @@
 //! Good files, each kind of mistake with its message, and that the schema and the reader know the same members.
 
 mod budgets;
-mod traffic;
+mod context;
 mod credentials;
+mod sanitize;
+mod traffic;
 
 use std::env::VarError;
 use std::io;

@@ -27,6 +27,9 @@ rows! {
     PLAN_UNKNOWN = Failure::new("plan-unknown", INVALID_PARAMS, InvalidInput,
         "`_meta` names a plan that `budgets.chains` does not have").not_run()
         .action("Name a plan of the configuration, or list the steps");
+    CONTEXT_MISSING = Failure::new("context-missing", INVALID_REQUEST, PermissionDenied,
+        "`context`: the access token lacks a claim that servers must be told").not_run()
+        .action("Get a token with this claim");
     METHOD_UNKNOWN = Failure::new("method-unknown", METHOD_NOT_FOUND, InvalidInput,
         "the revision or the server does not have the method").not_run()
         .action("Use a method of your revision that the server declares");
@@ -194,6 +197,16 @@ rows! {
     SERVER_SAYS_ERROR = Failure::new("server-says-error", INTERNAL_ERROR, UpstreamFailure,
         "`errors: {as: result}`: the server answered with any other error")
         .action("Read the message of the server. Look what it did before you try again");
+
+    // What a server says is not passed on.
+    RESULT_TOO_LARGE = Failure::new("result-too-large", INTERNAL_ERROR, ResourceExhausted,
+        "`sanitize`: the result is larger than `sanitize.result_bytes`").unknown()
+        .action("Ask for less at a time: the server may have run the call");
+    RESULT_FOREIGN = Failure::new("result-foreign", INTERNAL_ERROR, PermissionDenied,
+        "`sanitize.tenants`: the whole result belongs to another tenant").unknown()
+        .action("Ask for something of your own tenant");
+    RESULT_UNREADABLE = Failure::new("result-unreadable", INTERNAL_ERROR, UpstreamFailure,
+        "`sanitize`: the result cannot be checked").unknown();
 
     // The gateway failed.
     NOT_RECORDED = Failure::new("not-recorded", INTERNAL_ERROR, InternalError,

@@ -278,6 +278,8 @@ impl Inner {
             _ => None,
         });
         let name_there = edits.name.as_ref().map(|(_, name)| name.as_str());
+        // What is shared by principals is not shared by those of whom servers are told different things.
+        let context = client.shape.context.as_ref().map_or(Value::Null, |context| context.key());
         let key = EntryKey {
             scope: Scope::Private(
                 upstream.owner(client),
@@ -286,7 +288,11 @@ impl Inner {
             server: self.view.name().to_owned(),
             upstream: upstream.index,
             revision: call.context.revision,
-            request: cache_digest(sent.as_ref().unwrap_or(message), name_there, [&client.info, &client.capabilities]),
+            request: cache_digest(
+                sent.as_ref().unwrap_or(message),
+                name_there,
+                [&client.info, &client.capabilities, &context],
+            ),
         };
         Plan::new(key, subject, rule, settings).map(|plan| if upstream.is_per_user() { plan.for_one() } else { plan })
     }

@@ -9,7 +9,7 @@ use wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use wire::translate::table::losses;
 use wire::{Era, Message, RequestId, meta};
 
-use super::{Inner, client_of, identity, lock, unasked};
+use super::{Inner, identity, lock, unasked};
 use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::changes::{Filter, subscription_meta};
@@ -19,6 +19,9 @@ use crate::relay::{error_text, result_text};
 use crate::session::{ClientState, Following, LogLevel};
 use crate::upstream::{Client, Conversation, Event, Flight, Outside, Sending, Upstream};
 
+/// The most subscriptions to lists, where each context has its own.
+const MOST_FOLLOWERS: usize = 1024;
+
 /// Takes what an upstream sent outside requests.
 pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<Client>, outside: Outside) {
     match outside {
@@ -26,7 +29,9 @@ pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<C
             (Some(method), _) if is_change(method) => hub.changed(upstream.index, &message),
             // Of a conversation that is one client's, everything is for this client.
             (Some("notifications/message" | "notifications/elicitation/complete"), Some(client)) => {
-                let _ = client.link.send(message.text().to_owned());
+                if let Some(text) = client.shape.notification(message.text()) {
+                    let _ = client.link.send(text.into_owned());
+                }
             }
             (Some(method @ "notifications/message"), None) => {
                 hub.losses.count(losses::LOG_MESSAGE, &upstream.name, method);
@@ -59,7 +64,7 @@ impl Inner {
             Some("notifications/resources/list_changed") => matches!(list, List::Resources | List::Templates),
             _ => false,
         };
-        for (_, cached) in lock(&self.lists).iter_mut().filter(|((list, _), _)| stale(*list)) {
+        for (_, cached) in lock(&self.lists).iter_mut().filter(|((list, ..), _)| stale(*list)) {
             cached.outdate();
         }
         self.changes.announce(message);
@@ -74,7 +79,7 @@ impl Inner {
 
     /// These lists are fetched again. Until then they say what a name meant: an upstream may be gone by that time.
     pub(crate) fn make_stale(&self, which: impl Fn(List) -> bool) {
-        for ((list, _), cached) in lock(&self.lists).iter_mut() {
+        for ((list, ..), cached) in lock(&self.lists).iter_mut() {
             if which(*list) {
                 cached.outdate();
             }
@@ -90,16 +95,16 @@ impl Inner {
         }
     }
 
-    /// Follows the lists of a modern upstream, once.
+    /// Follows the lists of a modern upstream, once for each context. Says whether changes of the lists are heard.
     pub(super) fn follow_changes(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         conversation: &Arc<Conversation>,
         client: &Client,
-    ) {
+    ) -> bool {
         let profile = &conversation.profile;
         if profile.revision.era() != Era::Modern {
-            return;
+            return true;
         }
         let filter = Filter {
             tools_list_changed: profile.declares(&["tools", "listChanged"]),
@@ -108,13 +113,21 @@ impl Inner {
             ..Filter::default()
         };
         if !(filter.tools_list_changed || filter.prompts_list_changed || filter.resources_list_changed) {
-            return;
+            return true;
         }
-        let Some(hub) = self.hub.upgrade() else { return };
+        let Some(hub) = self.hub.upgrade() else { return false };
         let mut followers = lock(&hub.followers);
-        if followers.get(&upstream.index).is_none_or(|following| following.0.is_finished()) {
-            followers.insert(upstream.index, self.follow(upstream, conversation, client, filter));
+        let key = (upstream.index, conversation.core.context().cloned());
+        if followers.get(&key).is_some_and(|following| !following.0.is_finished()) {
+            return true;
         }
+        followers.retain(|_, following| !following.0.is_finished());
+        // Each holds a conversation open. Without one, lists are looked at again soon.
+        if key.1.is_some() && followers.len() >= MOST_FOLLOWERS {
+            return false;
+        }
+        followers.insert(key, self.follow(upstream, conversation, client, filter));
+        true
     }
 
     /// Passes on what a modern upstream announces of `filter`, until the returned value is dropped or the stream ends.
@@ -242,7 +255,7 @@ impl Inner {
             return Answer::error(Some(&id), &failure::PARAMS_INVALID.error("Invalid params: `notifications`")).into();
         };
         Reply::later(async move {
-            let client = match client_of(&call) {
+            let client = match self.client(&call, &Trail::default()) {
                 Ok(client) => client,
                 Err(error) => return Answer::error(Some(&id), &error),
             };
@@ -264,7 +277,7 @@ impl Inner {
                 return Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what));
             };
             // After the acknowledgement.
-            following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id)));
+            following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id, client.shape.clone())));
             call.link.closing().await;
             drop((subscribed, following));
             end_of(&id, &call)
@@ -338,7 +351,8 @@ fn uri_and_session<'c>(
 /// Asks a client outside its requests; what it cannot be asked is answered by what never harms.
 async fn ask_outside(client: &Client, message: &Message) -> String {
     let Some(method) = message.method().filter(|method| *method != "ping") else { return unasked(message) };
-    let mut params = message.params().cloned().unwrap_or_else(|| json!({}));
+    let params = message.params().cloned().unwrap_or_else(|| json!({}));
+    let mut params = client.shape.question(&params).unwrap_or(params);
     if let Some(members) = params.as_object_mut() {
         // Row 60g, as for questions in the course of a request.
         members.remove("task");

@@ -11,7 +11,8 @@ use wire::message::{Packet, parse};
 use wire::translate::result;
 use wire::{Message, RequestId, Revision};
 
-use super::{Inner, client_of, identity};
+use super::{Inner, identity};
+use crate::audit::Trail;
 use crate::failure::{self, Category, Failure};
 use crate::upstream::Client;
 
@@ -34,7 +35,7 @@ const PROTOCOL: [i64; 7] = [
 impl Inner {
     /// Answers a call of a tool, by a result where it fails.
     pub(super) async fn failing_by_result(self: Arc<Self>, call: Call) -> Answer {
-        let (id, revision, client) = (call.id().clone(), call.context.revision, client_of(&call));
+        let (id, revision, client) = (call.id().clone(), call.context.revision, self.client(&call, &Trail::default()));
         let tool = call.message.string_member("name").map(std::borrow::Cow::into_owned);
         let answer = match Arc::clone(&self).reply(call) {
             Reply::Now(answer) => answer,

@@ -13,6 +13,7 @@ use wire::{Era, Message, RequestId};
 use super::Inner;
 use crate::failure;
 use crate::session::Following;
+use crate::shaping::ClientShape;
 use crate::upstream::{Client, Event, Flight, Sending};
 
 /// Tasks that are followed at the server.
@@ -81,7 +82,7 @@ fn refusal(response: &Message) -> RpcError {
 
 impl FollowedTasks {
     /// Passes on what the server announces, until the returned value is dropped or the server ends it.
-    pub(super) fn pass_to(mut self, link: Link, id: &RequestId) -> Following {
+    pub(super) fn pass_to(mut self, link: Link, id: &RequestId, shape: ClientShape) -> Following {
         let subscription = super::changing::subscription(id);
         let task = tokio::spawn(async move {
             while let Ok(event) = self.flight.next(self.limit).await {
@@ -90,7 +91,8 @@ impl FollowedTasks {
                     Event::Notification(message) if message.method() == Some("notifications/tasks") => message,
                     _ => continue,
                 };
-                let mut params = message.params().cloned().unwrap_or_else(|| json!({}));
+                let params = message.params().cloned().unwrap_or_else(|| json!({}));
+                let Some(mut params) = shape.task(params) else { continue };
                 params["_meta"][SUBSCRIPTION_ID] = subscription.clone();
                 if link.notify("notifications/tasks", params).is_err() {
                     return;

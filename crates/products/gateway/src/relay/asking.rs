@@ -91,7 +91,8 @@ impl Relay {
 
     /// A question as the client gets it.
     fn for_client(&self, method: &str, params: &Value, from: Revision, id: &str) -> AskedQuestion {
-        let asked = AskedQuestion::new(method, params, from, self.to(), id);
+        let shaped = self.client.shape.question(params);
+        let asked = AskedQuestion::new(method, shaped.as_ref().unwrap_or(params), from, self.to(), id);
         for loss in &asked.losses {
             self.lose(*loss);
         }

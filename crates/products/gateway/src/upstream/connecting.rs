@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use net::Environment;
 use net::client::{Dialer, HttpAddress};
+use net::server::http::HeaderValue;
 use net::upstream::{Child, ChildLimits, HttpUpstream, Sse, WebSocket};
 use serde_json::json;
 use tokio::time::timeout;
@@ -16,8 +17,8 @@ use wire::{Era, Revision};
 
 use super::core::{Carrier, Core, Origin, Unlinked};
 use super::http::HttpLink;
+use super::key::{Key, Whose};
 use super::opening::{Opener, Profile};
-use super::key::Key;
 use super::{Client, Conversation, Outside, Trouble, Upstream, legacy_capabilities};
 use crate::settings::{Limits, Target, UpstreamSettings};
 
@@ -108,9 +109,9 @@ impl Upstream {
         let known = self.settings.revision.or(self.state().revision);
         // A server takes a shared conversation for one with a client that cannot be asked.
         let none = json!({});
-        let capabilities = match key {
-            Key::Shared(_) | Key::Modern(_) => &none,
-            Key::Own(..) | Key::Lane(..) => &client.capabilities,
+        let capabilities = match &key.whose {
+            Whose::Shared(_) | Whose::Modern(_) => &none,
+            Whose::Own(..) | Whose::Lane(..) => &client.capabilities,
         };
         let capabilities = &legacy_capabilities(capabilities);
         let opener = Opener { client: &client.info, capabilities, revision: known, patience: self.limits.start };
@@ -162,7 +163,7 @@ impl Upstream {
             return None;
         }
         let unlinked = self.unlinked(key, client);
-        match timeout(ENDPOINT, self.connect_old(address, unlinked)).await {
+        match timeout(ENDPOINT, self.connect_old(address, key, unlinked)).await {
             Ok(Ok(core)) => Some(core),
             Ok(Err(trouble)) => {
                 tracing::debug!(upstream = self.name, "no HTTP+SSE either: {trouble:?}");
@@ -183,36 +184,46 @@ impl Upstream {
                 }
                 let limits = ChildLimits { message: limit, memory: limits.memory };
                 let (child, output) = Child::start(command, &self.children, limits)?;
-                Ok(Core::of_pipe(Carrier::Child(child), output, self.origin.clone(), unlinked))
+                Ok(Core::of_pipe(Carrier::Child(child), output, self.origin.clone(), (unlinked, key.context.clone())))
             }
             (Route::WebSocket, Target::WebSocket(address)) => {
-                let (socket, output) = WebSocket::open(address, self.limits.start, limit).await?;
-                Ok(Core::of_pipe(Carrier::WebSocket(socket), output, self.origin.clone(), unlinked))
+                let mut address = address.clone();
+                let told = key.context.iter().flat_map(|context| context.headers());
+                let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
+                address.headers.extend(told.filter_map(|(name, value)| Some((name.to_string(), text(value)?))));
+                let (socket, output) = WebSocket::open(&address, self.limits.start, limit).await?;
+                Ok(Core::of_pipe(
+                    Carrier::WebSocket(socket),
+                    output,
+                    self.origin.clone(),
+                    (unlinked, key.context.clone()),
+                ))
             }
-            (Route::Http(..), Target::Sse(address)) => self.connect_old(address, unlinked).await,
+            (Route::Http(..), Target::Sse(address)) => self.connect_old(address, key, unlinked).await,
             (Route::Http(..), Target::Http(address)) if self.state().old_transport => {
-                let connected = self.connect_old(address, unlinked).await;
+                let connected = self.connect_old(address, key, unlinked).await;
                 // The next try finds out again what is there.
                 self.state().old_transport = connected.is_ok();
                 connected
             }
             (Route::Http(http, no_stream), _) => {
                 let bearer = self.credentials.as_ref().map(|credentials| credentials.bearer(client));
-                Ok(Core::of_http(HttpLink::new(Arc::clone(http), Arc::clone(no_stream), bearer), unlinked))
+                let link = HttpLink::new(told(http, key), Arc::clone(no_stream), bearer);
+                Ok(Core::of_http(link, (unlinked, key.context.clone())))
             }
             _ => Err(Trouble::NotSent("it has no address".to_owned())),
         }
     }
 
-    async fn connect_old(&self, address: &HttpAddress, unlinked: Unlinked) -> Result<Arc<Core>, Trouble> {
+    async fn connect_old(&self, address: &HttpAddress, key: &Key, unlinked: Unlinked) -> Result<Arc<Core>, Trouble> {
         let Route::Http(http, _) = &self.route else { return Err(Trouble::NotSent("it has no address".to_owned())) };
-        let (sse, output) = Sse::open(http, address, self.limits.message_bytes).await?;
-        Ok(Core::of_pipe(Carrier::Sse(sse), output, self.origin.clone(), unlinked))
+        let (sse, output) = Sse::open(&told(http, key), address, self.limits.message_bytes).await?;
+        Ok(Core::of_pipe(Carrier::Sse(sse), output, self.origin.clone(), (unlinked, key.context.clone())))
     }
 
     fn unlinked(&self, key: &Key, client: &Client) -> Unlinked {
         let (listener, index) = (Arc::clone(&self.listener), self.index);
-        let own = matches!(key, Key::Own(..)).then(|| client.clone());
+        let own = matches!(key.whose, Whose::Own(..)).then(|| client.clone());
         Arc::new(move |core, message| {
             let outside = match message.kind() {
                 wire::Kind::Request => Outside::Question(Arc::clone(core), message),
@@ -220,6 +231,14 @@ impl Upstream {
             };
             listener(index, own.clone(), outside);
         })
+    }
+}
+
+/// The endpoint as one principal reaches it.
+fn told(http: &Arc<HttpUpstream>, key: &Key) -> Arc<HttpUpstream> {
+    match key.context.as_ref().map(|context| context.headers()) {
+        None | Some([]) => Arc::clone(http),
+        Some(headers) => Arc::new(http.with_headers(headers)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One connection to an upstream and the requests that are open on it. Finds the request that a message belongs to; knows
 //! no method's meaning but of those few that say where they belong.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -17,6 +18,7 @@ use wire::{Era, Kind, Message, RequestId, Revision, meta};
 use super::http::HttpLink;
 use super::old_sse;
 use super::trouble::Trouble;
+use crate::context::Injected;
 
 /// How many messages may wait for one request.
 const WAITING: usize = 1024;
@@ -83,6 +85,8 @@ pub(crate) struct Core {
     alone: Mutex<HashSet<RequestId>>,
     next: AtomicI64,
     unlinked: Unlinked,
+    /// What every request says of its principal.
+    pub(super) context: Option<Arc<Injected>>,
     ended: AtomicBool,
     /// Why it has ended by itself.
     cause: watch::Sender<Option<String>>,
@@ -101,19 +105,19 @@ impl Core {
         carrier: Carrier,
         output: mpsc::Receiver<Output>,
         origin: Origin,
-        unlinked: Unlinked,
+        told: (Unlinked, Option<Arc<Injected>>),
     ) -> Arc<Self> {
-        let core = Self::new(carrier, unlinked);
+        let core = Self::new(carrier, told);
         tokio::spawn(read(Arc::downgrade(&core), output, origin));
         core
     }
 
     /// A connection over HTTP.
-    pub(crate) fn of_http(http: HttpLink, unlinked: Unlinked) -> Arc<Self> {
-        Self::new(Carrier::Http(http), unlinked)
+    pub(crate) fn of_http(http: HttpLink, told: (Unlinked, Option<Arc<Injected>>)) -> Arc<Self> {
+        Self::new(Carrier::Http(http), told)
     }
 
-    fn new(carrier: Carrier, unlinked: Unlinked) -> Arc<Self> {
+    fn new(carrier: Carrier, (unlinked, context): (Unlinked, Option<Arc<Injected>>)) -> Arc<Self> {
         Arc::new(Self {
             carrier,
             revision: OnceLock::new(),
@@ -121,6 +125,7 @@ impl Core {
             alone: Mutex::default(),
             next: AtomicI64::new(1),
             unlinked,
+            context,
             ended: AtomicBool::new(false),
             cause: watch::Sender::new(None),
             begun: Instant::now(),
@@ -132,6 +137,11 @@ impl Core {
 
     fn entries(&self) -> MutexGuard<'_, HashMap<i64, Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What every request says of its principal.
+    pub(crate) const fn context(&self) -> Option<&Arc<Injected>> {
+        self.context.as_ref()
     }
 
     /// Whether it can carry no more requests.
@@ -285,6 +295,7 @@ impl Core {
 
     /// Sends a message that has no response.
     pub(crate) async fn post(&self, text: &str) -> Result<(), Trouble> {
+        let text = &*self.context.as_ref().map_or(Cow::Borrowed(text), |context| context.cleaned(text));
         match &self.carrier {
             Carrier::Child(child) => self.write(child, text).await,
             Carrier::Sse(sse) => old_sse::post(sse, text).await,
@@ -396,6 +407,7 @@ async fn prove(core: Arc<Core>, revision: Revision, patience: Duration) {
     };
     let (id, mut answer) = core.register(method);
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
+    let text = core.context.as_ref().map_or(Cow::Borrowed(&*text), |context| context.request(&text));
     let asked = async { core.post(&text).await.is_ok() && answer.recv().await.is_some() };
     if !timeout(patience, asked).await.unwrap_or(false) {
         tracing::warn!("a connection on which no answer comes any more is given up");

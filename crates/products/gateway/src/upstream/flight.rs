@@ -131,6 +131,10 @@ impl Flight {
             Some(message) => RequestText::Own(edits.apply(message).into_owned()),
             None => RequestText::Own(request(text, &edits).into_owned()),
         };
+        let body = match &self.core.context {
+            Some(context) => body.told(context),
+            None => body,
+        };
         match &self.core.carrier {
             Carrier::Child(child) => self.core.write(child, body.as_str()).await,
             Carrier::WebSocket(socket) => Ok(socket.send(body.as_str()).await?),

@@ -1,5 +1,6 @@
 //! Streamable HTTP towards an upstream: headers, its session, its stream of messages that belong to no request.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use wire::{Era, Message, Revision, meta};
 use super::authorized::send;
 use super::core::{Carrier, Core};
 use super::trouble::Trouble;
+use crate::context::Injected;
 use crate::credentials::Bearer;
 
 /// The largest event on the stream outside requests.
@@ -39,6 +41,14 @@ impl RequestText {
         match self {
             Self::Shared(text) => text,
             Self::Own(text) => text,
+        }
+    }
+
+    /// The same with what the server is told of its principal.
+    pub(super) fn told(self, context: &Injected) -> Self {
+        match context.request(self.as_str()) {
+            Cow::Owned(text) => Self::Own(text),
+            Cow::Borrowed(_) => self,
         }
     }
 

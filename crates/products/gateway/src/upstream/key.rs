@@ -1,5 +1,6 @@
 //! Which requests share a conversation with an upstream. What distinguishes clients there is never less than whose token they
-//! have; where the gateway's tokens are users' own, no conversation is shared between users in either era.
+//! have and what the server is told of them; where the gateway's tokens are users' own, no conversation is shared between users
+//! in either era. Must not know how a conversation is opened.
 
 use std::sync::Arc;
 
@@ -7,11 +8,19 @@ use net::server::http::HeaderValue;
 use wire::Era;
 
 use super::{Client, Upstream};
+use crate::context::Injected;
 use crate::settings::Sessions;
 
-/// What distinguishes conversations. Where tokens are per user, each has its user.
+/// What distinguishes conversations: whose they are, and what the server is told of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) struct Key {
+    pub(super) whose: Whose,
+    pub(super) context: Option<Arc<Injected>>,
+}
+
+/// Whose a conversation is. Where tokens are per user, each has its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Whose {
     /// All requests of the modern era: each says all that matters.
     Modern(Option<HeaderValue>),
     /// Clients that cannot be told apart, and are never asked anything.
@@ -25,8 +34,8 @@ pub(super) enum Key {
 impl Key {
     /// The key of modern requests whose user is that of `self`.
     pub(super) fn modern(&self, per_user: bool) -> Self {
-        let (Self::Modern(user) | Self::Shared(user) | Self::Own(_, user) | Self::Lane(user, _)) = self;
-        Self::Modern(user.clone().filter(|_| per_user))
+        let (Whose::Modern(user) | Whose::Shared(user) | Whose::Own(_, user) | Whose::Lane(user, _)) = &self.whose;
+        Self { whose: Whose::Modern(user.clone().filter(|_| per_user)), context: self.context.clone() }
     }
 }
 
@@ -42,19 +51,24 @@ impl Upstream {
     }
 
     pub(super) fn key(&self, client: &Client, era: Era, asks: bool) -> Key {
+        let context = client.shape.context.as_ref().map(|context| context.for_upstream(&self.name));
+        Key { whose: self.whose(client, era, asks), context }
+    }
+
+    pub(super) fn whose(&self, client: &Client, era: Era, asks: bool) -> Whose {
         let user = || self.is_per_user().then(|| client.user()).flatten();
-        let own = || client.session.as_ref().map(|session| Key::Own(Arc::as_ptr(session) as usize, user()));
+        let own = || client.session.as_ref().map(|session| Whose::Own(Arc::as_ptr(session) as usize, user()));
         match era {
-            Era::Modern => Key::Modern(user()),
+            Era::Modern => Whose::Modern(user()),
             Era::Legacy if client.session.is_some() && self.settings.sessions == Sessions::PerClient => {
-                own().unwrap_or_else(|| Key::Modern(user()))
+                own().unwrap_or_else(|| Whose::Modern(user()))
             }
-            Era::Legacy if !client.may_be_asked() => Key::Shared(self.owner(client)),
+            Era::Legacy if !client.may_be_asked() => Whose::Shared(self.owner(client)),
             Era::Legacy => own().unwrap_or_else(|| {
                 let capabilities = String::from_utf8_lossy(&wire::json::canonical(&client.capabilities)).into_owned();
                 let owner = self.owner(client);
                 // What asks nothing needs no lane, but the server must not take it for a client that it may ask.
-                if asks { Key::Lane(owner, capabilities) } else { Key::Shared(owner) }
+                if asks { Whose::Lane(owner, capabilities) } else { Whose::Shared(owner) }
             }),
         }
     }

@@ -31,11 +31,12 @@ pub(crate) use self::trouble::Trouble;
 
 use self::connecting::{Route, Starts};
 use self::core::Origin;
-use self::key::Key;
+use self::key::{Key, Whose};
 use crate::credentials::Credentials;
 use crate::failure;
 use crate::session::LogLevel;
 use crate::settings::{Limits, Target, UpstreamSettings};
+use crate::shaping::ClientShape;
 
 /// After how long a server that could not be reached is tried again, at first and at most.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -63,6 +64,8 @@ pub(crate) struct Client {
     pub(crate) session: Option<Arc<Session>>,
     /// Where messages go that belong to no request.
     pub(crate) link: Link,
+    /// How its requests and what it gets are shaped.
+    pub(crate) shape: ClientShape,
 }
 
 impl Client {
@@ -253,7 +256,7 @@ impl Upstream {
             None => self.conversation(&self.key(client, Era::Legacy, asks), client).await?.profile.revision.era(),
         };
         let key = self.key(client, era, asks);
-        if matches!(key, Key::Lane(..)) {
+        if matches!(key.whose, Whose::Lane(..)) {
             return self.lane(key, client).await;
         }
         Ok(Lease { conversation: Some(self.conversation(&key, client).await?), lane: None })
@@ -295,7 +298,7 @@ impl Upstream {
         }
         let conversation = self.begin(key, client).await?;
         *slot = Some(Arc::clone(&conversation));
-        if let (Key::Own(..), Some(session)) = (key, &client.session) {
+        if let (Whose::Own(..), Some(session)) = (&key.whose, &client.session) {
             self.end_with(session, key.clone());
         }
         let modern = key.modern(self.is_per_user());
@@ -432,6 +435,7 @@ impl Upstream {
             grant: None,
             session: None,
             link: Link::nowhere(),
+            shape: ClientShape::default(),
         };
         self.lease(&nobody, false).await.is_ok()
     }
@@ -489,7 +493,7 @@ impl Upstream {
     /// The session of a client for which it has one of its own.
     pub(crate) fn own_session<'c>(&self, client: &'c Client) -> Option<&'c Arc<Session>> {
         let era = self.era().unwrap_or(Era::Legacy);
-        client.session.as_ref().filter(|_| matches!(self.key(client, era, true), Key::Own(..)))
+        client.session.as_ref().filter(|_| matches!(self.whose(client, era, true), Whose::Own(..)))
     }
 
     /// The name and version that it gave last.
@@ -515,7 +519,7 @@ impl Upstream {
         };
         for (key, slot) in slots {
             // A client's own conversation ends with its session.
-            if matches!(key, Key::Own(..)) {
+            if matches!(key.whose, Whose::Own(..)) {
                 continue;
             }
             if let Ok(mut slot) = slot.try_lock()
@@ -524,6 +528,10 @@ impl Upstream {
                 idle.extend(slot.take());
             }
         }
+        // A slot that is empty and in nobody's hands is of no use.
+        self.state()
+            .conversations
+            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |slot| slot.is_some()));
         for conversation in idle {
             close(&conversation.core, self.limits.shutdown).await;
         }

@@ -98,6 +98,18 @@ impl HttpUpstream {
         })
     }
 
+    /// The same with further headers in every request, which win over those of a request; the connections are shared.
+    pub fn with_headers(&self, more: &[(HeaderName, HeaderValue)]) -> Self {
+        let (mut headers, mut configured) = (self.headers.clone(), self.configured.clone());
+        for (name, value) in more {
+            let mut value = value.clone();
+            value.set_sensitive(true);
+            headers.insert(name.clone(), value);
+            configured.push(name.clone());
+        }
+        Self { pool: Arc::clone(&self.pool), target: self.target.clone(), headers, configured }
+    }
+
     /// Sends one request and returns once the head of its response has come. `headers` are added to the configured ones,
     /// which win. Sent again only where nothing of it was written.
     pub async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Response, Failure> {

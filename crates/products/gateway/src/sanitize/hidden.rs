@@ -1,0 +1,131 @@
+//! Characters that nobody sees but models read, and escapes of terminals. Pure.
+
+use std::borrow::Cow;
+
+/// Whether nobody sees the character, wherever it stands.
+pub(crate) const fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The character in its usual width.
+pub(crate) const fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => match char::from_u32(c as u32 - 0xfee0) {
+            Some(narrow) => narrow,
+            None => c,
+        },
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => ' ',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe63}' => '-',
+        '\u{fe6b}' => '@',
+        _ => c,
+    }
+}
+
+const fn is_control(c: char) -> bool {
+    matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
+}
+
+/// The text without hidden characters, escapes of terminals and control characters.
+pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| is_hidden(c) || is_control(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut joined) = (text.chars().peekable(), false);
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => escape(&mut rest),
+            '\u{9b}' => sequence(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => string(&mut rest),
+            '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => {
+                // Scripts and emoji need these, between or after letters of their own.
+                let is_after = out.chars().next_back().is_some_and(|before| !before.is_ascii());
+                let is_before = rest.peek().is_some_and(|next| !next.is_ascii() && !is_hidden(*next));
+                if is_after && !joined && (is_before || matches!(c, '\u{fe0e}' | '\u{fe0f}')) {
+                    out.push(c);
+                    // An emoji with its form may be joined to the next one.
+                    joined = !matches!(c, '\u{fe0e}' | '\u{fe0f}') || rest.peek() != Some(&'\u{200d}');
+                }
+            }
+            c if is_hidden(c) || is_control(c) => {}
+            c => {
+                out.push(c);
+                joined = false;
+            }
+        }
+    }
+    if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
+}
+
+type Rest<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+/// What follows ESC.
+fn escape(rest: &mut Rest<'_>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            sequence(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            string(rest);
+        }
+        Some(' '..='/') => {
+            rest.next();
+            rest.next_if(|c| matches!(c, '0'..='~'));
+        }
+        Some('0'..='~') => drop(rest.next()),
+        _ => {}
+    }
+}
+
+/// Parameters of a control sequence, and its end.
+fn sequence(rest: &mut Rest<'_>) {
+    while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+    rest.next_if(|c| matches!(c, '@'..='~'));
+}
+
+/// A control string. Without an end on its line, only its beginning goes: what follows may be a text that people see.
+fn string(rest: &mut Rest<'_>) {
+    let mut ahead = rest.clone();
+    while let Some(c) = ahead.next() {
+        match c {
+            '\u{7}' | '\u{9c}' => return *rest = ahead,
+            '\u{1b}' => {
+                ahead.next_if(|c| *c == '\\');
+                return *rest = ahead;
+            }
+            '\n' | '\r' => return,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cleaned;
+
+    #[test]
+    fn what_nobody_sees_goes_and_what_scripts_need_stays() {
+        for (text, expected) in [
+            ("a\u{200b}b\u{202e}c\u{2066}d\u{feff}", "abcd"),
+            ("tag\u{e0049}\u{e0067}\u{e006e}", "tag"),
+            ("al\u{200d}ice", "alice"),
+            ("x\u{fe0f}\u{fe01}\u{fe02}", "x"),
+            ("\u{1b}[31mred\u{1b}[0m \u{9b}1mbold", "red bold"),
+            ("\u{1b}]8;;http://evil\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}]0;never ends", "0;never ends"),
+            ("bell\u{7}\u{8} tab\tline\n", "bell tab\tline\n"),
+            ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+            ("👩\u{200d}👩 ❤\u{fe0f}", "👩\u{200d}👩 ❤\u{fe0f}"),
+            ("❤\u{fe0f}\u{fe0e}\u{fe0f}", "❤\u{fe0f}"),
+            ("Größe 5", "Größe 5"),
+        ] {
+            assert_eq!(cleaned(text), expected, "{}", text.escape_unicode());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What a principal's requests say of it, and what it gets of answers: the stages `context` and `sanitize` of one client.
+//! Must not know how requests travel.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use net::service::{Answer, RpcError};
+use serde_json::{Value, json};
+use wire::RequestId;
+
+use crate::audit::Trail;
+use crate::context::{Injected, claim_text, principal};
+use crate::failure;
+use crate::sanitize::{Kind, Removed, Sanitizer};
+use crate::settings::{ContextKind, ContextSettings, Settings};
+use crate::upstream::Client;
+
+/// Methods whose results say what there is, not what it holds.
+const DESCRIPTIONS: [&str; 6] =
+    ["initialize", "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+
+/// How requests and answers are shaped.
+pub(crate) struct Shaping {
+    context: Option<ContextSettings>,
+    sanitizer: Option<Arc<Sanitizer>>,
+}
+
+impl Shaping {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let sanitizer = settings.sanitize.as_ref().map(|settings| Arc::new(Sanitizer::new(settings)));
+        Self { context: settings.context.clone(), sanitizer }
+    }
+
+    /// Gives a client its shape; the error where its token lacks what servers must be told.
+    pub(crate) fn shape(&self, client: &mut Client, trail: &Trail) -> Result<(), RpcError> {
+        let claims = client.grant.as_ref().map(|grant| &grant.claims);
+        let claim = |name: &str| claims.and_then(|claims| claims.get(name)).and_then(claim_text);
+        let tenant_claim = self.sanitizer.as_ref().and_then(|sanitizer| sanitizer.tenant_claim());
+        let tenant = tenant_claim.and_then(claim);
+        let mut parts = Vec::new();
+        if tenant_claim.is_some() {
+            parts.push(tenant.clone());
+        }
+        let mut context = None;
+        if let Some(settings) = &self.context {
+            let injected = Injected::of(settings, client.grant.as_deref());
+            trail.told(if injected.is_ok() { "added" } else { "refused" });
+            context = Some(Arc::new(injected?));
+            // Scopes may change with a new token: the client stays who it is.
+            let named = settings.values.iter().filter(|value| value.kind != ContextKind::Scopes);
+            parts.extend(named.map(|value| claim(&value.claim)));
+        }
+        if !parts.is_empty() {
+            client.subject = principal(client.subject.as_ref(), &parts);
+        }
+        client.shape = ClientShape { context, sanitizer: self.sanitizer.clone(), tenant: tenant.map(Arc::from) };
+        Ok(())
+    }
+}
+
+/// What holds for one client.
+#[derive(Clone, Default)]
+pub(crate) struct ClientShape {
+    /// What servers are told of it.
+    pub(crate) context: Option<Arc<Injected>>,
+    sanitizer: Option<Arc<Sanitizer>>,
+    tenant: Option<Arc<str>>,
+}
+
+impl ClientShape {
+    /// Whether answers may pass as they come.
+    pub(crate) const fn passes(&self) -> bool {
+        self.sanitizer.is_none()
+    }
+
+    /// An answer as the client gets it.
+    pub(crate) fn answer(&self, id: &RequestId, method: &str, answer: Answer, trail: &Trail) -> Answer {
+        let Some(sanitizer) = &self.sanitizer else { return answer };
+        let kind = if DESCRIPTIONS.contains(&method) { Kind::Description } else { Kind::Result };
+        let removed = Removed::default();
+        let sanitized = match std::str::from_utf8(answer.text()) {
+            Ok(text) => sanitizer.message(text, kind, self.tenant.as_deref(), &removed),
+            Err(_) => return Answer::error(Some(id), &failure::RESULT_UNREADABLE.error("The result is no text")),
+        };
+        match sanitized {
+            Ok(text) => {
+                trail.sanitized(removed.summary());
+                match text {
+                    Cow::Borrowed(_) => answer,
+                    Cow::Owned(text) => Answer::raw(text.into_bytes(), answer.code()),
+                }
+            }
+            Err(withheld) => {
+                trail.sanitized("withheld".to_owned());
+                Answer::error(Some(id), &withheld.error())
+            }
+        }
+    }
+
+    /// A notification as the client gets it; `None` where it gets none.
+    pub(crate) fn notification<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        let Some(sanitizer) = &self.sanitizer else { return Some(Cow::Borrowed(text)) };
+        sanitizer.message(text, Kind::Message, None, &Removed::default()).ok()
+    }
+
+    /// What a task came to, as the client gets it; `None` where it gets nothing.
+    pub(crate) fn task(&self, params: Value) -> Option<Value> {
+        let Some(sanitizer) = &self.sanitizer else { return Some(params) };
+        let text = json!({ "params": params }).to_string();
+        match sanitizer.message(&text, Kind::Result, self.tenant.as_deref(), &Removed::default()).ok()? {
+            Cow::Borrowed(_) => Some(params),
+            Cow::Owned(text) => serde_json::from_str::<Value>(&text).ok().map(|mut all| all["params"].take()),
+        }
+    }
+
+    /// The parameters of a question as the client gets them; `None` where they stay.
+    pub(crate) fn question(&self, params: &Value) -> Option<Value> {
+        let sanitizer = self.sanitizer.as_ref()?;
+        let text = json!({ "params": params }).to_string();
+        match sanitizer.message(&text, Kind::Message, None, &Removed::default()) {
+            Ok(Cow::Borrowed(_)) => None,
+            Ok(Cow::Owned(text)) => serde_json::from_str::<Value>(&text).ok().map(|mut all| all["params"].take()),
+            // A question without parameters is asked of nobody.
+            Err(_) => Some(json!({})),
+        }
+    }
+}

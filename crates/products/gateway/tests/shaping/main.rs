@@ -1,0 +1,5 @@
+//! `context` and `sanitize` over HTTP: what servers are told of principals, and what clients get of what servers say.
+
+mod context;
+mod sanitize;
+mod scene;
