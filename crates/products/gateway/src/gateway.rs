@@ -87,7 +87,7 @@ pub(crate) struct Inner {
     answers: Answers,
     budgets: Option<Budgets>,
     changes: Arc<Changes>,
-    stats: Arc<Stats>,
+    pub(crate) stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
 }
 
@@ -173,6 +173,7 @@ impl Inner {
             Err(error) => return Answer::error(Some(&id), &error),
         };
         if let Some(error) = client.expired() {
+            self.stats.security.expired();
             return Answer::error(Some(&id), &error);
         }
         if let Some(refused) = self.budgets.as_ref().and_then(|budgets| budgets.too_early(&call)) {

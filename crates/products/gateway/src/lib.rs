@@ -13,6 +13,7 @@ mod gateway;
 mod hub;
 mod kept_tasks;
 mod losses;
+mod metrics;
 mod pages;
 mod parked;
 pub mod recording;

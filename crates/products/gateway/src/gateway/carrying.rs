@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::Inner;
 use crate::audit::Trail;
 use crate::budget::{Begun, Budgets};
+use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
 use crate::stats::Finished;
 use crate::upstream::{Client, Upstream};
@@ -55,8 +56,9 @@ impl Inner {
             micros = took.as_micros() as u64,
             error = answer.code()
         );
-        let error = answer.code();
-        stats.finished(&Finished { request, upstream: &name, method: &method, name: target.as_deref(), took, error });
+        let (error, failed) = (answer.code(), method == "tools/call" && is_failed(&answer));
+        let target = target.as_deref();
+        stats.finished(&Finished { request, upstream: &name, method: &method, name: target, took, error, failed });
         answer
     }
 
