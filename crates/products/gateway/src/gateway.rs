@@ -29,6 +29,7 @@ use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
 use crate::stats::Stats;
+use crate::telemetry::Telemetry;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
 use crate::view::View;
 
@@ -84,6 +85,7 @@ pub(crate) struct Inner {
     access: Option<Arc<AccessRules>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
+    telemetry: Option<Arc<Telemetry>>,
     answers: Answers,
     budgets: Option<Budgets>,
     changes: Arc<Changes>,
@@ -106,7 +108,7 @@ impl Inner {
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
-        let (audit, answers) = (hub.audit.clone(), hub.answers());
+        let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -118,6 +120,7 @@ impl Inner {
             view,
             access,
             audit,
+            telemetry,
             answers,
             budgets,
             changes,
@@ -153,10 +156,10 @@ impl Inner {
     }
 
     /// Answers a request, and records it where requests are.
-    fn reply(self: Arc<Self>, call: Call) -> Reply {
+    fn replied(self: Arc<Self>, call: Call, trail: Trail) -> Reply {
         match self.audit.clone() {
-            None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
-            Some(audit) => Reply::later(self.audited(audit, call)),
+            None => Reply::later(surviving(call.id().clone(), self.answer(call, trail))),
+            Some(audit) => Reply::later(self.audited(audit, call, trail)),
         }
     }
 
@@ -564,6 +567,7 @@ mod missing;
 mod opening;
 mod recorded;
 pub(crate) mod rejected;
+mod traced;
 
 pub(crate) use self::changing::outside;
 pub(crate) use self::missing::Missing;

@@ -25,6 +25,7 @@ use crate::parked::ParkedRequests;
 use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings};
 use crate::stats::Stats;
+use crate::telemetry::Telemetry;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
 
@@ -104,6 +105,8 @@ pub(crate) struct Hub {
     budgets: Arc<BudgetState>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
+    /// Makes spans of requests.
+    pub(crate) telemetry: Option<Arc<Telemetry>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<usize, Following>>,
 }
@@ -140,6 +143,7 @@ impl Gateway {
     pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
         let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
+        let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -152,6 +156,7 @@ impl Gateway {
             answers: RwLock::default(),
             budgets: Arc::default(),
             audit,
+            telemetry,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -249,6 +254,11 @@ impl Gateway {
         self.0.audit.as_deref()
     }
 
+    /// What makes spans, if something does.
+    pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.as_deref()
+    }
+
     /// Counters of answers that are used again.
     pub(crate) fn answer_metrics(&self) -> String {
         let Answers { settings, kept } = self.0.answers();
@@ -286,6 +296,9 @@ impl Gateway {
     pub async fn shutdown(&self) {
         lock(&self.0.followers).clear();
         join_all(self.0.upstreams().iter().map(|upstream| upstream.shutdown())).await;
+        if let Some(telemetry) = &self.0.telemetry {
+            telemetry.flush().await;
+        }
         if let Some(audit) = self.0.audit.clone() {
             // What is written last may take a while on a slow disk.
             let _ = tokio::task::spawn_blocking(move || audit.close()).await;

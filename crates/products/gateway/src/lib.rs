@@ -21,6 +21,7 @@ mod relay;
 mod session;
 pub mod settings;
 mod stats;
+mod telemetry;
 mod upstream;
 mod view;
 

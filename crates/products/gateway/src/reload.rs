@@ -74,6 +74,7 @@ impl Configuration {
             ("auth", settings.auth != self.running.auth),
             ("record", settings.record != self.running.record),
             ("audit", settings.audit != self.running.audit),
+            ("telemetry", settings.telemetry != self.running.telemetry),
         ];
         for (name, _) in fixed.iter().filter(|(_, changed)| *changed) {
             tell(&format!(
@@ -87,8 +88,8 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { admin, auth, record, audit, .. } = self.running.clone();
-                self.running = Settings { admin, auth, record, audit, ..settings };
+                let Settings { admin, auth, record, audit, telemetry, .. } = self.running.clone();
+                self.running = Settings { admin, auth, record, audit, telemetry, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod budgets;
+mod telemetry;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
+pub use telemetry::{Sample, TelemetrySettings};
 
 /// A gateway.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +49,8 @@ pub struct Settings {
     pub answers: AnswerSettings,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
+    /// Where spans of requests go.
+    pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
     pub limits: Limits,
 }

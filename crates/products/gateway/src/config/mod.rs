@@ -8,6 +8,7 @@ pub(crate) mod budgets;
 mod members;
 mod servers;
 mod sources;
+mod telemetry;
 mod units;
 mod upstream;
 
@@ -51,6 +52,7 @@ const MEMBERS: &[&str] = &[
     "cache",
     "errors",
     "budgets",
+    "telemetry",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -129,6 +131,7 @@ impl Reader<'_> {
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
             admin,
@@ -143,6 +146,7 @@ impl Reader<'_> {
             audit,
             answers,
             budgets,
+            telemetry,
             limits,
         })
     }

@@ -1,6 +1,7 @@
 //! Good files, each kind of mistake with its message, and that the schema and the reader know the same members.
 
 mod budgets;
+mod telemetry;
 
 use std::env::VarError;
 use std::io;

@@ -1,5 +1,7 @@
-//! What those who run a gateway see of it: its metrics, through real HTTP.
+//! What those who run a gateway see of it: its metrics and its spans, through real HTTP.
 
+mod collector;
 mod exposition;
 mod metrics;
 mod scene;
+mod traces;
