@@ -60,7 +60,8 @@ impl Sample {
                 // The last 56 bits of an id are random (Trace Context level 2, 2.2.1.2).
                 let [.., a, b, c, d, e, f, g] = trace;
                 let random = u64::from_be_bytes([0, a, b, c, d, e, f, g]);
-                (random as f64) < ratio * (1_u64 << 56) as f64
+                // As many of them as a number has digits for.
+                ((random >> 4) as f64) < ratio * (1_u64 << 52) as f64
             }
         }
     }
