@@ -3,5 +3,6 @@
 mod collector;
 mod exposition;
 mod metrics;
+mod ready;
 mod scene;
 mod traces;

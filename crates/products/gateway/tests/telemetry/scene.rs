@@ -104,12 +104,6 @@ impl Got {
         let mut named = self.head.lines().filter_map(|line| line.split_once(": "));
         named.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
-
-    /// The JSON of the body, or of its only event.
-    pub(crate) fn json(&self) -> Value {
-        let text = self.body.lines().find_map(|line| line.strip_prefix("data: ").filter(|text| text.starts_with('{')));
-        serde_json::from_str(text.unwrap_or(&self.body)).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
 }
 
 impl Scene {
