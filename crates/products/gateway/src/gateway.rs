@@ -31,6 +31,7 @@ use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
 use crate::shaping::{ClientShape, Shaping};
 use crate::stats::Stats;
+use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
 use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
 use crate::view::View;
@@ -88,11 +89,12 @@ pub(crate) struct Inner {
     pub(crate) shaping: Shaping,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
+    telemetry: Option<Arc<Telemetry>>,
     answers: Answers,
     budgets: Option<Budgets>,
     traffic: Option<Arc<Traffic>>,
     changes: Arc<Changes>,
-    stats: Arc<Stats>,
+    pub(crate) stats: Arc<Stats>,
     lists: Mutex<HashMap<ListKey, Cached>>,
 }
 
@@ -111,7 +113,8 @@ impl Inner {
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
-        let (audit, answers, traffic) = (hub.audit.clone(), hub.answers(), hub.traffic());
+        let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
+        let traffic = hub.traffic();
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -124,6 +127,7 @@ impl Inner {
             access,
             shaping,
             audit,
+            telemetry,
             answers,
             budgets,
             traffic,
@@ -160,10 +164,10 @@ impl Inner {
     }
 
     /// Answers a request, and records it where requests are.
-    fn reply(self: Arc<Self>, call: Call) -> Reply {
+    fn replied(self: Arc<Self>, call: Call, trail: Trail) -> Reply {
         match self.audit.clone() {
-            None => Reply::later(surviving(call.id().clone(), self.answer(call, Trail::default()))),
-            Some(audit) => Reply::later(self.audited(audit, call)),
+            None => Reply::later(surviving(call.id().clone(), self.answer(call, trail))),
+            Some(audit) => Reply::later(self.audited(audit, call, trail)),
         }
     }
 
@@ -180,6 +184,7 @@ impl Inner {
             Err(error) => return Answer::error(Some(&id), &error),
         };
         if let Some(error) = client.expired() {
+            self.stats.security.expired();
             return Answer::error(Some(&id), &error);
         }
         let too_many = self.traffic.as_ref().and_then(|it| it.too_many(&call, &client, self.view.name()));
@@ -575,6 +580,7 @@ mod opening;
 mod recorded;
 pub(crate) mod rejected;
 mod shaped;
+mod traced;
 
 pub(crate) use self::changing::outside;
 pub(crate) use self::missing::Missing;

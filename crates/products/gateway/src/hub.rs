@@ -27,6 +27,7 @@ use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
 use crate::shaping::Shaping;
 use crate::stats::Stats;
+use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
 use crate::upstream::{Client, Outside, Upstream};
 use crate::view::View;
@@ -115,6 +116,8 @@ pub(crate) struct Hub {
     traffic: RwLock<Option<Arc<Traffic>>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
+    /// Makes spans of requests.
+    pub(crate) telemetry: Option<Arc<Telemetry>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -152,6 +155,7 @@ impl Gateway {
         let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
         let kept = Kept::open(settings.store.as_deref()).map_err(SettingsError::Store)?;
+        let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -165,6 +169,7 @@ impl Gateway {
             budgets: Arc::default(),
             traffic: RwLock::default(),
             audit,
+            telemetry,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -276,6 +281,11 @@ impl Gateway {
         self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default()
     }
 
+    /// What makes spans, if something does.
+    pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.as_deref()
+    }
+
     /// Counters of answers that are used again.
     pub(crate) fn answer_metrics(&self) -> String {
         let Answers { settings, kept } = self.0.answers();
@@ -314,6 +324,9 @@ impl Gateway {
     pub async fn shutdown(&self) {
         lock(&self.0.followers).clear();
         join_all(self.0.upstreams().iter().map(|upstream| upstream.shutdown())).await;
+        if let Some(telemetry) = &self.0.telemetry {
+            telemetry.flush().await;
+        }
         let (audit, kept) = (self.0.audit.clone(), Arc::clone(&self.0.kept));
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {

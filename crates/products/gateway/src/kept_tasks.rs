@@ -18,6 +18,9 @@ const MOST_BYTES: usize = 64 << 20;
 const TTL: Duration = Duration::from_mins(10);
 const LONGEST_TTL: Duration = Duration::from_hours(1);
 
+/// How the ids of tasks begin that are made here.
+const OWN: &str = "proof-gateway.";
+
 /// Whose task it is: the upstream and the subject of its token.
 type Owner = (usize, Option<HeaderValue>);
 
@@ -46,11 +49,17 @@ impl KeptTasks {
         all.get(&(owner, id.to_owned())).filter(|task| task.until > Instant::now()).cloned()
     }
 
+    /// Whether the gateway made the task for another client.
+    pub(crate) fn is_foreign(&self, owner: &Owner, id: &str) -> bool {
+        let is_one = |(other, known): &(Owner, String)| known == id && other.1 != owner.1;
+        id.starts_with(OWN) && self.all().keys().any(is_one)
+    }
+
     /// Makes a task of a call that has ended, and says how it stood when it began. `None` where there is no room.
     pub(crate) fn make(&self, owner: Owner, result: &str, ttl: Option<u64>) -> Option<Map<String, Value>> {
         let mut random = [0; 24];
         getrandom::fill(&mut random).ok()?;
-        let mut id = String::from("proof-gateway.");
+        let mut id = String::from(OWN);
         for byte in random {
             let _ = write!(id, "{byte:02x}");
         }

@@ -6,6 +6,7 @@ mod control;
 mod errors_command;
 mod init;
 mod log;
+mod ready;
 mod reload;
 mod tell;
 mod watch;
@@ -34,30 +35,34 @@ fn main() -> ExitCode {
     let mut args = Args::parse();
     log::start(args.verbose);
     match ended(&mut args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => failure.exit(),
     }
 }
 
-fn ended(args: &mut Args) -> Result<(), Failure> {
+fn ended(args: &mut Args) -> Result<ExitCode, Failure> {
     let bug = |error| Failure::bug(format!("cannot start the async runtime: {error}"));
     let action = match args.action.take() {
-        Some(Action::Init(init)) => return init::run(&init),
-        Some(Action::Audit(audit)) => return audit_command::run(&audit),
+        Some(Action::Init(init)) => return init::run(&init).map(done),
+        Some(Action::Audit(audit)) => return audit_command::run(&audit).map(done),
         Some(Action::Errors(errors)) => {
             errors_command::run(&errors);
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(Action::Ready(ready)) => {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(bug)?;
+            return runtime.block_on(ready::run(&ready));
         }
         action => action,
     };
     if let Some((question, watch)) = action.as_ref().and_then(Action::question) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(bug)?;
-        return runtime.block_on(watch::run(question, watch));
+        return runtime.block_on(watch::run(question, watch)).map(done);
     }
     let settings = args.settings()?;
     if args.check_config {
         tell(&format!("{} upstreams, no mistakes found", settings.upstreams.len()));
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(bug)?;
     let children = Children::new();
@@ -66,7 +71,12 @@ fn ended(args: &mut Args) -> Result<(), Failure> {
     // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
     children.kill_all();
-    served
+    served.map(done)
+}
+
+/// Nothing is left to say.
+const fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 /// Serves until a signal, or over stdio until stdin ends.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use net::server::http::{Body, Bytes, HeaderValue, HttpFuture, Layer, Method, Next, Request, Response, StatusCode};
 
 use crate::hub::Gateway;
+use crate::metrics::Page;
 
 /// How long `/ready` waits for an upstream that was not used yet.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,6 +53,11 @@ impl Pages {
             page.push_str("# HELP audit_lost_total Records of the audit log that could not be written.\n");
             page.push_str("# TYPE audit_lost_total counter\n");
             let _ = writeln!(page, "audit_lost_total {}", audit.lost());
+        }
+        if let Some(telemetry) = self.gateway.telemetry() {
+            let mut more = Page::default();
+            telemetry.write(&mut more);
+            page.push_str(&more.into_text());
         }
         page
     }

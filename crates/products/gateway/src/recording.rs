@@ -47,6 +47,9 @@ pub(crate) fn secrets(settings: &Settings) -> Secrets {
             }
         }
     }
+    for (name, value) in settings.telemetry.iter().flat_map(|telemetry| &telemetry.otlp.headers) {
+        secrets.header(name, value);
+    }
     secrets
 }
 

@@ -30,13 +30,14 @@ use self::asking::Handling;
 use self::retrying::Round;
 pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
-use self::texts::{with_params, with_round};
+use self::texts::{with_params, with_round, with_trace};
 use crate::answers::Watch;
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
+use crate::telemetry::Outgoing;
 use crate::traffic::Passage;
 use crate::upstream::{Carrier, Client, Conversation, Event, Flight, Lease, Sending, Trouble, Upstream};
 
@@ -78,6 +79,8 @@ pub(crate) struct Edits {
     pub(crate) text: Option<String>,
     /// What notes the course of a request whose answer may be kept: it is read whole.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// What the request says of its trace, in place of what the client said.
+    pub(crate) trace: Option<Outgoing>,
 }
 
 /// What a step leads to.
@@ -258,7 +261,8 @@ impl Relay {
         if to == Era::Legacy && profile.declares(&["logging"]) {
             self.gateway.set_level(conversation, level).await;
         }
-        let text: &str = &self.as_task(profile.revision, text).await;
+        let text = self.as_task(profile.revision, text).await;
+        let text: &str = &with_trace(text, self.edits.trace.as_ref());
         // Between two parties of one revision, a result needs no edit. Tools may have to be left out, and a record says what
         // the result was.
         let passes = unchanged

@@ -75,6 +75,7 @@ impl Configuration {
             ("record", settings.record != self.running.record),
             ("audit", settings.audit != self.running.audit),
             ("store", settings.store != self.running.store),
+            ("telemetry", settings.telemetry != self.running.telemetry),
         ];
         for (name, _) in fixed.iter().filter(|(_, changed)| *changed) {
             tell(&format!(
@@ -88,8 +89,8 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { admin, auth, record, audit, store, .. } = self.running.clone();
-                self.running = Settings { admin, auth, record, audit, store, ..settings };
+                let Settings { admin, auth, record, audit, store, telemetry, .. } = self.running.clone();
+                self.running = Settings { admin, auth, record, audit, store, telemetry, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

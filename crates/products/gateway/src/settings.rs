@@ -6,6 +6,7 @@ mod budgets;
 mod context;
 mod credentials;
 mod sanitize;
+mod telemetry;
 mod traffic;
 
 use std::net::SocketAddr;
@@ -23,6 +24,7 @@ pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
 };
@@ -65,6 +67,8 @@ pub struct Settings {
     pub context: Option<ContextSettings>,
     /// What is removed from what servers say.
     pub sanitize: Option<SanitizeSettings>,
+    /// Where spans of requests go.
+    pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
     pub limits: Limits,
 }

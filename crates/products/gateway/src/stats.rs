@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
+use crate::metrics::{Page, Security, ToolTimes, escaped};
+
 /// The most different targets that are counted apart; further ones are counted under `…`.
 const MOST: usize = 4096;
 /// How many finished requests a slow watcher may be behind.
@@ -22,6 +24,9 @@ pub struct Stats {
     next: AtomicU64,
     targets: Mutex<HashMap<Target, Count>>,
     watchers: broadcast::Sender<String>,
+    tools: ToolTimes,
+    /// Requests that were refused for who sent them.
+    pub(crate) security: Security,
 }
 
 /// What a request is for.
@@ -50,6 +55,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) took: Duration,
     /// The error's code.
     pub(crate) error: Option<i64>,
+    /// Whether it ended in an error, or in a result that says so.
+    pub(crate) failed: bool,
 }
 
 impl std::fmt::Debug for Stats {
@@ -65,6 +72,8 @@ impl Default for Stats {
             next: AtomicU64::new(1),
             targets: Mutex::default(),
             watchers: broadcast::Sender::new(BEHIND),
+            tools: ToolTimes::default(),
+            security: Security::default(),
         }
     }
 }
@@ -89,14 +98,18 @@ impl Stats {
         let micros = u64::try_from(finished.took.as_micros()).unwrap_or(u64::MAX);
         // Resources are as many as there are texts: they are counted together.
         let name = finished.name.filter(|_| finished.method != "resources/read").unwrap_or_default();
+        let target_name: String = name.chars().take(128).collect();
         let mut target = Target {
             upstream: finished.upstream.to_owned(),
             method: finished.method.to_owned(),
-            name: name.chars().take(128).collect(),
+            name: target_name.clone(),
         };
         let mut targets = self.targets();
         if targets.len() >= MOST && !targets.contains_key(&target) {
             target = Target { upstream: target.upstream, method: "…".to_owned(), name: String::new() };
+        }
+        if finished.method == "tools/call" {
+            self.tools.record(finished.upstream, &target_name, finished.took, finished.failed);
         }
         let empty = || Count { requests: 0, errors: 0, micros: 0, buckets: [0; BUCKETS] };
         let count = targets.entry(target).or_insert_with(empty);
@@ -137,7 +150,8 @@ impl Stats {
                     "upstream": target.upstream, "method": target.method, "name": target.name,
                     "requests": count.requests, "errors": count.errors,
                     "mean_micros": count.micros / count.requests.max(1),
-                    "p50_micros": count.quantile(0.5), "p99_micros": count.quantile(0.99),
+                    "p50_micros": count.quantile(0.5), "p95_micros": count.quantile(0.95),
+                    "p99_micros": count.quantile(0.99),
                 })
             })
             .collect();
@@ -165,7 +179,7 @@ impl Stats {
         for (index, (family, help)) in families.iter().enumerate() {
             let _ = writeln!(page, "# HELP {family} {help}\n# TYPE {family} counter");
             for ((upstream, method), (requests, errors, micros)) in &totals {
-                let (upstream, method) = (label(upstream), label(method));
+                let (upstream, method) = (escaped(upstream), escaped(method));
                 let value = match index {
                     0 => requests.to_string(),
                     1 => errors.to_string(),
@@ -177,13 +191,12 @@ impl Stats {
         let _ = writeln!(page, "# HELP proof_gateway_uptime_seconds Seconds since the start.");
         let _ = writeln!(page, "# TYPE proof_gateway_uptime_seconds gauge");
         let _ = writeln!(page, "proof_gateway_uptime_seconds {}", self.uptime().as_secs());
+        let mut more = Page::default();
+        self.tools.write(&mut more);
+        self.security.write(&mut more);
+        page.push_str(&more.into_text());
         page
     }
-}
-
-/// The value of a label, escaped as the format demands.
-pub(crate) fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn bucket(micros: u64) -> usize {
@@ -218,7 +231,9 @@ mod tests {
     fn finish(stats: &Stats, name: &str, micros: u64, error: Option<i64>) {
         let took = Duration::from_micros(micros);
         let request = stats.number();
-        stats.finished(&Finished { request, upstream: "a", method: "tools/call", name: Some(name), took, error });
+        let failed = error.is_some();
+        let name = Some(name);
+        stats.finished(&Finished { request, upstream: "a", method: "tools/call", name, took, error, failed });
     }
 
     #[test]

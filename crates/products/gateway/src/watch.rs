@@ -245,7 +245,7 @@ fn millis(micros: u64) -> String {
 }
 
 fn top(value: &Value) -> String {
-    let head = ["upstream", "requests", "errors", "mean", "p50", "p99", "request"];
+    let head = ["upstream", "requests", "errors", "mean", "p50", "p95", "p99", "request"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for target in value.as_array().into_iter().flatten().take(40) {
         rows.push(vec![
@@ -254,6 +254,7 @@ fn top(value: &Value) -> String {
             number(target, "errors").to_string(),
             millis(number(target, "mean_micros")),
             millis(number(target, "p50_micros")),
+            millis(number(target, "p95_micros")),
             millis(number(target, "p99_micros")),
             format!("{} {}", text(target, "method"), text(target, "name")),
         ]);
@@ -340,9 +341,9 @@ docs: The server `docs` was not reached: connection refused (next try in 3 s)
         let line = json!({ "time": 0.5, "upstream": "a", "method": "tools/call", "name": "x", "micros": 1500 });
         assert_eq!(finished(&line), "00:00:00.500  a  tools/call x  1.5 ms  ok\n");
         let counts = json!([{ "upstream": "a", "method": "tools/call", "name": "x", "requests": 12, "errors": 1,
-            "mean_micros": 900, "p50_micros": 1000, "p99_micros": 2000 }]);
+            "mean_micros": 900, "p50_micros": 1000, "p95_micros": 1400, "p99_micros": 2000 }]);
         assert!(
-            top(&counts).ends_with("a               12       1  0.9 ms  1.0 ms  2.0 ms  tools/call x\n"),
+            top(&counts).ends_with("a               12       1  0.9 ms  1.0 ms  1.4 ms  2.0 ms  tools/call x\n"),
             "{}",
             top(&counts)
         );

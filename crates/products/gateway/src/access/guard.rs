@@ -15,6 +15,7 @@ use wire::Message;
 
 use super::tokens::Tokens;
 use crate::hub::Gateway;
+use crate::metrics::{AuthFailure, Foreign};
 use crate::settings::AuthSettings;
 
 /// Where the metadata is, before an endpoint's path.
@@ -77,6 +78,11 @@ impl TokenGuard {
         if !self.settings.scopes.is_empty() {
             let _ = write!(challenge, ", scope=\"{}\"", self.settings.scopes.join(" "));
         }
+        self.gateway.stats().security.refused(match error {
+            None => AuthFailure::Missing,
+            Some(("insufficient_scope", _)) => AuthFailure::Scope,
+            Some(_) => AuthFailure::Invalid,
+        });
         if let Some(audit) = self.gateway.audit() {
             audit.refused(head.uri.path(), error.map_or("none", |(_, why)| why));
         }
@@ -108,8 +114,10 @@ impl TokenGuard {
     }
 
     async fn check(&self, head: Head<'_>) -> Result<Grant, Denied> {
-        let refuse =
-            |flaw: TokenFlaw| self.denied(head, StatusCode::UNAUTHORIZED, Some(("invalid_token", flaw.as_str())));
+        let refuse = |flaw: TokenFlaw| {
+            self.gateway.stats().security.flawed(flaw);
+            self.denied(head, StatusCode::UNAUTHORIZED, Some(("invalid_token", flaw.as_str())))
+        };
         let token = carried(head.headers, "bearer").map_err(refuse)?;
         let token = token.ok_or_else(|| self.denied(head, StatusCode::UNAUTHORIZED, None))?;
         let endpoint = self.endpoint(head.uri.path()).ok_or(TokenFlaw::Audience).map_err(refuse)?;
@@ -158,6 +166,10 @@ impl Guard for TokenGuard {
 
     fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>> {
         Box::pin(self.check(head))
+    }
+
+    fn foreign_session(&self) {
+        self.gateway.stats().security.crossed(Foreign::Session);
     }
 
     fn permits(&self, _grant: &Grant, _head: Head<'_>, _message: &Message) -> Result<(), Denied> {

@@ -17,6 +17,7 @@ use wire::{Kind, Message};
 
 use super::Members;
 use crate::settings::{AuditInputs, AuditSettings};
+use crate::telemetry::Trace;
 
 /// The longest text of an input, in bytes. Longer ones are cut.
 const LONGEST_TEXT: usize = 256;
@@ -37,9 +38,13 @@ const LONGEST_CLAIM: usize = 1 << 10;
 /// The kinds of content that revisions have.
 const KINDS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-/// What the stages of one request decided on its way. Shared by them; nothing where no log is kept.
+/// What the stages of one request decided on its way. Shared by them; nothing where neither a log is kept nor spans are sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trail(Option<Arc<Decisions>>);
+pub(crate) struct Trail {
+    decisions: Option<Arc<Decisions>>,
+    /// The spans of the request.
+    pub(crate) trace: Trace,
+}
 
 #[derive(Debug, Default)]
 struct Decisions {
@@ -56,46 +61,53 @@ struct Decisions {
 impl Trail {
     /// A trail that is kept.
     pub(super) fn kept(request: u64) -> Self {
-        Self(Some(Arc::new(Decisions { request, ..Decisions::default() })))
+        Self { decisions: Some(Arc::new(Decisions { request, ..Decisions::default() })), trace: Trace::default() }
+    }
+
+    /// The same, whose stages go into these spans, too.
+    pub(crate) fn traced(self, trace: Trace) -> Self {
+        Self { trace, ..self }
     }
 
     /// The number of the request, if it has one already.
     pub(crate) fn request(&self) -> Option<u64> {
-        self.0.as_ref().map(|decisions| decisions.request)
+        self.decisions.as_ref().map(|decisions| decisions.request)
     }
 
     /// The request goes to this upstream.
     pub(crate) fn goes_to(&self, upstream: &str) {
-        if let Some(decisions) = &self.0 {
+        if let Some(decisions) = &self.decisions {
             let _ = decisions.upstream.set(upstream.to_owned());
         }
     }
 
     /// The request was sent so often.
     pub(crate) fn attempted(&self, attempts: u32) {
-        if let Some(decisions) = &self.0 {
+        if let Some(decisions) = &self.decisions {
             decisions.attempts.store(attempts, Ordering::Relaxed);
         }
     }
 
     /// Whether servers are told of the principal.
     pub(crate) fn told(&self, verdict: &'static str) {
-        if let Some(decisions) = &self.0 {
+        if let Some(decisions) = &self.decisions {
             let _ = decisions.context.set(verdict);
         }
     }
 
     /// What was removed from the answer.
     pub(crate) fn sanitized(&self, verdict: String) {
-        if let Some(decisions) = &self.0 {
+        if let Some(decisions) = &self.decisions {
             let _ = decisions.sanitized.set(verdict);
         }
     }
 
     /// Whether the client may use what it asks for.
     pub(crate) fn decided(&self, may: bool) {
-        if let Some(decisions) = &self.0 {
-            let _ = decisions.access.set(if may { "allowed" } else { "denied" });
+        let verdict = if may { "allowed" } else { "denied" };
+        self.trace.stage("access", verdict);
+        if let Some(decisions) = &self.decisions {
+            let _ = decisions.access.set(verdict);
         }
     }
 }
@@ -167,7 +179,7 @@ impl Received {
         took: Duration,
         (settings, redactor): (&AuditSettings, &Redactor),
     ) -> Members {
-        let decisions = trail.0.as_deref();
+        let decisions = trail.decisions.as_deref();
         let access = decisions.and_then(|decisions| decisions.access.get()).copied();
         let outcome = answer.map_or_else(Outcome::left, |answer| Outcome::of(answer, access));
         let has_expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));

@@ -11,6 +11,7 @@ mod members;
 mod sanitize;
 mod servers;
 mod sources;
+mod telemetry;
 mod traffic;
 mod units;
 mod upstream;
@@ -59,6 +60,7 @@ const MEMBERS: &[&str] = &[
     "traffic",
     "context",
     "sanitize",
+    "telemetry",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -141,6 +143,7 @@ impl Reader<'_> {
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
+        let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
             admin,
@@ -159,6 +162,7 @@ impl Reader<'_> {
             traffic,
             context,
             sanitize,
+            telemetry,
             limits,
         })
     }

@@ -4,6 +4,7 @@ mod budgets;
 mod context;
 mod credentials;
 mod sanitize;
+mod telemetry;
 mod traffic;
 
 use std::env::VarError;

@@ -225,7 +225,7 @@ impl Reader<'_> {
         Some(url)
     }
 
-    fn headers(&mut self, entry: &Entry) -> Vec<(String, String)> {
+    pub(super) fn headers(&mut self, entry: &Entry) -> Vec<(String, String)> {
         let mut headers = Vec::new();
         for entry in self.named(entry, "a mapping: { X-Api-Key: { from_env: NAME } }", true) {
             let name = quoted(&entry.key);

@@ -168,6 +168,7 @@ impl Inner {
         let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
         match answer {
             Ok(answer) => {
+                trail.trace.stage("idempotency", "replayed");
                 self.answers.kept.calls.note_replayed();
                 answer
             }
@@ -223,7 +224,10 @@ impl Inner {
         };
         let cache = &inner.answers.kept.cache;
         let lead = match cache.find(&plan, call.id(), Instant::now()) {
-            Found::Hit(answer) => return answer,
+            Found::Hit(answer) => {
+                trail.trace.stage("cache", "hit");
+                return answer;
+            }
             Found::Lead(lead) => Some(lead),
             Found::Wait(mut over) => {
                 let _ = timeout(self.limits.request, over.changed()).await;

@@ -11,8 +11,10 @@ use super::Inner;
 use super::answering::name_there;
 use crate::audit::Trail;
 use crate::budget::{Begun, Budgets};
+use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
 use crate::stats::Finished;
+use crate::telemetry::UpstreamSpan;
 use crate::upstream::{Client, Upstream};
 
 /// How long a call waits to learn what its tool does. After that, nothing is known of it.
@@ -25,7 +27,7 @@ impl Inner {
         upstream: Arc<Upstream>,
         (client, trail): (Client, &Trail),
         call: Call,
-        edits: Edits,
+        mut edits: Edits,
     ) -> Answer {
         let passage = match &self.traffic {
             Some(traffic) => {
@@ -41,7 +43,10 @@ impl Inner {
         let begun = match self.budgets.as_ref().filter(|_| call.message.method() == Some("tools/call")) {
             Some(budgets) => match self.budgeted(budgets, &call, &client).await {
                 Ok(begun) => Some(begun),
-                Err(error) => return Answer::error(Some(call.id()), &error),
+                Err(error) => {
+                    trail.trace.stage("budget", "refused");
+                    return Answer::error(Some(call.id()), &error);
+                }
             },
             None => None,
         };
@@ -53,9 +58,15 @@ impl Inner {
         let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
         let target = target.map(std::borrow::Cow::into_owned);
         let name = upstream.name.clone();
+        let there = edits.name.as_ref().map(|(_, name)| name.as_str());
+        let span = trail.trace.carried((&upstream.name, request), &call, there);
+        edits.trace = span.as_ref().map(UpstreamSpan::outgoing);
         // The largest part of a request on its way: on the heap, it moves with nobody.
         let answer =
             Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance, passage)).run()).await;
+        if let Some(span) = span {
+            span.end(&answer);
+        }
         if let Some(begun) = begun.filter(|_| answer.code().is_none()) {
             begun.0.succeeded();
         }
@@ -68,8 +79,9 @@ impl Inner {
             micros = took.as_micros() as u64,
             error = answer.code()
         );
-        let error = answer.code();
-        stats.finished(&Finished { request, upstream: &name, method: &method, name: target.as_deref(), took, error });
+        let (error, failed) = (answer.code(), method == "tools/call" && is_failed(&answer));
+        let target = target.as_deref();
+        stats.finished(&Finished { request, upstream: &name, method: &method, name: target, took, error, failed });
         answer
     }
 

@@ -17,6 +17,7 @@ use super::{Relay, Step, error_text, result_text};
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::unasked;
+use crate::metrics::Foreign;
 use crate::parked::{Parked, Question};
 use crate::upstream::{Conversation, Flight, Lease, Trouble};
 
@@ -230,6 +231,9 @@ impl Relay {
     /// Goes on with a request whose questions are answered.
     pub(super) async fn resume(&self, parked: Parked) -> Answer {
         if parked.subject != self.client.subject || parked.content != self.content() {
+            if parked.subject != self.client.subject {
+                self.gateway.stats.security.crossed(Foreign::RequestState);
+            }
             // Not this client's: it waits for the one that it belongs to.
             self.gateway.parked.put_back(self.state().unwrap_or_default(), parked);
             return self

@@ -21,6 +21,7 @@ use super::texts::member_text;
 use super::{Relay, modern_capabilities};
 use crate::failure;
 use crate::gateway::Inner;
+use crate::metrics::Foreign;
 use crate::upstream::{Client, Conversation, Profile, Trouble};
 
 /// How often a task is looked at: where its server does not say, and at least and at most.
@@ -160,6 +161,9 @@ impl Relay {
         let Some(id) = self.call.message.string_member("taskId") else {
             return Some(self.refuse(&failure::PARAMS_INVALID.error("Invalid params: `taskId` is not a string")));
         };
+        if self.gateway.kept_tasks.is_foreign(&self.owner(), &id) {
+            self.gateway.stats.security.crossed(Foreign::Task);
+        }
         Some(match self.method() {
             "tasks/get" => self.task_state(conversation, &id).await,
             "tasks/cancel" => self.cancel_task(conversation, &id).await,

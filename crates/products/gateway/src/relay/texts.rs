@@ -1,9 +1,13 @@
 //! The texts of requests and responses that the gateway changes or makes.
 
+use std::borrow::Cow;
+
 use net::service::{Answer, RpcError};
 use serde_json::Value;
-use wire::splice::{Addition, Splice, member, members};
+use wire::splice::{Addition, Splice, member, members, members_at};
 use wire::{Message, RequestId};
+
+use crate::telemetry::{NAMES, Outgoing};
 
 /// A request with the members of its next round.
 pub(super) fn with_round(text: &str, responses: Option<&Value>, state: Option<&str>) -> String {
@@ -20,6 +24,34 @@ pub(super) fn with_params(text: &str, drop: &[&str], additions: &[Addition<'_>])
     let mut splice = Splice::new(text);
     splice.object(&params.value, &params.members, |name| !drop.contains(&name), additions);
     splice.finish()
+}
+
+/// A request that says in `_meta` what its trace is, and nothing else of a trace. All other texts stay as they are.
+pub(super) fn with_trace<'t>(text: Cow<'t, str>, trace: Option<&Outgoing>) -> Cow<'t, str> {
+    let Some(trace) = trace else { return text };
+    let Some(all) = members(&text) else { return text };
+    let added = trace.members();
+    let object = || {
+        let members: Vec<_> = added.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let mut splice = Splice::new(&text);
+    let params = member(&text, &all, "params");
+    let meta = params.and_then(|params| member(&text, &params.members, "_meta"));
+    match (params, meta) {
+        (_, Some(meta)) if text.get(meta.value.clone()).is_some_and(|text| text.starts_with('{')) => {
+            let Some(inner) = members_at(&text, &meta.value) else { return text };
+            splice.object(&meta.value, &inner, |name| !NAMES.contains(&name), &added);
+        }
+        // What is no object is the server's to refuse.
+        (_, Some(_)) => return text,
+        (Some(params), None) => splice.object(&params.value, &params.members, |_| true, &[("_meta", object())]),
+        (None, None) => {
+            let params = [("params", format!("{{\"_meta\":{}}}", object()))];
+            splice.object(&(0..text.len()), &all, |_| true, &params);
+        }
+    }
+    Cow::Owned(splice.finish())
 }
 
 /// The raw text of a member of the result.

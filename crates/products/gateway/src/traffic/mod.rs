@@ -282,7 +282,7 @@ impl Traffic {
                 writeln!(page, "# HELP breaker_state 0: closed, 1: half-open, 2: open.\n# TYPE breaker_state gauge");
         }
         for one in all {
-            let text = |name: &str| crate::stats::label(one.get(name).and_then(Value::as_str).unwrap_or_default());
+            let text = |name: &str| crate::metrics::escaped(one.get(name).and_then(Value::as_str).unwrap_or_default());
             let state = match &*text("state") {
                 "open" => 2,
                 "half-open" => 1,

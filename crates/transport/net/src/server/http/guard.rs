@@ -59,6 +59,9 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// Admits a request, or denies it.
     fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>>;
 
+    /// Learns that an admitted request named a session of another subject, which it does not get.
+    fn foreign_session(&self) {}
+
     /// Whether an admitted request may carry `message`.
     fn permits(&self, grant: &Grant, head: Head<'_>, message: &Message) -> Result<(), Denied>;
 }
@@ -206,6 +209,15 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool
 /// The subject in the headers of an admitted request; none where nothing guards the endpoints.
 pub(super) fn subject<'h>(shared: &Shared, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
     headers.get(SUBJECT).filter(|_| shared.options.guard.is_some())
+}
+
+/// Whether what `owner` opened belongs to the sender of an admitted request. The guard learns where it does not.
+pub(super) fn is_own(shared: &Shared, headers: &HeaderMap, owner: Option<&HeaderValue>) -> bool {
+    let own = owner == subject(shared, headers);
+    if let Some(guard) = shared.options.guard.as_ref().filter(|_| !own) {
+        guard.foreign_session();
+    }
+    own
 }
 
 /// What the token of an admitted request grants.

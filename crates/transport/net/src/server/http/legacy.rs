@@ -301,7 +301,7 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
     let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
     // For another subject there is no such session.
-    let own = |session: &Arc<HttpSession>| session.subject.as_ref() == guard::subject(shared, headers);
+    let own = |session: &Arc<HttpSession>| guard::is_own(shared, headers, session.subject.as_ref());
     let session = session.filter(own).ok_or_else(|| {
         Box::new(refuse(StatusCode::NOT_FOUND, id, &RpcError::invalid_request("No such session: it may have ended")))
     })?;

@@ -168,8 +168,7 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody
         return refuse(StatusCode::BAD_REQUEST, None, &error);
     };
     // For another subject there is no such session.
-    let subject = guard::subject(shared, &parts.headers);
-    let own = |session: &Arc<SseSession>| session.conversation.subject() == subject;
+    let own = |session: &Arc<SseSession>| guard::is_own(shared, &parts.headers, session.conversation.subject());
     let find = || key(id).and_then(|key| shared.sse_sessions.find(key)).filter(own);
     if find().is_none() {
         return ended();
