@@ -174,7 +174,6 @@ struct Entry {
 }
 
 impl Entry {
-
     /// The result for another request, with the time that is left of `ttlMs`.
     fn answer(&self, id: &RequestId, now: Instant) -> Answer {
         let left = self.fresh_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
@@ -406,7 +405,8 @@ impl State {
     }
 
     fn may_keep(&mut self, plan: &Plan, mark: u64, now: Instant) -> bool {
-        let causes = [Some(Cause::Upstream(plan.key.upstream)), plan.rule.map(Cause::Rule), plan.rule.map(|_| Cause::Rules)];
+        let causes =
+            [Some(Cause::Upstream(plan.key.upstream)), plan.rule.map(Cause::Rule), plan.rule.map(|_| Cause::Rules)];
         plan.generation == self.generation
             && !self.is_unsettled(plan.rule, now)
             && causes.iter().flatten().all(|cause| self.ended.get(cause).is_none_or(|ended| *ended <= mark))

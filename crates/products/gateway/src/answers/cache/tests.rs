@@ -54,7 +54,8 @@ impl Scene {
     }
 
     fn plan(&self, key: EntryKey) -> Plan {
-        Plan::new(key, self.subject.clone(), self.rule, (&self.settings, self.cache.generation())).expect("it may be kept")
+        Plan::new(key, self.subject.clone(), self.rule, (&self.settings, self.cache.generation()))
+            .expect("it may be kept")
     }
 
     fn keep(&self, key: EntryKey, answer: &Answer) {

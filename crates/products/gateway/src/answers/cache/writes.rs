@@ -131,7 +131,9 @@ impl State {
             return false;
         }
         self.give_up_writes(now);
-        rule.is_some_and(|rule| [Cause::Rule(rule), Cause::Rules].iter().any(|cause| self.unsettled.contains_key(cause)))
+        rule.is_some_and(|rule| {
+            [Cause::Rule(rule), Cause::Rules].iter().any(|cause| self.unsettled.contains_key(cause))
+        })
     }
 
     /// What has taken too long counts as ended.
