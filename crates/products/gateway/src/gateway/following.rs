@@ -57,11 +57,10 @@ impl Follower {
         let Ok(mut flight) = started else { return };
         let mut is_heard = is_first;
         while let Ok(event) = flight.next(self.limit).await {
-            let Event::Notification(message) = event else {
-                match event {
-                    Event::Response(_) => return,
-                    _ => continue,
-                }
+            let message = match event {
+                Event::Response(_) => return,
+                Event::Notification(message) => message,
+                Event::Question(_) | Event::Passed(_) | Event::PassedStream(_) => continue,
             };
             let Some(hub) = self.hub.upgrade() else { return };
             // From its first message on, the stream says what changes; before that, nobody did.
