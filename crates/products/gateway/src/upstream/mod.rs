@@ -174,8 +174,8 @@ struct State {
     slow_until: Option<Instant>,
     /// Its part is missing from an answer that a client has.
     missed: bool,
-    /// A conversation ended that the gateway did not end.
-    lost: bool,
+    /// How many conversations ended that the gateway did not end, since it began one.
+    lost: usize,
     /// It is being looked for without a client's request.
     looked_for: bool,
 }
@@ -333,7 +333,7 @@ impl Upstream {
 
     /// Takes note of a connection that ended by itself. Where one after the other ends soon, the next one has to wait.
     fn note_end(&self, conversation: &Conversation) {
-        self.state().lost = true;
+        self.state().lost += 1;
         let Some((lasted, cause)) = conversation.core.own_end() else { return };
         let mut state = self.state();
         if lasted > SHORT_LIFE {
@@ -378,8 +378,8 @@ impl Upstream {
             let free = state.free.entry(key.clone()).or_default();
             let all = free.len();
             free.retain(|conversation| !conversation.core.is_ended());
-            let (has_ended, free) = (free.len() < all, free.pop());
-            state.lost |= has_ended;
+            let (ended, free) = (all - free.len(), free.pop());
+            state.lost += ended;
             free
         };
         let conversation = match free {
@@ -402,7 +402,7 @@ impl Upstream {
         };
         let mut state = self.state();
         let back = begun.is_ok() && std::mem::take(&mut state.missed);
-        let again = begun.is_ok() && std::mem::take(&mut state.lost);
+        let again = begun.is_ok() && std::mem::take(&mut state.lost) > 0;
         match &begun {
             Ok(conversation) => {
                 state.revision = Some(conversation.profile.revision);
