@@ -1,6 +1,5 @@
 //! A server that clients see: which method is answered here, and which upstream answers the others.
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -14,13 +13,13 @@ use wire::translate::result_and_losses;
 use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, meta, method};
 
+use self::known_lists::{Cached, Lists};
 use crate::access::AccessRules;
 use crate::answers::{Answers, Hints};
 use crate::audit::{AuditLog, Trail};
 use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
-use crate::context::Injected;
 use crate::failure;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
@@ -42,39 +41,8 @@ const FRESH: Duration = Duration::from_secs(2);
 const WATCHED: Duration = Duration::from_mins(5);
 /// How long a list is used again at most, whatever the configuration says.
 const LONGEST: Duration = Duration::from_hours(24);
-/// How long an old list still serves a call that needs to know something of its tool.
-const STALE: Duration = Duration::from_secs(10);
 /// The most pages of one list.
 const PAGES: usize = 1000;
-
-/// A list, by whose view of it.
-type ListKey = (List, Option<net::server::http::HeaderValue>, Option<Arc<Injected>>);
-
-struct Cached {
-    merged: Arc<Merged>,
-    until: Instant,
-    /// It is known to be another one by now.
-    is_outdated: bool,
-    /// Somebody is looking whether it has changed.
-    renewing: bool,
-}
-
-impl Cached {
-    /// The next who asks for the list gets another one.
-    fn outdate(&mut self) {
-        self.until = Instant::now();
-        self.is_outdated = true;
-    }
-
-    /// Whether a call may still rely on what it says of a tool.
-    fn serves_calls(&self, now: Instant) -> bool {
-        let is_usable = !self.is_outdated && self.merged.missing.is_empty();
-        self.until > now || (is_usable && self.until + STALE > now)
-    }
-}
-
-/// The most lists that are kept.
-const MOST_LISTS: usize = 4096;
 
 /// A server that clients see.
 pub(crate) struct Inner {
@@ -95,7 +63,7 @@ pub(crate) struct Inner {
     traffic: Option<Arc<Traffic>>,
     changes: Arc<Changes>,
     pub(crate) stats: Arc<Stats>,
-    lists: Mutex<HashMap<ListKey, Cached>>,
+    lists: Mutex<Lists>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -285,9 +253,13 @@ impl Inner {
     /// One list of all upstreams.
     async fn merged(self: &Arc<Self>, list: List, client: &Client) -> Arc<Merged> {
         let key = (list, self.owner(client), client.shape.context.clone());
-        if let Some(cached) = lock(&self.lists).get(&key).filter(|cached| cached.until > Instant::now()) {
-            return Arc::clone(&cached.merged);
-        }
+        let mark = {
+            let lists = lock(&self.lists);
+            if let Some(cached) = lists.get(&key).filter(|cached| cached.until > Instant::now()) {
+                return Arc::clone(&cached.merged);
+            }
+            lists.mark(list)
+        };
         let fetched = join_all(self.upstreams.iter().map(|upstream| async move {
             let items = self.items(upstream, list, client);
             // Without other servers, nobody waits but for this one.
@@ -313,15 +285,7 @@ impl Inner {
         }
         let merged = Arc::new(merged);
         let until = Instant::now() + if complete { fresh.min(LONGEST) } else { FRESH };
-        let cached = Cached { merged: Arc::clone(&merged), until, is_outdated: false, renewing: false };
-        let mut kept = lock(&self.lists);
-        if kept.len() >= MOST_LISTS {
-            kept.retain(|_, cached| cached.until > Instant::now());
-        }
-        if kept.len() < MOST_LISTS {
-            kept.insert(key, cached);
-        }
-        drop(kept);
+        lock(&self.lists).insert(key, Cached::new(&merged, until), mark);
         merged
     }
 
@@ -539,23 +503,10 @@ fn client_of(call: &Call) -> Result<Client, RpcError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Instant;
-
     use net::service::Answer;
     use wire::RequestId;
 
-    use super::{Cached, FRESH, STALE, surviving};
-
-    #[test]
-    fn a_call_relies_on_an_old_list_but_not_on_one_that_changed() {
-        let until = Instant::now() + FRESH;
-        let mut list = Cached { merged: Arc::default(), until, is_outdated: false, renewing: false };
-        assert!(list.serves_calls(until));
-        assert!(!list.serves_calls(until + STALE));
-        list.outdate();
-        assert!(!list.serves_calls(Instant::now()));
-    }
+    use super::surviving;
 
     #[tokio::test]
     async fn a_panic_is_an_answer_whose_outcome_is_unknown() {
@@ -574,7 +525,9 @@ mod carrying;
 mod changing;
 mod failing;
 mod finding;
+mod following;
 mod following_tasks;
+mod known_lists;
 mod missing;
 mod opening;
 mod recorded;

@@ -288,7 +288,7 @@ impl Gateway {
 
     /// Counters of answers that are used again.
     pub(crate) fn answer_metrics(&self) -> String {
-        let Answers { settings, kept } = self.0.answers();
+        let Answers { settings, kept, .. } = self.0.answers();
         kept.metrics(&settings)
     }
 
@@ -368,8 +368,10 @@ impl Hub {
 
     /// Answers that are used again, for a server that begins.
     pub(crate) fn answers(&self) -> Answers {
-        let settings = self.answers.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Answers { settings, kept: Arc::clone(&self.kept) }
+        let settings = self.answers.read().unwrap_or_else(PoisonError::into_inner);
+        // Both change under one lock.
+        let generation = self.kept.cache.generation();
+        Answers { generation, settings: settings.clone(), kept: Arc::clone(&self.kept) }
     }
 
     /// How much clients may ask for, if there are limits.
@@ -407,6 +409,14 @@ impl Hub {
         for server in self.servers_with(index) {
             server.make_stale(|_| true);
             server.announce_all();
+        }
+    }
+
+    /// Changes of this upstream may have gone unheard: its lists are asked for again, and what it said before counts no more.
+    pub(crate) fn missed_changes(&self, index: usize) {
+        self.kept.cache.end_upstream(index);
+        for server in self.servers_with(index) {
+            server.make_stale(|_| true);
         }
     }
 

@@ -32,6 +32,7 @@ pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text};
 use self::texts::{with_params, with_round, with_trace};
 use crate::answers::Watch;
+use crate::answers::cache::OpenWrite;
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
@@ -81,6 +82,8 @@ pub(crate) struct Edits {
     pub(crate) watch: Option<Arc<Watch>>,
     /// What the request says of its trace, in place of what the client said.
     pub(crate) trace: Option<Outgoing>,
+    /// It changes what the cache keeps.
+    pub(crate) write: Option<Arc<OpenWrite>>,
 }
 
 /// What a step leads to.
@@ -281,6 +284,7 @@ impl Relay {
             message: Some(&self.call.message).filter(|message| std::ptr::eq(message.text(), text)),
             passes: passes.then_some(self.gateway.limits.request),
             until: self.allowance.as_ref().map(|allowance| Instant::now() + allowance.left()),
+            write: self.edits.write.as_ref(),
         };
         let limit = self.gateway.limits.message_bytes;
         let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
@@ -423,7 +427,8 @@ impl Relay {
                     // The result of a task that only the gateway knows of. It comes when the task has ended.
                     let params = json!({ "taskId": task });
                     let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
-                    let (text, sending) = (text.to_string(), Sending::default());
+                    let (text, write) = (text.to_string(), self.edits.write.as_ref());
+                    let sending = Sending { write, ..Sending::default() };
                     let core = &conversation.core;
                     let result = Flight::start(core, "tasks/result", &text, sending, limits.message_bytes).await;
                     // The task runs, whether its result can be fetched or not.

@@ -22,10 +22,17 @@ use crate::catalogue::List;
 use crate::settings::{CacheRule, CacheSettings};
 use crate::view::{has_dot_segments, matches};
 
+mod writes;
+
+pub(crate) use self::writes::OpenWrite;
+use self::writes::Unsettled;
+
 /// How many bytes an entry costs besides its text.
 const OVERHEAD: usize = 512;
 /// The largest part of the cache that one result may take.
 const LARGEST_PART: usize = 8;
+/// The longest name or URI of what is kept, in bytes.
+pub(crate) const LONGEST_NAME: usize = 2 << 10;
 
 /// Who gets an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +77,14 @@ impl EntryKey {
     fn public(&self) -> Self {
         Self { scope: Scope::Public, ..self.clone() }
     }
+
+    fn bytes(&self) -> usize {
+        let principal = match &self.scope {
+            Scope::Private(Some(principal), _) => principal.len(),
+            Scope::Private(None, _) | Scope::Public => 0,
+        };
+        principal + self.server.len()
+    }
 }
 
 /// What a request is about, as far as it decides how long its result is kept and when that ends.
@@ -88,6 +103,8 @@ pub(crate) struct Plan {
     pub(crate) subject: Subject,
     /// The number of the rule that fits.
     pub(crate) rule: Option<usize>,
+    /// The settings that say so.
+    generation: u64,
     ttl: Option<Duration>,
     shared: bool,
     /// It is for nobody else, whatever the server says.
@@ -115,14 +132,19 @@ pub(crate) fn ended_by(settings: &CacheSettings, shown: &str, name: &str) -> Vec
 
 impl Plan {
     /// How the result of a request may be kept; `None` where it may not.
-    pub(crate) fn new(key: EntryKey, subject: Subject, rule: Option<usize>, settings: &CacheSettings) -> Option<Self> {
+    pub(crate) fn new(
+        key: EntryKey,
+        subject: Subject,
+        rule: Option<usize>,
+        (settings, generation): (&CacheSettings, u64),
+    ) -> Option<Self> {
         let by_upstream = settings.upstream_ttl && subject != Subject::Tool;
         if rule.is_none() && !by_upstream {
             return None;
         }
         let chosen = rule.and_then(|index| settings.rules.get(index));
         let shared = chosen.is_some_and(|rule| rule.shared);
-        Some(Self { key, subject, rule, ttl: chosen.map(|rule| rule.ttl), shared, for_one: false })
+        Some(Self { key, subject, rule, generation, ttl: chosen.map(|rule| rule.ttl), shared, for_one: false })
     }
 
     /// The same for one principal alone, whatever the server or a rule says.
@@ -155,13 +177,10 @@ struct Entry {
     subject: Subject,
     rule: Option<usize>,
     tick: u64,
+    bytes: usize,
 }
 
 impl Entry {
-    fn bytes(&self) -> usize {
-        OVERHEAD + self.text.len()
-    }
-
     /// The result for another request, with the time that is left of `ttlMs`.
     fn answer(&self, id: &RequestId, now: Instant) -> Answer {
         let left = self.fresh_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
@@ -185,8 +204,8 @@ impl Entry {
 enum Cause {
     Upstream(usize),
     Rule(usize),
-    /// Other settings hold.
-    Settings,
+    /// All rules.
+    Rules,
 }
 
 #[derive(Default)]
@@ -196,8 +215,14 @@ struct State {
     order: BTreeMap<u64, Arc<EntryKey>>,
     tick: u64,
     bytes: usize,
-    /// How often each cause ended entries: what was asked for before is not kept after.
+    /// How often the settings changed.
+    generation: u64,
+    /// Goes on with all that ends entries.
+    clock: u64,
+    /// When each cause ended entries, by that clock: what was asked for before is not kept after.
     ended: HashMap<Cause, u64>,
+    /// What servers may still be changing.
+    unsettled: HashMap<Cause, Unsettled>,
     flights: HashMap<EntryKey, watch::Receiver<()>>,
 }
 
@@ -208,6 +233,8 @@ pub(crate) enum Found {
     Wait(watch::Receiver<()>),
     /// It goes to its server; equal ones wait until the value is dropped.
     Lead(Lead),
+    /// It goes to its server, and its result is not kept.
+    Alone,
 }
 
 /// A request that others wait for.
@@ -215,6 +242,12 @@ pub(crate) struct Lead {
     cache: Arc<AnswerCache>,
     key: EntryKey,
     _over: watch::Sender<()>,
+}
+
+impl std::fmt::Debug for Lead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lead").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 impl Drop for Lead {
@@ -243,6 +276,10 @@ impl AnswerCache {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Found::Hit(answer);
         }
+        if plan.generation != state.generation || state.is_unsettled(plan.rule, now) {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            return Found::Alone;
+        }
         let key = plan.flight();
         if let Some(flight) = state.flights.get(&key) {
             return Found::Wait(flight.clone());
@@ -261,19 +298,25 @@ impl AnswerCache {
         answer
     }
 
-    /// How often what `plan` would keep was ended: to be asked before the request goes to its server.
-    pub(crate) fn ended(&self, plan: &Plan) -> u64 {
-        let state = self.state();
-        let causes = [Some(Cause::Upstream(plan.key.upstream)), plan.rule.map(Cause::Rule), Some(Cause::Settings)];
-        causes.iter().flatten().filter_map(|cause| state.ended.get(cause)).sum()
+    /// What keeps apart what ended entries before and after it: to be asked for before it is found out how a request may be
+    /// kept, and before it goes to its server.
+    pub(crate) fn mark(&self, now: Instant) -> u64 {
+        let mut state = self.state();
+        state.give_up_writes(now);
+        state.clock
     }
 
-    /// Keeps a result, if it may be kept and nothing ended such ones since `ended`.
+    /// The settings that hold.
+    pub(crate) fn generation(&self) -> u64 {
+        self.state().generation
+    }
+
+    /// Keeps a result, if it may be kept and nothing ended such ones since `mark`.
     pub(crate) fn keep(
         &self,
         plan: &Plan,
         (answer, watch): (&Answer, &Watch),
-        ended: u64,
+        mark: u64,
         settings: &CacheSettings,
         now: Instant,
     ) {
@@ -281,7 +324,10 @@ impl AnswerCache {
         let Some((ttl, is_public)) = plan.lifetime(hints, settings) else { return };
         let Some((id_at, ttl_at)) = places(answer).filter(|_| !watch.has_asked()) else { return };
         let Ok(text) = std::str::from_utf8(answer.text()) else { return };
-        if self.ended(plan) != ended || OVERHEAD + text.len() > settings.bytes / LARGEST_PART {
+        let key = if is_public { plan.key.public() } else { plan.key.clone() };
+        let name = if let Subject::Resource(uri) = &plan.subject { uri.len() } else { 0 };
+        let bytes = OVERHEAD + key.bytes() + name + text.len();
+        if bytes > settings.bytes / LARGEST_PART {
             return;
         }
         let entry = Entry {
@@ -293,14 +339,13 @@ impl AnswerCache {
             subject: plan.subject.clone(),
             rule: plan.rule,
             tick: 0,
+            bytes,
         };
-        let key = if is_public { plan.key.public() } else { plan.key.clone() };
-        self.state().insert(key, entry, settings.bytes);
-    }
-
-    /// Ends what a rule keeps: a tool was called that changes it.
-    pub(crate) fn end_rule(&self, rule: usize) {
-        self.state().end(Cause::Rule(rule), |_, entry| entry.rule == Some(rule));
+        // Nothing may end it between the look and the insertion.
+        let mut state = self.state();
+        if state.may_keep(plan, mark, now) {
+            state.insert(key, entry, settings.bytes);
+        }
     }
 
     /// Ends what an upstream says has changed.
@@ -323,17 +368,22 @@ impl AnswerCache {
 
     /// Ends all that came from an upstream.
     pub(crate) fn end_upstream(&self, upstream: usize) {
-        self.state().end(Cause::Upstream(upstream), |key, _| key.upstream == upstream);
+        self.state().end_cause(Cause::Upstream(upstream));
     }
 
     /// Ends everything: other settings hold.
     pub(crate) fn clear(&self) {
-        self.state().end(Cause::Settings, |_, _| true);
+        let mut state = self.state();
+        state.generation += 1;
+        state.end(Cause::Rules, |_, _| true);
+        state.unsettle_all();
     }
 
     /// Removes results that are not fresh any more.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.state().end_where(|_, entry| entry.until <= now);
+        let mut state = self.state();
+        state.give_up_writes(now);
+        state.end_where(|_, entry| entry.until <= now);
     }
 
     /// How many results are kept, how many bytes; how many requests were answered so, and how many were not.
@@ -346,6 +396,9 @@ impl AnswerCache {
 
 impl State {
     fn hit(&mut self, plan: &Plan, id: &RequestId, now: Instant) -> Option<Answer> {
+        if plan.generation != self.generation || self.is_unsettled(plan.rule, now) {
+            return None;
+        }
         for key in [&plan.key, &plan.key.public()] {
             let tick = self.tick + 1;
             let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.until > now) else { continue };
@@ -358,12 +411,20 @@ impl State {
         None
     }
 
+    fn may_keep(&mut self, plan: &Plan, mark: u64, now: Instant) -> bool {
+        let causes =
+            [Some(Cause::Upstream(plan.key.upstream)), plan.rule.map(Cause::Rule), plan.rule.map(|_| Cause::Rules)];
+        plan.generation == self.generation
+            && !self.is_unsettled(plan.rule, now)
+            && causes.iter().flatten().all(|cause| self.ended.get(cause).is_none_or(|ended| *ended <= mark))
+    }
+
     fn insert(&mut self, key: EntryKey, mut entry: Entry, most: usize) {
         let key = Arc::new(key);
         self.remove(&key);
         self.tick += 1;
         entry.tick = self.tick;
-        self.bytes += entry.bytes();
+        self.bytes += entry.bytes;
         self.order.insert(self.tick, Arc::clone(&key));
         self.entries.insert(key, entry);
         // What was used longest ago goes first.
@@ -375,14 +436,23 @@ impl State {
 
     fn remove(&mut self, key: &EntryKey) {
         if let Some(entry) = self.entries.remove(key) {
-            self.bytes -= entry.bytes();
+            self.bytes -= entry.bytes;
             self.order.remove(&entry.tick);
         }
     }
 
     fn end(&mut self, cause: Cause, which: impl Fn(&EntryKey, &Entry) -> bool) {
-        *self.ended.entry(cause).or_default() += 1;
+        self.clock += 1;
+        self.ended.insert(cause, self.clock);
         self.end_where(which);
+    }
+
+    fn end_cause(&mut self, cause: Cause) {
+        self.end(cause, |key, entry| match cause {
+            Cause::Upstream(upstream) => key.upstream == upstream,
+            Cause::Rule(rule) => entry.rule == Some(rule),
+            Cause::Rules => entry.rule.is_some(),
+        });
     }
 
     fn end_where(&mut self, which: impl Fn(&EntryKey, &Entry) -> bool) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use wire::Message;
 
-use self::cache::AnswerCache;
+use self::cache::{AnswerCache, Lead};
 use self::idempotency::KeptCalls;
 use crate::settings::AnswerSettings;
 
@@ -65,6 +65,8 @@ impl Kept {
 
 /// The answers of one server.
 pub(crate) struct Answers {
+    /// Which settings these are, for the cache.
+    pub(crate) generation: u64,
     pub(crate) settings: Arc<AnswerSettings>,
     pub(crate) kept: Arc<Kept>,
 }
@@ -91,12 +93,21 @@ pub(crate) struct Watch {
     /// The client was asked something: the answer depends on more than the request.
     asked: AtomicBool,
     hints: Mutex<Option<Hints>>,
+    /// What equal requests wait for.
+    lead: Mutex<Option<Lead>>,
 }
 
 impl Watch {
-    /// The client is asked something.
+    /// The client is asked something. Its answer may never come, and is none for others: they wait no longer.
     pub(crate) fn note_question(&self) {
         self.asked.store(true, Ordering::Relaxed);
+        self.lead(None);
+    }
+
+    /// Equal requests wait while this is held, or no longer.
+    pub(crate) fn lead(&self, lead: Option<Lead>) {
+        let before = std::mem::replace(&mut *self.lead.lock().unwrap_or_else(PoisonError::into_inner), lead);
+        drop(before);
     }
 
     /// The server answered.

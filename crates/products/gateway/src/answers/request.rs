@@ -15,16 +15,36 @@ pub(crate) type RequestDigest = [u8; 32];
 /// spellings that read as one double may be two values to a server.
 const PLAIN_DIGITS: usize = 15;
 
-/// Members of `_meta` that no server can make a part of its result, or that are compared elsewhere. With any other, one client
-/// could choose what another one gets.
-const WITHOUT_EFFECT: [&str; 6] = [
-    "progressToken",
-    "traceparent",
-    meta::PROTOCOL_VERSION,
-    meta::CLIENT_INFO,
-    meta::CLIENT_CAPABILITIES,
-    meta::IDEMPOTENCY_KEY,
-];
+/// Members of `_meta` that are compared elsewhere.
+const COMPARED: [&str; 3] = [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES];
+
+/// Whether two requests that differ in this member of `_meta` ask for the same. A server may repeat it in its result, and then
+/// one client would choose what another one gets: it must not have room for words.
+fn is_without_effect(name: &str, value: &Value) -> bool {
+    match name {
+        "progressToken" => value.is_i64() || value.is_u64() || value.as_str().is_some_and(is_uuid),
+        "traceparent" => value.as_str().is_some_and(is_traceparent),
+        _ => COMPARED.contains(&name),
+    }
+}
+
+/// Groups of so many hexadecimal digits, between hyphens.
+fn is_hex(text: &str, lengths: &[usize]) -> bool {
+    let mut groups = text.split('-');
+    let is_group = |(length, group): (&usize, &str)| {
+        group.len() == *length && group.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    };
+    lengths.iter().all(|length| groups.next().is_some_and(|group| is_group((length, group)))) && groups.next().is_none()
+}
+
+fn is_uuid(text: &str) -> bool {
+    is_hex(text, &[8, 4, 4, 4, 12])
+}
+
+/// Version 00 of W3C Trace Context.
+fn is_traceparent(text: &str) -> bool {
+    text.starts_with("00-") && is_hex(text, &[2, 32, 16, 2])
+}
 
 /// What a request for a cached result asks for: everything in its parameters that may change the result. `name` is that of the
 /// item at its server; `client` is what the server may learn of the client: its `clientInfo`, its capabilities, its context.
@@ -108,7 +128,7 @@ fn value_of(text: &str) -> Vec<u8> {
 fn meta_of(text: &str) -> Vec<u8> {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(mut members)) => {
-            members.retain(|name, _| !WITHOUT_EFFECT.contains(&name.as_str()));
+            members.retain(|name, value| !is_without_effect(name, value));
             if members.is_empty() { Vec::new() } else { value_of(&Value::Object(members).to_string()) }
         }
         _ => text.as_bytes().to_vec(),
@@ -185,6 +205,27 @@ mod tests {
         let base = r#"{"name":"t","arguments":{"a":1,"b":["x"]}}"#;
         assert!(same(base, r#"{"arguments": {"b":["\u0078"], "a":1},"name":"t"}"#));
         assert!(same(base, r#"{"name":"t","arguments":{"a":1,"b":["x"]},"_meta":{"progressToken":7}}"#));
+        for meta in [
+            r#""progressToken":"123e4567-e89b-12d3-a456-426614174000""#,
+            r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#,
+        ] {
+            let with = format!(r#"{{"name":"t","arguments":{{"a":1,"b":["x"]}},"_meta":{{{meta}}}}}"#);
+            assert!(same(base, &with), "{meta}");
+        }
+        // What a server might repeat to another client.
+        for meta in [
+            r#""progressToken":"<script>""#,
+            r#""progressToken":"abc""#,
+            r#""progressToken":{"a":1}"#,
+            r#""traceparent":"<script>""#,
+            r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-<script>""#,
+            r#""traceparent":"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01""#,
+            r#""traceparent":7"#,
+            r#""dev.proofhouse/idempotencyKey":"k""#,
+        ] {
+            let with = format!(r#"{{"name":"t","arguments":{{"a":1,"b":["x"]}},"_meta":{{{meta}}}}}"#);
+            assert!(!same(base, &with), "{meta}");
+        }
         for other in [
             r#"{"name":"t","arguments":{"a":2,"b":["x"]}}"#,
             r#"{"name":"t","arguments":{"a":1,"b":["x"]},"cursor":"2"}"#,

@@ -14,7 +14,7 @@ use wire::translate::is_untranslatable_task;
 use wire::translate::message::response;
 
 use super::{FRESH, Inner, WATCHED, surviving};
-use crate::answers::cache::{AnswerCache, EntryKey, Found, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
+use crate::answers::cache::{EntryKey, Found, LONGEST_NAME, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
 use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, Round, RunningCall, awaited, key_of};
 use crate::answers::request::{cache_digest, call_digest, without_key};
 use crate::answers::{Hints, Watch};
@@ -31,20 +31,6 @@ pub(super) struct ToolFacts {
     is_read_only: bool,
     is_idempotent: bool,
     takes_key: bool,
-}
-
-/// Ends what is cached of what a tool changes, however its call ends.
-struct EndsCached {
-    cache: Arc<AnswerCache>,
-    rules: Vec<usize>,
-}
-
-impl Drop for EndsCached {
-    fn drop(&mut self) {
-        for rule in &self.rules {
-            self.cache.end_rule(*rule);
-        }
-    }
 }
 
 impl Inner {
@@ -82,15 +68,24 @@ impl Inner {
         upstream: Arc<Upstream>,
         (client, trail): (Client, &Trail),
         call: Call,
-        edits: Edits,
+        mut edits: Edits,
     ) -> Answer {
         let shown = call.message.string_member("name").unwrap_or_default();
         let ended = |cache| ended_by(cache, &shown, name_there(&edits, &shown));
         let is_call = call.message.method() == Some("tools/call");
         let rules = self.answers.settings.cache.as_ref().filter(|_| is_call).map(ended).unwrap_or_default();
-        let _ends = EndsCached { cache: Arc::clone(&self.answers.kept.cache), rules };
         drop(shown);
-        self.carry(upstream, (client, trail), call, edits).await
+        if rules.is_empty() {
+            return self.carry(upstream, (client, trail), call, edits).await;
+        }
+        let patience = self.limits.request_total;
+        let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
+        edits.write = Some(Arc::clone(writing.write()));
+        let answer = self.carry(upstream, (client, trail), call, edits).await;
+        if was_not_run(&answer) {
+            writing.write().answered();
+        }
+        answer
     }
 
     /// The idempotency key of a call; the error for a call that must not run with what it has.
@@ -219,6 +214,7 @@ impl Inner {
         let Some(settings) = &inner.answers.settings.cache else {
             return self.run(upstream, (client, trail), call, edits).await;
         };
+        let mark = inner.answers.kept.cache.mark(Instant::now());
         let Some(plan) = self.plan(&upstream, &client, &call, &edits).await else {
             return self.run(upstream, (client, trail), call, edits).await;
         };
@@ -229,6 +225,7 @@ impl Inner {
                 return answer;
             }
             Found::Lead(lead) => Some(lead),
+            Found::Alone => None,
             Found::Wait(mut over) => {
                 let _ = timeout(self.limits.request, over.changed()).await;
                 if let Some(answer) = cache.hit(&plan, call.id(), Instant::now()) {
@@ -243,11 +240,11 @@ impl Inner {
             self.follow_changes(&upstream, lease.conversation(), &client);
         }
         let watch = Arc::new(Watch::default());
+        watch.lead(lead);
         edits.watch = Some(Arc::clone(&watch));
-        let ended = cache.ended(&plan);
         let answer = self.run(upstream, (client, trail), call, edits).await;
-        cache.keep(&plan, (&answer, &watch), ended, settings, Instant::now());
-        drop(lead);
+        cache.keep(&plan, (&answer, &watch), mark, settings, Instant::now());
+        watch.lead(None);
         answer
     }
 
@@ -257,6 +254,9 @@ impl Inner {
         let message = &call.message;
         let method = message.method()?;
         let name = message.string_member(if method == "resources/read" { "uri" } else { "name" }).unwrap_or_default();
+        if name.len() > LONGEST_NAME {
+            return None;
+        }
         let subject = match method {
             "tools/call" => Subject::Tool,
             "resources/read" => Subject::Resource(name.clone().into_owned()),
@@ -266,7 +266,9 @@ impl Inner {
         let is_special =
             ["inputResponses", "requestState", "task"].iter().any(|name| message.body_member(name).is_some());
         let mut headers = call.context.headers.iter().flat_map(|headers| headers.keys());
-        if is_special || headers.any(|header| reaches_server(header.as_str())) {
+        // A key says that the request is one of its own; a server may repeat it.
+        let has_key = !matches!(key_of(call), Ok(None));
+        if is_special || has_key || headers.any(|header| reaches_server(header.as_str())) {
             return None;
         }
         let rule = rule_for(settings, &subject, &name);
@@ -298,7 +300,8 @@ impl Inner {
                 [&client.info, &client.capabilities, &context],
             ),
         };
-        Plan::new(key, subject, rule, settings).map(|plan| if upstream.is_per_user() { plan.for_one() } else { plan })
+        let plan = Plan::new(key, subject, rule, (settings, self.answers.generation));
+        plan.map(|plan| if upstream.is_per_user() { plan.for_one() } else { plan })
     }
 
     /// How long a list that is merged with others may be used again.
@@ -310,6 +313,15 @@ impl Inner {
         let by_upstream = || said().filter(|_| settings.upstream_ttl).map(|ttl| ttl.min(settings.max_ttl));
         rule.map(|rule| rule.ttl).or_else(by_upstream).map_or(least, |ttl| ttl.max(least))
     }
+}
+
+/// Whether a request ended before its server could act on it.
+fn was_not_run(answer: &Answer) -> bool {
+    if answer.code().is_none() {
+        return false;
+    }
+    let Ok(Packet::Message(message)) = parse(answer.text()) else { return false };
+    message.error().and_then(|error| error.get("data")?.get("outcome")?.as_str()) == Some("not run")
 }
 
 /// Whether a header of a client may reach a server, and says something that the body does not.

@@ -9,6 +9,7 @@ use wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use wire::translate::table::losses;
 use wire::{Era, Message, RequestId, meta};
 
+use super::following::{Follower, LISTEN, is_change};
 use super::{Inner, identity, lock, unasked};
 use crate::audit::Trail;
 use crate::catalogue::List;
@@ -17,7 +18,7 @@ use crate::failure;
 use crate::hub::Hub;
 use crate::relay::{error_text, result_text};
 use crate::session::{ClientState, Following, LogLevel};
-use crate::upstream::{Client, Conversation, Event, Flight, Outside, Sending, Upstream};
+use crate::upstream::{Client, Conversation, Outside, Upstream};
 
 /// The most subscriptions to lists, where each context has its own.
 const MOST_FOLLOWERS: usize = 1024;
@@ -39,6 +40,7 @@ pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<C
             (method, _) => tracing::debug!(upstream = upstream.name, method, "dropped: it belongs to no request"),
         },
         Outside::Back => hub.announce_all(upstream.index),
+        Outside::Again => hub.missed_changes(upstream.index),
         Outside::Question(core, message) => {
             if client.is_none() && message.method() != Some("ping") {
                 let method = message.method().unwrap_or_default();
@@ -64,9 +66,7 @@ impl Inner {
             Some("notifications/resources/list_changed") => matches!(list, List::Resources | List::Templates),
             _ => false,
         };
-        for (_, cached) in lock(&self.lists).iter_mut().filter(|((list, ..), _)| stale(*list)) {
-            cached.outdate();
-        }
+        self.make_stale(stale);
         self.changes.announce(message);
     }
 
@@ -79,11 +79,7 @@ impl Inner {
 
     /// These lists are fetched again. Until then they say what a name meant: an upstream may be gone by that time.
     pub(crate) fn make_stale(&self, which: impl Fn(List) -> bool) {
-        for ((list, ..), cached) in lock(&self.lists).iter_mut() {
-            if which(*list) {
-                cached.outdate();
-            }
-        }
+        lock(&self.lists).make_stale(which);
     }
 
     /// Says that every list may have changed, as far as clients were told that this can happen.
@@ -130,7 +126,7 @@ impl Inner {
         true
     }
 
-    /// Passes on what a modern upstream announces of `filter`, until the returned value is dropped or the stream ends.
+    /// Passes on what a modern upstream announces of `filter`, until the returned value is dropped or the conversation ends.
     fn follow(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
@@ -138,38 +134,21 @@ impl Inner {
         client: &Client,
         filter: Filter,
     ) -> Following {
-        let (hub, index) = (self.hub.clone(), upstream.index);
-        let core = Arc::clone(&conversation.core);
-        let limit = self.limits.message_bytes;
-        let revision = conversation.profile.revision;
-        let info = client.info.clone();
-        let task = tokio::spawn(async move {
-            let meta = json!({
-                meta::PROTOCOL_VERSION: revision.as_str(),
-                meta::CLIENT_INFO: info,
-                meta::CLIENT_CAPABILITIES: {},
-            });
-            let method = "subscriptions/listen";
-            let params = json!({ "_meta": meta, "notifications": filter });
-            let text = json!({ "jsonrpc": "2.0", "id": "proof-gateway-listen", "method": method, "params": params });
-            let Ok(mut flight) = Flight::start(&core, method, &text.to_string(), Sending::default(), limit).await
-            else {
-                return;
-            };
-            while let Ok(event) = flight.next(limit).await {
-                match event {
-                    Event::Response(_) => return,
-                    Event::Question(_) | Event::Passed(_) | Event::PassedStream(_) => {}
-                    Event::Notification(message) => {
-                        let Some(hub) = hub.upgrade() else { return };
-                        if message.method().is_some_and(is_change) {
-                            hub.changed(index, &message);
-                        }
-                    }
-                }
-            }
+        let meta = json!({
+            meta::PROTOCOL_VERSION: conversation.profile.revision.as_str(),
+            meta::CLIENT_INFO: client.info,
+            meta::CLIENT_CAPABILITIES: {},
         });
-        Following(task.abort_handle())
+        let params = json!({ "_meta": meta, "notifications": filter });
+        let text = json!({ "jsonrpc": "2.0", "id": "proof-gateway-listen", "method": LISTEN, "params": params });
+        let follower = Follower {
+            hub: self.hub.clone(),
+            index: upstream.index,
+            core: Arc::clone(&conversation.core),
+            text: text.to_string(),
+            limit: self.limits.message_bytes,
+        };
+        Following(tokio::spawn(follower.run()).abort_handle())
     }
 
     pub(super) async fn set_client_level(self: &Arc<Self>, call: &Call, client: &Client) -> Result<Value, RpcError> {
@@ -332,10 +311,6 @@ fn end_of(id: &RequestId, call: &Call) -> Answer {
     let mut meta = meta;
     meta[SERVER_INFO] = identity();
     Answer::result(id, &json!({ "resultType": "complete", "_meta": meta }))
-}
-
-fn is_change(method: &str) -> bool {
-    method.ends_with("/list_changed") || method == "notifications/resources/updated"
 }
 
 fn uri_and_session<'c>(

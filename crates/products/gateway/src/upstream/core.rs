@@ -2,7 +2,7 @@
 //! no method's meaning but of those few that say where they belong.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -18,12 +18,15 @@ use wire::{Era, Kind, Message, RequestId, Revision, meta};
 use super::http::HttpLink;
 use super::old_sse;
 use super::trouble::Trouble;
+use crate::answers::cache::OpenWrite;
 use crate::context::Injected;
 
 /// How many messages may wait for one request.
 const WAITING: usize = 1024;
 /// How long it may take to find out why a connection has ended.
 const CAUSE: Duration = Duration::from_secs(1);
+/// How many answers are still looked out for that nobody waits for.
+const MOST_LEFT: usize = 1024;
 /// The methods in whose course a server may ask its client something.
 const ASKING: [&str; 4] = ["tools/call", "prompts/get", "resources/read", "tasks/result"];
 
@@ -83,6 +86,8 @@ pub(crate) struct Core {
     entries: Mutex<HashMap<i64, Entry>>,
     /// The ids of open requests that have no entry.
     alone: Mutex<HashSet<RequestId>>,
+    /// Requests that nobody waits for any more, and what their answers settle.
+    left: Mutex<BTreeMap<i64, Arc<OpenWrite>>>,
     next: AtomicI64,
     unlinked: Unlinked,
     /// What every request says of its principal.
@@ -123,6 +128,7 @@ impl Core {
             revision: OnceLock::new(),
             entries: Mutex::default(),
             alone: Mutex::default(),
+            left: Mutex::default(),
             next: AtomicI64::new(1),
             unlinked,
             context,
@@ -258,6 +264,19 @@ impl Core {
         }
     }
 
+    fn left(&self) -> MutexGuard<'_, BTreeMap<i64, Arc<OpenWrite>>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody waits for the response of a request any more; if it comes, `write` learns it.
+    pub(super) fn awaits(&self, id: i64, write: Arc<OpenWrite>) {
+        let mut left = self.left();
+        left.insert(id, write);
+        if left.len() > MOST_LEFT {
+            left.pop_first();
+        }
+    }
+
     pub(super) fn forget(&self, id: i64) {
         self.entries().remove(&id);
     }
@@ -338,6 +357,9 @@ impl Core {
         let target = match message.kind() {
             Kind::Result | Kind::Error => {
                 let Some(id) = message.id().and_then(number) else { return };
+                if let Some(write) = self.left().remove(&id) {
+                    write.answered();
+                }
                 // Later messages of this id are for nobody.
                 let entry = self.entries().remove(&id);
                 entry.map(|entry| (entry.sender, Event::Response as fn(Message) -> Event))

@@ -22,6 +22,7 @@ use super::core::{Carrier, Core, Event, Incoming, invalid};
 use super::http::{self, RequestText};
 use super::old_sse;
 use super::trouble::Trouble;
+use crate::answers::cache::OpenWrite;
 
 /// How long a server's `retry` may make us wait.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
@@ -49,6 +50,8 @@ pub(crate) struct Sending<'a> {
     pub(crate) passes: Option<Duration>,
     /// When the time of the request is over: until then, the answer to its POST is awaited before it counts as sent.
     pub(crate) until: Option<Instant>,
+    /// Learns what becomes of the request, where that changes what is kept of others.
+    pub(crate) write: Option<&'a Arc<OpenWrite>>,
 }
 
 /// A request that is open at an upstream.
@@ -71,6 +74,7 @@ pub(crate) struct Flight {
     /// It opens a session.
     opens: bool,
     done: bool,
+    write: Option<Arc<OpenWrite>>,
 }
 
 struct Stream {
@@ -95,6 +99,7 @@ impl Flight {
             return Err(Trouble::NotSent(core.cause().await));
         }
         let mut flight = Self::new(core, method, text, &sending);
+        flight.write.iter().for_each(|write| write.sent());
         let sent = flight.send(text, sending, limit).await;
         // What was not sent is not cancelled either.
         flight.done |= sent.is_err();
@@ -118,7 +123,8 @@ impl Flight {
         let (core, passes) = (Arc::clone(core), sending.passes.filter(|_| !renamed));
         let waiting = VecDeque::new();
         let opens = method == "initialize";
-        Self { core, number, id, renamed, events, stream: None, posting: None, waiting, passes, opens, done: false }
+        let (stream, posting, done, write) = (None, None, false, sending.write.cloned());
+        Self { core, number, id, renamed, events, stream, posting, waiting, passes, opens, done, write }
     }
 
     async fn send(&mut self, text: &str, sending: Sending<'_>, limit: usize) -> Result<(), Trouble> {
@@ -224,7 +230,10 @@ impl Flight {
     pub(crate) async fn next(&mut self, limit: usize) -> Result<Event, Trouble> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
-                self.done |= matches!(event, Event::Response(_) | Event::Passed(_) | Event::PassedStream(_));
+                if matches!(event, Event::Response(_) | Event::Passed(_) | Event::PassedStream(_)) {
+                    self.done = true;
+                    self.write.take().iter().for_each(|write| write.answered());
+                }
                 return Ok(event);
             }
             let over_http = matches!(self.core.carrier, Carrier::Http(_));
@@ -427,6 +436,10 @@ impl Drop for Flight {
             // Over HTTP, a modern server learns it from the closed connection.
             return self.core.end_alone(&self.id);
         };
+        // Its answer may still come.
+        if let Some(write) = self.write.take() {
+            self.core.awaits(number, write);
+        }
         self.core.forget(number);
         if self.is_cancelled_by_message() {
             self.cancel(number, "The client no longer waits for the response");

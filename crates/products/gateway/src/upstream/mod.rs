@@ -142,6 +142,8 @@ pub(crate) enum Outside {
     Question(Arc<Core>, Message),
     /// A server is there whose part was missing from an answer.
     Back,
+    /// A conversation begins after one that its server has ended: it may be another server by now.
+    Again,
 }
 
 /// Takes what arrives outside requests; the second argument is the client whose conversation it is, if it is one client's.
@@ -166,6 +168,8 @@ struct State {
     slow_until: Option<Instant>,
     /// Its part is missing from an answer that a client has.
     missed: bool,
+    /// How many conversations ended that the gateway did not end, since it began one.
+    lost: usize,
     /// It is being looked for without a client's request.
     looked_for: bool,
 }
@@ -314,6 +318,7 @@ impl Upstream {
 
     /// Takes note of a connection that ended by itself. Where one after the other ends soon, the next one has to wait.
     fn note_end(&self, conversation: &Conversation) {
+        self.state().lost += 1;
         let Some((lasted, cause)) = conversation.core.own_end() else { return };
         let mut state = self.state();
         if lasted > SHORT_LIFE {
@@ -356,8 +361,11 @@ impl Upstream {
         let free = {
             let mut state = self.state();
             let free = state.free.entry(key.clone()).or_default();
+            let all = free.len();
             free.retain(|conversation| !conversation.core.is_ended());
-            free.pop()
+            let (ended, free) = (all - free.len(), free.pop());
+            state.lost += ended;
+            free
         };
         let conversation = match free {
             Some(conversation) => conversation,
@@ -379,6 +387,7 @@ impl Upstream {
         };
         let mut state = self.state();
         let back = begun.is_ok() && std::mem::take(&mut state.missed);
+        let again = begun.is_ok() && std::mem::take(&mut state.lost) > 0;
         match &begun {
             Ok(conversation) => {
                 state.revision = Some(conversation.profile.revision);
@@ -394,8 +403,8 @@ impl Upstream {
             }
         }
         drop(state);
-        if back {
-            (self.listener)(self.index, None, Outside::Back);
+        for (_, outside) in [(back, Outside::Back), (again, Outside::Again)].into_iter().filter(|(is_so, _)| *is_so) {
+            (self.listener)(self.index, None, outside);
         }
         begun
     }

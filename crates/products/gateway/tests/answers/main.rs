@@ -2,6 +2,7 @@
 //! principal or another server.
 
 mod cache;
+mod ends;
 mod errors;
 mod idempotency;
 mod restarts;

@@ -11,10 +11,12 @@ use bytes::Bytes;
 use gateway::Gateway;
 use gateway::access::TokenGuard;
 use gateway::settings::{
-    AccessRule, AnswerSettings, AuthSettings, Effect, ServerSettings, Sessions, Settings, Target, UpstreamSettings,
+    AccessRule, AnswerSettings, AuthSettings, CommandLimits, Effect, ServerSettings, Sessions, Settings, Target,
+    UpstreamSettings,
 };
 use net::Children;
 use net::client::HttpAddress;
+use net::process::Command;
 use net::server::http::{self, HeaderMap, HeaderName, HeaderValue, Method, Server};
 use net::service::{Answer, Call, Link, Opening, Reply, Service};
 use net::upstream::{HttpUpstream, Response};
@@ -23,6 +25,7 @@ use oauth::now;
 use oauth::resource::Source;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::Notify;
 use url::Url;
 use wire::http::modern_headers;
 use wire::message::{Packet, parse};
@@ -35,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The requests that a server got, and where it announces changes.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<Value>>>, Arc<Mutex<Vec<(RequestId, Link)>>>);
+pub(crate) struct Seen(Arc<Mutex<Vec<Value>>>, Arc<Mutex<Vec<(RequestId, Link)>>>, Arc<Notify>);
 
 impl Seen {
     /// The requests for an item, in order.
@@ -68,6 +71,17 @@ impl Seen {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("nobody follows changes");
+    }
+
+    /// Ends all streams of changes, as a proxy does it.
+    pub(crate) fn end_streams(&self) {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.2.notify_waiters();
+    }
+
+    /// Whether somebody follows changes.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.1.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Waits until there was a call of a tool.
@@ -141,8 +155,12 @@ impl Service for Upstream {
                 let body =
                     json!({ "_meta": subscription, "notifications": call.message.value()["params"]["notifications"] });
                 let _ = call.link.notify("notifications/subscriptions/acknowledged", body);
+                let end = Arc::clone(&self.seen.2);
                 Reply::later(async move {
-                    call.link.closing().await;
+                    tokio::select! {
+                        () = call.link.closing() => {}
+                        () = end.notified() => {}
+                    }
                     Answer::result(call.id(), &json!({ "resultType": "complete" }))
                 })
             }
@@ -202,11 +220,28 @@ impl Scene {
         answer: Answering,
     ) -> Self {
         let (upstream, seen) = upstream(revision, answer).await;
+        let at = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
+        let target = Target::Http(HttpAddress::new(at));
+        Self::of(target, (Some(upstream), seen), answers, guarded, access).await
+    }
+
+    /// In front of a shell script.
+    pub(crate) async fn script(text: &str, answers: AnswerSettings) -> Self {
+        let command = Command::new("sh", ["-c", text]);
+        let target = Target::Command { command, inherit: Vec::new(), limits: CommandLimits::default() };
+        Self::of(target, (None, Seen::default()), answers, false, None).await
+    }
+
+    async fn of(
+        target: Target,
+        (upstream, seen): (Option<Server>, Seen),
+        answers: AnswerSettings,
+        guarded: bool,
+        access: Option<Vec<AccessRule>>,
+    ) -> Self {
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
-        let at = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
-        let target = Target::Http(HttpAddress::new(at));
         let upstreams = vec![UpstreamSettings {
             name: "a".to_owned(),
             target,
@@ -236,7 +271,7 @@ impl Scene {
             (endpoint.service as Arc<dyn Service>, options)
         });
         server.endpoints().set(endpoints.collect());
-        Self { server, gateway, settings, seen, signer, upstream: Mutex::new(Some(upstream)), _folder: folder }
+        Self { server, gateway, settings, seen, signer, upstream: Mutex::new(upstream), _folder: folder }
     }
 
     fn token(&self, subject: &str) -> String {

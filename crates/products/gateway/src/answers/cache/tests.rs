@@ -30,6 +30,8 @@ fn result(text: &str) -> Answer {
     Answer::result(&RequestId::from(1), &body)
 }
 
+const PATIENCE: Duration = Duration::from_hours(1);
+
 struct Scene {
     cache: Arc<AnswerCache>,
     settings: CacheSettings,
@@ -52,13 +54,14 @@ impl Scene {
     }
 
     fn plan(&self, key: EntryKey) -> Plan {
-        Plan::new(key, self.subject.clone(), self.rule, &self.settings).expect("it may be kept")
+        Plan::new(key, self.subject.clone(), self.rule, (&self.settings, self.cache.generation()))
+            .expect("it may be kept")
     }
 
     fn keep(&self, key: EntryKey, answer: &Answer) {
         let (plan, watch) = (self.plan(key), Watch::default());
         *watch.hints.lock().expect("a lock") = self.hints;
-        self.cache.keep(&plan, (answer, &watch), self.cache.ended(&plan), &self.settings, self.now);
+        self.cache.keep(&plan, (answer, &watch), self.cache.mark(self.now), &self.settings, self.now);
     }
 
     fn hit(&self, key: EntryKey) -> Option<Value> {
@@ -153,7 +156,7 @@ fn what_is_no_complete_result_is_not_kept() {
     let zero = Scene { hints: Some(Hints::default()), ..Scene::new() };
     zero.keep(key("me"), &result("a"));
     assert!(unsaid.hit(key("me")).is_none() && zero.hit(key("me")).is_none());
-    assert!(Plan::new(key("me"), Subject::Tool, None, &scene.settings).is_none(), "tools are kept by rules alone");
+    assert!(Plan::new(key("me"), Subject::Tool, None, (&scene.settings, 0)).is_none(), "tools are kept by rules alone");
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn a_change_ends_what_it_concerns_and_what_is_under_way() {
     // What was asked for before a change may be from before it.
     let (plan, watch) = (scene.plan(key("me")), Watch::default());
     *watch.hints.lock().expect("a lock") = scene.hints;
-    let ended = scene.cache.ended(&plan);
+    let ended = scene.cache.mark(scene.now);
     changed("notifications/resources/updated", Some("file:///a"));
     scene.cache.keep(&plan, (&result("old"), &watch), ended, &scene.settings, scene.now);
     assert!(scene.hit(key("me")).is_none());
@@ -190,9 +193,9 @@ fn a_tool_that_writes_ends_what_its_rules_keep() {
     scene.keep(key("you"), &result("b"));
     assert_eq!(ended_by(&scene.settings, "a_write_file", "write_file"), [0]);
     assert_eq!(ended_by(&scene.settings, "read", "read"), [0; 0]);
-    scene.cache.end_rule(1);
+    drop(scene.cache.begin_write(vec![1], 0, PATIENCE));
     assert!(scene.hit(key("me")).is_some());
-    scene.cache.end_rule(0);
+    drop(scene.cache.begin_write(vec![0], 0, PATIENCE));
     assert!(scene.hit(key("me")).is_none() && scene.hit(key("you")).is_none());
 }
 
@@ -209,7 +212,7 @@ fn rules_go_by_the_name_and_a_folder_is_not_left_by_dots() {
 #[test]
 fn the_cache_is_bounded_and_what_was_used_longest_ago_goes_first() {
     let mut scene = Scene::new();
-    let size = OVERHEAD + result("x").text().len();
+    let size = OVERHEAD + result("x").text().len() + "file:///a".len() + "medefault".len();
     scene.settings.bytes = size * 8 + 7;
     let numbered = |number: u8| EntryKey { request: [number; 32], ..key("me") };
     for number in 0..8 {
@@ -234,4 +237,82 @@ fn equal_requests_of_one_principal_wait_for_one() {
     scene.keep(key("me"), &result("a"));
     drop(lead);
     assert!(matches!(find("me"), Found::Hit(_)));
+}
+
+#[test]
+fn while_a_write_has_no_answer_its_rules_keep_nothing() {
+    let mut scene = Scene::by_rule();
+    let keep_and_hit = |scene: &Scene| {
+        scene.keep(key("me"), &result("a"));
+        scene.hit(key("me")).is_some()
+    };
+    for answered in [true, false] {
+        let writing = scene.cache.begin_write(vec![0], scene.cache.generation(), PATIENCE);
+        let write = Arc::clone(writing.write());
+        write.sent();
+        assert!(keep_and_hit(&scene), "its end will end it");
+        // The client leaves.
+        drop(writing);
+        assert!(!keep_and_hit(&scene));
+        assert!(matches!(scene.cache.find(&scene.plan(key("me")), &RequestId::from(1), scene.now), Found::Alone));
+        let (plan, mark) = (scene.plan(key("me")), scene.cache.mark(scene.now));
+        if answered {
+            write.answered();
+        } else {
+            scene.now = Instant::now() + PATIENCE + Duration::from_secs(1);
+        }
+        scene.cache.keep(&plan, (&result("old"), &Watch::default()), mark, &scene.settings, scene.now);
+        assert!(scene.hit(key("me")).is_none(), "it was asked for before the end: {answered}");
+        assert!(keep_and_hit(&scene));
+    }
+}
+
+#[test]
+fn a_write_without_answer_outlives_its_settings() {
+    let scene = Scene::by_rule();
+    let before = scene.cache.generation();
+    let [lost, definite] = [(); 2].map(|()| scene.cache.begin_write(vec![7], before, PATIENCE));
+    let write = Arc::clone(lost.write());
+    write.sent();
+    drop(lost);
+    scene.cache.clear();
+    scene.keep(key("me"), &result("a"));
+    assert!(scene.hit(key("me")).is_none(), "what was rule 7 may be this one");
+    write.answered();
+    scene.keep(key("me"), &result("a"));
+    assert!(scene.hit(key("me")).is_some());
+    drop(definite);
+    assert!(scene.hit(key("me")).is_none());
+}
+
+#[test]
+fn what_was_planned_by_other_settings_is_not_kept() {
+    let scene = Scene::by_rule();
+    let plan = scene.plan(key("me"));
+    scene.cache.clear();
+    let mark = scene.cache.mark(scene.now);
+    scene.cache.keep(&plan, (&result("a"), &Watch::default()), mark, &scene.settings, scene.now);
+    assert!(scene.hit(key("me")).is_none());
+    scene.keep(key("me"), &result("a"));
+    assert!(scene.cache.hit(&plan, &RequestId::from(1), scene.now).is_none(), "nor is what is kept for it");
+    assert!(scene.hit(key("me")).is_some());
+}
+
+#[test]
+fn what_an_entry_is_about_counts_too() {
+    let scene = Scene { subject: Subject::Resource("x".repeat(1000)), ..Scene::new() };
+    scene.keep(key("me"), &result("a"));
+    assert!(scene.cache.counts().1 > OVERHEAD + 1000);
+}
+
+#[test]
+fn a_question_lets_equal_requests_go_on() {
+    let scene = Scene::new();
+    let find = || scene.cache.find(&scene.plan(key("me")), &RequestId::from(1), scene.now);
+    let watch = Watch::default();
+    let Found::Lead(lead) = find() else { panic!("nothing is kept") };
+    watch.lead(Some(lead));
+    assert!(matches!(find(), Found::Wait(_)));
+    watch.note_question();
+    assert!(matches!(find(), Found::Lead(_)));
 }
