@@ -27,9 +27,10 @@ use wire::{Era, Kind, Message, Revision, meta, method};
 
 use self::asking::Handling;
 pub(crate) use self::tasks::task_capabilities;
+use self::texts::{code_of, with_params, with_round};
 pub(crate) use self::texts::{error_text, result_text};
-use self::texts::{with_params, with_round};
 use crate::answers::Watch;
+use crate::audit::Trail;
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
@@ -62,6 +63,8 @@ pub(crate) struct Relay {
     needs_task: AtomicBool,
     /// What was lost so far.
     lost: Mutex<Vec<Loss>>,
+    /// Says which upstream got it.
+    trail: Trail,
 }
 
 /// How a request differs at its upstream, apart from the revision.
@@ -73,6 +76,8 @@ pub(crate) struct Edits {
     pub(crate) text: Option<String>,
     /// What notes the course of a request whose answer may be kept: it is read whole.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// When the request came, where it may have waited since.
+    pub(crate) arrived: Option<Instant>,
 }
 
 /// What a step leads to.
@@ -89,11 +94,11 @@ impl Relay {
         client: Client,
         call: Call,
         edits: Edits,
-        (request, allowance): (u64, Option<Arc<Allowance>>),
+        (request, allowance, trail): (u64, Option<Arc<Allowance>>, Trail),
     ) -> Self {
         let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
         let lost = Mutex::new(Vec::new());
-        Self { gateway, upstream, client, call, edits, request, allowance, is_task, needs_task, lost }
+        Self { gateway, upstream, client, call, edits, request, allowance, is_task, needs_task, lost, trail }
     }
 
     /// The request, as the upstream gets it but for its revision.
@@ -281,6 +286,7 @@ impl Relay {
             until: self.allowance.as_ref().map(|allowance| Instant::now() + allowance.left()),
         };
         let limit = self.gateway.limits.message_bytes;
+        self.trail.goes_to(&self.upstream.name);
         let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
         let begun = Instant::now();
         // What is over when its POST is answered is given up by who follows it.
@@ -542,7 +548,7 @@ impl Relay {
             self.lose(losses::TASK);
         }
         let message_kind = message.kind();
-        let code = if message_kind == Kind::Error { message.error_code() } else { None };
+        let code = code_of(&message);
         let text = if from == to {
             if message.id() == Some(self.call.id()) { message.into_text() } else { message.with_id(self.call.id()) }
         } else {

@@ -53,8 +53,9 @@ impl Inner {
         upstream: Arc<Upstream>,
         (client, trail): (Client, &Trail),
         call: Call,
-        edits: Edits,
+        mut edits: Edits,
     ) -> Answer {
+        edits.arrived = Some(Instant::now());
         // A request with a member twice is refused by who would carry it.
         if self.answers.settings.is_plain() || call.message.body_text().and_then(duplicate_name).is_some() {
             return self.carry(upstream, (client, trail), call, edits).await;
@@ -149,7 +150,10 @@ impl Inner {
             }
             Begun::Refused(failure) => Err(failure),
             Begun::Answered(answer) => Ok(answer),
-            Begun::Wait(running) => awaited(running).await.ok_or(failure::IDEMPOTENCY_UNKNOWN),
+            Begun::Wait(running) => match self.in_budget((&call, &client, &edits), awaited(running)).await {
+                Ok(kept) => kept.ok_or(failure::IDEMPOTENCY_UNKNOWN),
+                Err(error) => return Answer::error(Some(call.id()), &error),
+            },
         };
         let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
         match answer {
@@ -212,7 +216,10 @@ impl Inner {
             Found::Hit(answer) => return answer,
             Found::Lead(lead) => Some(lead),
             Found::Wait(mut over) => {
-                let _ = timeout(self.limits.request, over.changed()).await;
+                let waiting = timeout(self.limits.request, over.changed());
+                if let Err(error) = self.in_budget((&call, &client, &edits), waiting).await {
+                    return Answer::error(Some(call.id()), &error);
+                }
                 if let Some(answer) = cache.hit(&plan, call.id(), Instant::now()) {
                     return answer;
                 }

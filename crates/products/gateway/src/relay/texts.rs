@@ -1,9 +1,14 @@
 //! The texts of requests and responses that the gateway changes or makes.
 
-use net::service::{Answer, RpcError};
+use net::service::{Answer, RpcError, code};
 use serde_json::Value;
 use wire::splice::{Addition, Splice, member, members};
-use wire::{Message, RequestId};
+use wire::{Kind, Message, RequestId};
+
+/// The code of an error: that of an internal one, where the server gave none that is an integer. Nothing of a result.
+pub(super) fn code_of(message: &Message) -> Option<i64> {
+    (message.kind() == Kind::Error).then(|| message.error_code().unwrap_or(code::INTERNAL_ERROR))
+}
 
 /// A request with the members of its next round.
 pub(super) fn with_round(text: &str, responses: Option<&Value>, state: Option<&str>) -> String {
