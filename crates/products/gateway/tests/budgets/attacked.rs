@@ -125,7 +125,8 @@ async fn time_that_was_waited_is_over() {
         got(&scene).await;
         call(&second, "read_fail700", &json!({ "dev.proofhouse/deadline-ms": 1000 })).await
     };
-    let (answer, refused) = tokio::join!(call(&first, "read_fail700", &json!({})), waiting);
+    let nothing = json!({});
+    let (answer, refused) = tokio::join!(call(&first, "read_fail700", &nothing), waiting);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(refused["error"]["data"]["failure"], "budget-too-small", "{refused}");
     assert!(refused["error"]["data"]["left_ms"].as_u64().is_some_and(|left| left < 450), "{refused}");
