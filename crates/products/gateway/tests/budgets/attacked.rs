@@ -24,7 +24,7 @@ async fn failures_and_made_up_names_teach_nothing() {
     for revision in [MODERN, LEGACY] {
         let scene = Scene::new(revision, Some(BudgetSettings::default())).await;
         let client = scene.client(revision).await;
-        let long = "x".repeat(100_000);
+        let long = "x".repeat(1000);
         for tool in ["fail1", "odd1", "huge1", "made_up1", &long] {
             for _ in 0..2 {
                 call(&client, tool, &json!({})).await;
@@ -73,7 +73,7 @@ fn answers() -> AnswerSettings {
 }
 
 async fn waiting_scene() -> Scene {
-    let budgets = Some(BudgetSettings { chain: ms(20_000), ..BudgetSettings::default() });
+    let budgets = Some(BudgetSettings { chain: ms(300), ..BudgetSettings::default() });
     Scene::with(MODERN, Settings { budgets, answers: answers(), ..Settings::default() }).await
 }
 
@@ -91,11 +91,15 @@ async fn got(scene: &Scene) {
 #[tokio::test]
 async fn waiting_for_an_equal_call_is_within_the_budget() {
     let keyed = json!({ "dev.proofhouse/idempotencyKey": "k" });
-    for (tool, meta) in [("t900", keyed), ("read900", json!({}))] {
+    let chain = ("traceparent", json!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+    let deadline = ("dev.proofhouse/deadline-ms", json!(300));
+    for (tool, meta, (name, limit), kind) in
+        [("t900", keyed, deadline, "deadline"), ("read900", json!({}), chain, "chain")]
+    {
         let scene = waiting_scene().await;
         let (first, second) = (scene.client(MODERN).await, scene.client(MODERN).await);
         let mut hurried = meta.clone();
-        hurried["dev.proofhouse/deadline-ms"] = json!(300);
+        hurried[name] = limit;
         let waiting = async {
             got(&scene).await;
             let begun = Instant::now();
@@ -105,7 +109,7 @@ async fn waiting_for_an_equal_call_is_within_the_budget() {
         assert!(answer["result"].is_object(), "{answer}");
         let data = &refused["error"]["data"];
         assert_eq!((&data["failure"], &data["outcome"]), (&json!("waited-too-long"), &json!("not run")), "{refused}");
-        assert_eq!(data["limit"], "deadline", "{refused}");
+        assert_eq!(data["limit"], kind, "{refused}");
         assert!(took >= ms(300) && took < ms(800), "{took:?}");
         assert_eq!(scene.count("refused_total"), 1);
         let again = call(&second, tool, &hurried).await;
@@ -121,12 +125,12 @@ async fn waiting_for_an_equal_call_is_within_the_budget() {
 async fn time_that_was_waited_is_over() {
     let scene = waiting_scene().await;
     let (first, second) = (scene.client(MODERN).await, scene.client(MODERN).await);
+    let deadline = json!({ "dev.proofhouse/deadline-ms": 1000 });
     let waiting = async {
         got(&scene).await;
-        call(&second, "read_fail700", &json!({ "dev.proofhouse/deadline-ms": 1000 })).await
+        call(&second, "read_fail700", &deadline).await
     };
-    let nothing = json!({});
-    let (answer, refused) = tokio::join!(call(&first, "read_fail700", &nothing), waiting);
+    let (answer, refused) = tokio::join!(call(&first, "read_fail700", &deadline), waiting);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(refused["error"]["data"]["failure"], "budget-too-small", "{refused}");
     assert!(refused["error"]["data"]["left_ms"].as_u64().is_some_and(|left| left < 450), "{refused}");
