@@ -248,8 +248,8 @@ mod tests {
     const FAST: Duration = Duration::from_millis(50);
     const SLOW: Duration = Duration::from_millis(800);
 
-    fn owner(name: &str) -> Owner {
-        Some(HeaderValue::from_str(name).expect("a name"))
+    fn owners<const N: usize>(names: [&str; N]) -> [Owner; N] {
+        names.map(|name| Some(HeaderValue::from_str(name).expect("a name")))
     }
 
     fn listed(tool: &str) -> (Latencies, Instant) {
@@ -297,7 +297,8 @@ mod tests {
 
     #[test]
     fn one_principal_changes_nothing_for_another_one() {
-        let ((all, now), [attacker, victim, new]) = (listed("t"), ["attacker", "victim", "new"].map(owner));
+        let ((all, now), [attacker, victim, third, new]) =
+            (listed("t"), owners(["attacker", "victim", "third", "new"]));
         for _ in 0..60 {
             learn(&all, &attacker, SLOW, now);
         }
@@ -305,7 +306,7 @@ mod tests {
         learn(&all, &victim, FAST, now);
         assert!(near(p50(&all, &victim, now), FAST) && near(p50(&all, &attacker, now), SLOW));
         assert_eq!(p50(&all, &new, now), None, "nor do those of two");
-        learn(&all, &owner("third"), FAST, now);
+        learn(&all, &third, FAST, now);
         assert!(near(p50(&all, &new, now), FAST), "of three, one decides nothing");
         learn(&all, &new, SLOW, now);
         assert!(near(p50(&all, &new, now), SLOW), "its own calls count first");
@@ -313,9 +314,10 @@ mod tests {
 
     #[test]
     fn principals_of_a_tool_are_bounded_and_make_room_again() {
-        let ((all, now), more) = (listed("t"), owner("more"));
+        let ((all, now), [more]) = (listed("t"), owners(["more"]));
         for number in 0..MOST_OF_TOOL {
-            learn(&all, &owner(&number.to_string()), FAST, now);
+            let [one] = owners([&number.to_string()]);
+            learn(&all, &one, FAST, now);
         }
         learn(&all, &more, SLOW, now);
         assert!(near(p50(&all, &more, now), FAST), "it is told what the others found");

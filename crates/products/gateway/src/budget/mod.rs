@@ -151,6 +151,14 @@ impl Request {
     fn steps(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.tool).chain(&self.later)
     }
+
+    /// How long the call may wait for another one, whose answer will be its own.
+    pub(crate) fn patience(&self) -> (Duration, Kind) {
+        let over = self.arrived.elapsed();
+        let left = self.left.map(|(left, kind)| (left.saturating_sub(over), kind));
+        let most = (self.most.saturating_sub(over), Kind::Tool);
+        left.into_iter().chain([most]).min_by_key(|(left, _)| *left).unwrap_or(most)
+    }
 }
 
 /// What to expect of a tool.
@@ -317,14 +325,6 @@ impl Budgets {
         let unknown = self.settings.cold.moderate.min(self.settings.tool);
         let known = later.iter().map(|tool| self.expected(owner, tool, true, now).weight);
         known.chain(std::iter::repeat_n(unknown, hidden)).collect()
-    }
-
-    /// How long such a call may wait for another one, whose answer will be its own.
-    pub(crate) fn patience(&self, request: &Request) -> (Duration, Kind) {
-        let over = request.arrived.elapsed();
-        let left = request.left.map(|(left, kind)| (left.saturating_sub(over), kind));
-        let most = (request.most.saturating_sub(over), Kind::Tool);
-        left.into_iter().chain([most]).min_by_key(|(left, _)| *left).unwrap_or(most)
     }
 
     /// A call was not sent: its time was over while it waited.

@@ -94,7 +94,7 @@ impl Inner {
         };
         let tool = call.message.string_member("name").unwrap_or_default();
         let request = budgets.request(call, client, &tool, edits.arrived.unwrap_or_else(Instant::now))?;
-        let (patience, kind) = budgets.patience(&request);
+        let (patience, kind) = request.patience();
         timeout(patience, waiting).await.map_err(|_| budgets.waited_too_long(kind))
     }
 }
