@@ -29,10 +29,11 @@ use wire::{Era, Kind, Message, Revision, meta, method};
 use self::asking::Handling;
 use self::retrying::Round;
 pub(crate) use self::tasks::task_capabilities;
+use self::texts::{code_of, with_params, with_round, with_trace};
 pub(crate) use self::texts::{error_text, result_text};
-use self::texts::{with_params, with_round, with_trace};
 use crate::answers::Watch;
 use crate::answers::cache::OpenWrite;
+use crate::audit::Trail;
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
@@ -69,6 +70,8 @@ pub(crate) struct Relay {
     needs_task: AtomicBool,
     /// What was lost so far.
     lost: Mutex<Vec<Loss>>,
+    /// Says which upstream got it.
+    trail: Trail,
 }
 
 /// How a request differs at its upstream, apart from the revision.
@@ -84,6 +87,8 @@ pub(crate) struct Edits {
     pub(crate) trace: Option<Outgoing>,
     /// It changes what the cache keeps.
     pub(crate) write: Option<Arc<OpenWrite>>,
+    /// When the request came, where it may have waited since.
+    pub(crate) arrived: Option<Instant>,
 }
 
 /// What a step leads to.
@@ -100,11 +105,12 @@ impl Relay {
         client: Client,
         call: Call,
         edits: Edits,
-        (request, allowance, passage): (u64, Option<Arc<Allowance>>, Option<Passage>),
+        (request, trail): (u64, Trail),
+        (allowance, passage): (Option<Arc<Allowance>>, Option<Passage>),
     ) -> Self {
         let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
         let lost = Mutex::new(Vec::new());
-        Self { gateway, upstream, client, call, edits, request, allowance, passage, is_task, needs_task, lost }
+        Self { gateway, upstream, client, call, edits, request, allowance, passage, is_task, needs_task, lost, trail }
     }
 
     /// The request, as the upstream gets it but for its revision.
@@ -287,6 +293,7 @@ impl Relay {
             write: self.edits.write.as_ref(),
         };
         let limit = self.gateway.limits.message_bytes;
+        self.trail.goes_to(&self.upstream.name);
         let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
         let begun = Instant::now();
         // What is over when its POST is answered is given up by who follows it.
@@ -553,7 +560,7 @@ impl Relay {
             self.lose(losses::TASK);
         }
         let message_kind = message.kind();
-        let code = if message_kind == Kind::Error { message.error_code() } else { None };
+        let code = code_of(&message);
         let text = if from == to {
             if message.id() == Some(self.call.id()) { message.into_text() } else { message.with_id(self.call.id()) }
         } else {

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
+use wire::Message;
 
-use super::{BudgetState, Chain};
+use super::{BudgetState, Chain, Owner};
 use crate::gateway::unasked;
 use crate::upstream::{Event, Flight};
 
@@ -59,6 +60,8 @@ struct Pauses {
 pub(crate) struct Allowance {
     state: Arc<BudgetState>,
     server: Arc<str>,
+    /// Whose call it is.
+    owner: Owner,
     tool: String,
     chain: Option<Arc<Chain>>,
     begun: Instant,
@@ -74,14 +77,27 @@ pub(crate) struct Allowance {
 
 impl Allowance {
     pub(super) fn new(
-        (state, server): (Arc<BudgetState>, Arc<str>),
+        (state, server, owner): (Arc<BudgetState>, Arc<str>, Owner),
         tool: String,
         chain: Option<Arc<Chain>>,
         (begun, limit, kind): (Instant, Duration, Kind),
         typical: Duration,
     ) -> Self {
         let (is_partial, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { state, server, tool, chain, begun, limit, kind, typical, pauses: Mutex::default(), is_partial, is_done }
+        Self {
+            state,
+            server,
+            owner,
+            tool,
+            chain,
+            begun,
+            limit,
+            kind,
+            typical,
+            pauses: Mutex::default(),
+            is_partial,
+            is_done,
+        }
     }
 
     fn pauses(&self) -> MutexGuard<'_, Pauses> {
@@ -121,12 +137,16 @@ impl Allowance {
         self.is_partial.store(true, Ordering::Relaxed);
     }
 
+    fn learn(&self, took: Duration, now: Instant) {
+        self.state.latencies.record((&self.server, &self.owner), &self.tool, took, now);
+    }
+
     /// The tool gave a result.
     pub(crate) fn succeeded(&self) {
         if !self.is_partial.load(Ordering::Relaxed) {
             self.is_done.store(true, Ordering::Relaxed);
             let now = Instant::now();
-            self.state.latencies.record(&self.server, &self.tool, self.worked(now), now);
+            self.learn(self.worked(now), now);
         }
     }
 
@@ -150,7 +170,7 @@ impl Allowance {
                 }
             };
             match timeout(patience, answer).await {
-                Ok(Some(message)) => allowance.orphaned(request, message.result().is_some()),
+                Ok(Some(message)) => allowance.orphaned(request, is_success(&message)),
                 _ => allowance.cut_off(),
             }
             drop(permit);
@@ -165,7 +185,7 @@ impl Allowance {
         let tool = wire::escape::line(&self.tool);
         tracing::warn!(request, tool = &*tool, late_ms, "an answer came after the time limit of its call");
         if is_result && !self.is_partial.load(Ordering::Relaxed) {
-            self.state.latencies.record(&self.server, &self.tool, worked, now);
+            self.learn(worked, now);
         }
     }
 
@@ -174,7 +194,7 @@ impl Allowance {
     fn cut_off(&self) {
         let guess = self.limit + self.limit / 2;
         if guess >= self.typical && !self.is_partial.load(Ordering::Relaxed) {
-            self.state.latencies.record(&self.server, &self.tool, guess, Instant::now());
+            self.learn(guess, Instant::now());
         }
     }
 
@@ -185,6 +205,11 @@ impl Allowance {
             chain.leave(Instant::now(), done);
         }
     }
+}
+
+/// Whether a tool did what it was asked for. How long it takes to fail says nothing of how long it takes.
+pub(crate) fn is_success(message: &Message) -> bool {
+    message.kind() == wire::Kind::Result && message.body_member("isError").is_none_or(|is_error| is_error == "false")
 }
 
 /// A call that goes on. Dropped, it has ended, also where its client does not wait for the answer.

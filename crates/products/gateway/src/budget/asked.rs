@@ -20,7 +20,7 @@ const DEADLINE: &str = "dev.proofhouse/deadline-ms";
 const TRACE: &str = "traceparent";
 
 /// The longest name of a chain, and of a tool in a plan, in bytes.
-const LONGEST: usize = 256;
+pub(super) const LONGEST: usize = 256;
 
 /// What a request says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

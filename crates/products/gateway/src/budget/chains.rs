@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::server::http::HeaderValue;
-
+use super::Owner;
 use super::plan::Plan;
 
 /// The most chains, and the most of one principal. Calls of further ones have the limit of their tool only.
@@ -84,9 +83,6 @@ impl Chain {
         state.as_ref().is_some_and(|s| s.open > 0 || now.saturating_duration_since(s.used) < longest + KEPT)
     }
 }
-
-/// Whose chain it is.
-type Owner = Option<HeaderValue>;
 
 /// The chains that clients name, by principal and name.
 #[derive(Debug, Default)]

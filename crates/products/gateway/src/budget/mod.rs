@@ -10,16 +10,18 @@ mod latencies;
 mod plan;
 mod polls;
 pub mod quantiles;
+mod room;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use net::server::http::HeaderValue;
 use net::service::{Answer, Call, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-pub(crate) use self::allowance::{Allowance, Begun, Kind};
+pub(crate) use self::allowance::{Allowance, Begun, Kind, is_success};
 use self::asked::{Asked, AskedPlan};
 pub(crate) use self::chains::Chain;
 use self::chains::Chains;
@@ -27,6 +29,7 @@ use self::formula::{Step, is_hopeless, limit};
 use self::latencies::{Estimate, Latencies};
 use self::plan::Plan;
 use self::polls::Polls;
+use self::room::Room;
 use crate::failure;
 use crate::session::ClientState;
 use crate::settings::{BudgetSettings, ToolBudget, ToolClass};
@@ -36,12 +39,16 @@ use crate::view::matches;
 /// The most answers that are awaited after their limit.
 const MOST_LATE: usize = 1024;
 
+/// Whose something is: a principal, by its subject. Without tokens all clients are one principal.
+type Owner = Option<HeaderValue>;
+
 /// What was learnt and counted. It outlives a change of the settings.
 #[derive(Debug)]
 pub(crate) struct BudgetState {
     latencies: Latencies,
     chains: Chains,
     polls: Polls,
+    room: Arc<Room>,
     orphaned: AtomicU64,
     refused: AtomicU64,
     exceeded: [AtomicU64; Kind::ALL.len()],
@@ -54,6 +61,7 @@ impl Default for BudgetState {
             latencies: Latencies::default(),
             chains: Chains::default(),
             polls: Polls::default(),
+            room: Arc::default(),
             orphaned: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             exceeded: Default::default(),
@@ -116,10 +124,14 @@ pub(crate) struct Budgets {
     settings: Arc<BudgetSettings>,
     state: Arc<BudgetState>,
     server: Arc<str>,
+    /// The plans of the configuration, shared by all chains.
+    plans: Arc<[(String, Arc<[String]>)]>,
 }
 
 /// A call that asks to be let in.
 pub(crate) struct Request {
+    owner: Owner,
+    /// The called tool; cut, where its name is longer than any that is kept.
     tool: String,
     arrived: Instant,
     /// The most that it may take, whatever is left.
@@ -128,6 +140,25 @@ pub(crate) struct Request {
     left: Option<(Duration, Kind)>,
     chain: Option<Arc<Chain>>,
     later: Vec<String>,
+    /// How many further steps come later that the client does not see.
+    hidden: usize,
+    /// The client sees the called tool, as far as that is known.
+    is_seen: bool,
+}
+
+impl Request {
+    /// The called tool and the steps after it.
+    fn steps(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.tool).chain(&self.later)
+    }
+
+    /// How long the call may wait for another one, whose answer will be its own.
+    pub(crate) fn patience(&self) -> (Duration, Kind) {
+        let over = self.arrived.elapsed();
+        let left = self.left.map(|(left, kind)| (left.saturating_sub(over), kind));
+        let most = (self.most.saturating_sub(over), Kind::Tool);
+        left.into_iter().chain([most]).min_by_key(|(left, _)| *left).unwrap_or(most)
+    }
 }
 
 /// What to expect of a tool.
@@ -143,12 +174,18 @@ struct Expected {
 
 impl Budgets {
     pub(crate) fn new(settings: &BudgetSettings, state: &Arc<BudgetState>, server: &str) -> Self {
-        Self { settings: Arc::new(settings.clone()), state: Arc::clone(state), server: server.into() }
+        let plans = settings.chains.iter().map(|(name, steps)| (name.clone(), steps.as_slice().into())).collect();
+        Self { settings: Arc::new(settings.clone()), state: Arc::clone(state), server: server.into(), plans }
     }
 
-    /// What a call of a tool asks for.
-    pub(crate) fn request(&self, call: &Call, client: &Client, tool: &str) -> Result<Request, RpcError> {
-        let arrived = Instant::now();
+    /// What a call of a tool asks for that came at `arrived`.
+    pub(crate) fn request(
+        &self,
+        call: &Call,
+        client: &Client,
+        tool: &str,
+        arrived: Instant,
+    ) -> Result<Request, RpcError> {
         let asked = Asked::of(call)?;
         let (most_of_tool, most_of_chain) = self.limits_of(client);
         let is_named = asked.chain.is_some();
@@ -165,11 +202,12 @@ impl Budgets {
         let left = left.map(|(left, kind)| (left.saturating_sub(self.settings.reserve), kind));
         let most = self.rule(tool).limit.unwrap_or(most_of_tool);
         let later = match &chain {
-            Some(chain) => self.later(chain, asked.plan, tool)?,
+            Some(chain) => self.later((chain, &client.subject), asked.plan, tool)?,
             // Without a chain to keep it, a plan holds for this call.
             None => self.planned(asked.plan, None, tool)?.map(|plan| plan.later(tool).to_vec()).unwrap_or_default(),
         };
-        Ok(Request { tool: tool.to_owned(), arrived, most, left, chain, later })
+        let (owner, tool) = (client.subject.clone(), kept_name(tool));
+        Ok(Request { owner, tool, arrived, most, left, chain, later, hidden: 0, is_seen: true })
     }
 
     /// How long one call and a chain of this client may take.
@@ -188,8 +226,23 @@ impl Budgets {
         rule.map(|(_, rule)| *rule).unwrap_or_default()
     }
 
-    /// The steps of the chain after this call.
-    fn later(&self, chain: &Chain, asked: Option<AskedPlan>, tool: &str) -> Result<Vec<String>, RpcError> {
+    /// The steps of the chain after this call. A plan that the client gives and that has no room holds for this call only.
+    fn later(
+        &self,
+        (chain, owner): (&Chain, &Owner),
+        asked: Option<AskedPlan>,
+        tool: &str,
+    ) -> Result<Vec<String>, RpcError> {
+        if let Some(AskedPlan::Steps(steps)) = asked {
+            let later = Plan::new(Arc::clone(&steps)).later(tool).to_vec();
+            chain.plan(|before| {
+                // What it replaces makes room first.
+                drop(before);
+                let lease = self.state.room.take(owner, &steps)?;
+                Some(Plan::leased(steps, lease))
+            });
+            return Ok(later);
+        }
         let mut wrong = None;
         let plan = chain.plan(|before| match self.planned(asked, before.clone(), tool) {
             Ok(plan) => plan,
@@ -207,43 +260,47 @@ impl Budgets {
     /// The plan that holds: the one that the client gives, the one that the chain has, or the first of the configuration that
     /// begins with this tool.
     fn planned(&self, asked: Option<AskedPlan>, before: Option<Plan>, tool: &str) -> Result<Option<Plan>, RpcError> {
-        let made = |steps: &[String]| Plan::new(steps.into());
+        let made = |steps: &Arc<[String]>| Plan::new(Arc::clone(steps));
         match asked {
             Some(AskedPlan::Steps(steps)) => Ok(Some(Plan::new(steps))),
             Some(AskedPlan::Named(_)) | None if before.is_some() => Ok(before),
             Some(AskedPlan::Named(name)) => {
-                let found = self.settings.chains.iter().find(|(known, _)| *known == name);
+                let found = self.plans.iter().find(|(known, _)| *known == name);
                 found.map(|(_, steps)| Some(made(steps))).ok_or_else(|| asked::unknown_plan(&name))
             }
             None => {
-                let begins = |steps: &Vec<String>| steps.first().is_some_and(|first| first == tool);
-                Ok(self.settings.chains.iter().find(|(_, steps)| begins(steps)).map(|(_, steps)| made(steps)))
+                let begins = |steps: &Arc<[String]>| steps.first().is_some_and(|first| first == tool);
+                Ok(self.plans.iter().find(|(_, steps)| begins(steps)).map(|(_, steps)| made(steps)))
             }
         }
     }
 
-    /// The tools whose class is needed and not known.
-    pub(crate) fn unknown_tools<'r>(&self, request: &'r Request) -> Vec<&'r str> {
-        if request.left.is_none() {
-            return Vec::new();
+    /// Whether it has to be known which of its tools the client can see: what is known of the others is not its business.
+    pub(crate) fn needs_list(&self, request: &Request) -> bool {
+        request.left.is_some() || !self.state.latencies.knows(&self.server, &request.tool)
+    }
+
+    /// Takes in what servers say of the tools in it. `find`: a tool that a server lists and that the client may use.
+    pub(crate) fn take_in<'t>(&self, request: &mut Request, find: impl Fn(&str) -> Option<&'t Value>) {
+        for tool in request.steps().filter(|tool| !self.state.latencies.knows(&self.server, tool)) {
+            if let Some(item) = find(tool) {
+                let class = class_of(item.get("annotations"));
+                self.state.latencies.classify(&self.server, tool, class, request.arrived);
+            }
         }
-        let is_unknown = |tool: &&String| {
-            let rule = self.rule(tool);
-            let is_given = rule.class.is_some() || rule.expected.is_some();
-            !is_given && self.state.latencies.estimate(&self.server, tool, request.arrived) == Estimate::Cold(None)
-        };
-        std::iter::once(&request.tool).chain(&request.later).filter(is_unknown).map(String::as_str).collect()
+        // Otherwise limits would show which tools there are, and how others use them.
+        request.is_seen = find(&request.tool).is_some();
+        let steps = request.later.len();
+        request.later.retain(|tool| find(tool).is_some());
+        request.hidden = steps - request.later.len();
     }
 
-    /// Takes in what a server says of its tool.
-    pub(crate) fn classify(&self, tool: &str, annotations: Option<&Value>) {
-        self.state.latencies.classify(&self.server, tool, class_of(annotations), Instant::now());
-    }
-
-    fn expected(&self, tool: &str, now: Instant) -> Expected {
+    /// What is expected of a tool. What servers and calls say of it counts where the client sees it.
+    fn expected(&self, owner: &Owner, tool: &str, is_seen: bool, now: Instant) -> Expected {
         let rule = self.rule(tool);
         let most = rule.limit.unwrap_or(self.settings.tool);
-        match self.state.latencies.estimate(&self.server, tool, now) {
+        let estimate = || self.state.latencies.estimate((&self.server, owner), tool, now);
+        match if is_seen { estimate() } else { Estimate::Cold(None) } {
             Estimate::Learnt { quantiles, is_stale } => Expected {
                 typical: quantiles.p50,
                 least: rule.least.unwrap_or(quantiles.enough()),
@@ -263,24 +320,39 @@ impl Budgets {
         }
     }
 
+    /// The weights of the steps after a call.
+    fn weights(&self, owner: &Owner, later: &[String], hidden: usize, now: Instant) -> Vec<Duration> {
+        let unknown = self.settings.cold.moderate.min(self.settings.tool);
+        let known = later.iter().map(|tool| self.expected(owner, tool, true, now).weight);
+        known.chain(std::iter::repeat_n(unknown, hidden)).collect()
+    }
+
+    /// A call was not sent: its time was over while it waited.
+    pub(crate) fn waited_too_long(&self, kind: Kind) -> RpcError {
+        self.state.refused.fetch_add(1, Ordering::Relaxed);
+        let of = kind.in_words();
+        let what = format!("The call was not sent: {of} was over while it waited for an equal call that still runs");
+        failure::WAITED_TOO_LONG.error_with(what, json!({ "limit": kind.as_str() }))
+    }
+
     /// Lets a call in, with a limit; or says why it is not sent.
     pub(crate) fn admit(&self, request: Request) -> Result<Begun, RpcError> {
         let now = Instant::now();
-        let Request { tool, arrived, most, left, chain, later } = request;
+        let Request { owner, tool, arrived, most, left, chain, later, hidden, is_seen } = request;
         let left = left.map(|(left, kind)| (left.saturating_sub(now - arrived), kind));
         let (time, kind, typical) = match left {
             None => (most, Kind::Tool, Duration::ZERO),
             Some((left, kind)) => {
-                let Expected { typical, least, weight, is_sure } = self.expected(&tool, now);
+                let Expected { typical, least, weight, is_sure } = self.expected(&owner, &tool, is_seen, now);
                 let needed = if is_sure { typical } else { Duration::ZERO };
                 if is_hopeless(left, needed) {
                     self.state.refused.fetch_add(1, Ordering::Relaxed);
                     return Err(self.refusal(&tool, (left, kind), needed, chain.as_deref().map(|c| (c, now))));
                 }
                 if !is_sure {
-                    self.state.latencies.probe(&self.server, &tool, now);
+                    self.state.latencies.probe((&self.server, &owner), &tool, now);
                 }
-                let weights = later.iter().map(|tool| self.expected(tool, now).weight);
+                let weights = self.weights(&owner, &later, hidden, now);
                 let time = limit(left, Step { weight, least, most }, weights);
                 let kind = match time {
                     time if time == left => kind,
@@ -293,7 +365,7 @@ impl Budgets {
         if let Some(chain) = &chain {
             chain.enter(now);
         }
-        let of = (Arc::clone(&self.state), Arc::clone(&self.server));
+        let of = (Arc::clone(&self.state), Arc::clone(&self.server), owner);
         Ok(Begun(Arc::new(Allowance::new(of, tool, chain, (now, time, kind), typical))))
     }
 
@@ -321,15 +393,28 @@ impl Budgets {
         failure::BUDGET_TOO_SMALL.error_with(what, data)
     }
 
-    /// The answer to a look at a task that comes too early.
+    /// The answer to a look at a task that comes too early, or whose id is too long to be watched.
     pub(crate) fn too_early(&self, call: &Call) -> Option<Answer> {
         let task = call.message.string_member("taskId").filter(|_| call.message.method() == Some("tasks/get"))?;
+        if task.len() > polls::LONGEST {
+            let most = polls::LONGEST;
+            let error = failure::PARAMS_INVALID.error(format!("Invalid params: `taskId` has more than {most} bytes"));
+            return Some(Answer::error(Some(call.id()), &error));
+        }
         let key = (call.context.subject.clone(), task.into_owned());
         let early = self.state.polls.look(key, Instant::now(), self.settings.poll_interval)?;
         let data = json!({ "retry_after_ms": early.as_millis() as u64 });
         let error = failure::POLLED_TOO_OFTEN.error_with("This task was looked at a moment ago", data);
         Some(Answer::error(Some(call.id()), &error).with_retry_after(early))
     }
+}
+
+/// A name in the length in which names are kept. What is cut is the name of no tool of which something is known.
+fn kept_name(tool: &str) -> String {
+    if tool.len() <= asked::LONGEST {
+        return tool.to_owned();
+    }
+    format!("{}…", &tool[..tool.floor_char_boundary(asked::LONGEST)])
 }
 
 /// What annotations say of a tool. A server that says nothing says neither that it only reads nor that it writes.

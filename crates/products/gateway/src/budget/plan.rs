@@ -2,16 +2,25 @@
 
 use std::sync::Arc;
 
+use super::room::Lease;
+
 /// A plan, and how far it has come.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     steps: Arc<[String]>,
     at: usize,
+    /// The room that its steps take, where a client gave them.
+    _lease: Option<Arc<Lease>>,
 }
 
 impl Plan {
     pub(crate) fn new(steps: Arc<[String]>) -> Self {
-        Self { steps, at: 0 }
+        Self { steps, at: 0, _lease: None }
+    }
+
+    /// One that is kept as long as it has room.
+    pub(super) fn leased(steps: Arc<[String]>, lease: Lease) -> Self {
+        Self { _lease: Some(Arc::new(lease)), ..Self::new(steps) }
     }
 
     /// The steps after a call of this tool. Steps before it are left out; a tool that is not among the rest is one more step.

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::server::http::HeaderValue;
+use super::Owner;
 
+/// The longest id of a task that is watched, in bytes.
+pub(super) const LONGEST: usize = 1 << 10;
 /// The most tasks that are watched. Looks at further ones are not limited.
 const MOST: usize = 16_384;
 
 /// Whose task it is, and its id.
-type Key = (Option<HeaderValue>, String);
+type Key = (Owner, String);
 
 /// When each task was looked at last.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What is added to requests, and what is dropped from them.
 
-use net::server::http::Grant;
+use net::server::http::{Grant, PresentedToken};
 use serde_json::{Value, json};
 
 use super::{Injected, principal};
@@ -15,7 +15,12 @@ fn settings() -> ContextSettings {
 }
 
 fn grant(claims: Value) -> Grant {
-    Grant { subject: "s".to_owned(), scopes: vec!["b".to_owned(), "a".to_owned()], claims }
+    Grant {
+        subject: "s".to_owned(),
+        scopes: vec!["b".to_owned(), "a".to_owned()],
+        claims,
+        token: PresentedToken::default(),
+    }
 }
 
 fn injected() -> Injected {

@@ -128,6 +128,9 @@ rows! {
     BUDGET_USED_UP = Failure::new("budget-used-up", INTERNAL_ERROR, ResourceExhausted,
         "`budgets`: the time of the chain, the session or the client was over before the answer").unknown()
         .action("Look what the server did. Give the next chain more time");
+    WAITED_TOO_LONG = Failure::new("waited-too-long", INTERNAL_ERROR, ResourceExhausted,
+        "`budgets`: the time of a call was over while it waited for an equal one that runs").not_run().retry(1000)
+        .action("Send the same call again later; with the same idempotency key, if it has one");
     POLLED_TOO_OFTEN = Failure::new("polled-too-often", INTERNAL_ERROR, ResourceExhausted,
         "`budgets.poll_interval`: a task was looked at a moment ago").not_run().retry(1000);
     RATE_LIMITED = Failure::new("rate-limited", INTERNAL_ERROR, ResourceExhausted,

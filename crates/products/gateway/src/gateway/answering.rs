@@ -40,8 +40,9 @@ impl Inner {
         upstream: Arc<Upstream>,
         (client, trail): (Client, &Trail),
         call: Call,
-        edits: Edits,
+        mut edits: Edits,
     ) -> Answer {
+        edits.arrived = Some(Instant::now());
         let traffic = self.traffic.as_ref();
         let refused = traffic.and_then(|it| it.too_many_there(&call, &client, (self.view.name(), &upstream)));
         if let Some(refused) = refused {
@@ -158,7 +159,10 @@ impl Inner {
             }
             Begun::Refused(failure) => Err(failure),
             Begun::Answered(answer) => Ok(answer),
-            Begun::Wait(running) => awaited(running).await.ok_or(failure::IDEMPOTENCY_UNKNOWN),
+            Begun::Wait(running) => match self.in_budget((&call, &client, &edits), awaited(running)).await {
+                Ok(kept) => kept.ok_or(failure::IDEMPOTENCY_UNKNOWN),
+                Err(error) => return Answer::error(Some(call.id()), &error),
+            },
         };
         let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
         match answer {
@@ -227,7 +231,10 @@ impl Inner {
             Found::Lead(lead) => Some(lead),
             Found::Alone => None,
             Found::Wait(mut over) => {
-                let _ = timeout(self.limits.request, over.changed()).await;
+                let waiting = timeout(self.limits.request, over.changed());
+                if let Err(error) = self.in_budget((&call, &client, &edits), waiting).await {
+                    return Answer::error(Some(call.id()), &error);
+                }
                 if let Some(answer) = cache.hit(&plan, call.id(), Instant::now()) {
                     return answer;
                 }

@@ -11,12 +11,15 @@ use super::Inner;
 use super::answering::name_there;
 use crate::audit::Trail;
 use crate::budget::{Begun, Budgets};
+use crate::catalogue::List;
 use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
 use crate::stats::Finished;
 use crate::telemetry::UpstreamSpan;
 use crate::upstream::{Client, Upstream};
 
+/// How much of a name or URI is logged and shown, in characters.
+const LONGEST: usize = 1024;
 /// How long a call waits to learn what its tool does. After that, nothing is known of it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -41,7 +44,7 @@ impl Inner {
             None => None,
         };
         let begun = match self.budgets.as_ref().filter(|_| call.message.method() == Some("tools/call")) {
-            Some(budgets) => match self.budgeted(budgets, &call, &client).await {
+            Some(budgets) => match self.budgeted(budgets, (&call, &client, &edits)).await {
                 Ok(begun) => Some(begun),
                 Err(error) => {
                     trail.trace.stage("budget", "refused");
@@ -51,19 +54,20 @@ impl Inner {
             None => None,
         };
         let allowance = begun.as_ref().map(|begun| Arc::clone(&begun.0));
-        trail.goes_to(&upstream.name);
         let (began, stats) = (Instant::now(), Arc::clone(&self.stats));
         let request = trail.request().unwrap_or_else(|| stats.number());
         let method = call.message.method().unwrap_or_default().to_owned();
         let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
-        let target = target.map(std::borrow::Cow::into_owned);
+        let target = target.map(|target| target.chars().take(LONGEST).collect::<String>());
         let name = upstream.name.clone();
         let there = edits.name.as_ref().map(|(_, name)| name.as_str());
         let span = trail.trace.carried((&upstream.name, request), &call, there);
         edits.trace = span.as_ref().map(UpstreamSpan::outgoing);
         // The largest part of a request on its way: on the heap, it moves with nobody.
-        let answer =
-            Box::pin(Relay::new(self, upstream, client, call, edits, (request, allowance, passage)).run()).await;
+        let answer = Box::pin(
+            Relay::new(self, upstream, client, call, edits, (request, trail.clone()), (allowance, passage)).run(),
+        )
+        .await;
         if let Some(span) = span {
             span.end(&answer);
         }
@@ -86,20 +90,37 @@ impl Inner {
     }
 
     /// Lets a call of a tool in, with the time that it has; or says why it is not sent.
-    async fn budgeted(self: &Arc<Self>, budgets: &Budgets, call: &Call, client: &Client) -> Result<Begun, RpcError> {
+    async fn budgeted(
+        self: &Arc<Self>,
+        budgets: &Budgets,
+        (call, client, edits): (&Call, &Client, &Edits),
+    ) -> Result<Begun, RpcError> {
         let tool = call.message.string_member("name").unwrap_or_default();
-        let request = budgets.request(call, client, &tool)?;
-        let unknown = budgets.unknown_tools(&request);
-        if !unknown.is_empty()
+        let mut request = budgets.request(call, client, &tool, edits.arrived.unwrap_or_else(Instant::now))?;
+        if budgets.needs_list(&request)
             && let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await
         {
-            for tool in unknown {
+            budgets.take_in(&mut request, |tool| {
                 let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(tool);
-                if let Some(item) = tools.items.iter().find(is_it) {
-                    budgets.classify(tool, item.get("annotations"));
-                }
-            }
+                let item = tools.items.iter().find(is_it)?;
+                self.allows(List::Tools, tool, (&tools, None), client).then_some(item)
+            });
         }
         budgets.admit(request)
+    }
+
+    /// Waits for what becomes of another request that is equal, within the budget of this one.
+    pub(super) async fn in_budget<T>(
+        &self,
+        (call, client, edits): (&Call, &Client, &Edits),
+        waiting: impl Future<Output = T>,
+    ) -> Result<T, RpcError> {
+        let Some(budgets) = self.budgets.as_ref().filter(|_| call.message.method() == Some("tools/call")) else {
+            return Ok(waiting.await);
+        };
+        let tool = call.message.string_member("name").unwrap_or_default();
+        let request = budgets.request(call, client, &tool, edits.arrived.unwrap_or_else(Instant::now))?;
+        let (patience, kind) = request.patience();
+        timeout(patience, waiting).await.map_err(|_| budgets.waited_too_long(kind))
     }
 }

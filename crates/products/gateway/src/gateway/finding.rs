@@ -52,7 +52,13 @@ impl Inner {
     }
 
     /// Whether the client may use an item. `arguments`: those of a call, where it is one.
-    fn allows(&self, list: List, name: &str, (merged, arguments): (&Merged, Option<&Value>), client: &Client) -> bool {
+    pub(super) fn allows(
+        &self,
+        list: List,
+        name: &str,
+        (merged, arguments): (&Merged, Option<&Value>),
+        client: &Client,
+    ) -> bool {
         let Some(access) = &self.access else { return true };
         let kind = match list {
             List::Tools => Kind::Tool,

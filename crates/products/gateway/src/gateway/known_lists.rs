@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_list_from_before_a_change_is_old_at_once() {
-        let (mut lists, key) = (Lists::default(), (List::Tools, None));
+        let (mut lists, key) = (Lists::default(), (List::Tools, None, None));
         let fetched = || Cached::new(&Arc::default(), Instant::now() + Duration::from_mins(5));
         let before = lists.mark(List::Tools);
         lists.make_stale(|list| list == List::Prompts);

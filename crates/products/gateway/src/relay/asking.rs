@@ -239,6 +239,7 @@ impl Relay {
             return self
                 .refuse(&failure::STATE_FOREIGN.error("Invalid params: `requestState` belongs to another request"));
         }
+        self.trail.goes_to(&self.upstream.name);
         let Parked { lease, flight, questions, .. } = parked;
         let revision = lease.conversation().profile.revision;
         let given = self.call.message.params().and_then(|params| params.get("inputResponses")?.as_object());

@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use wire::Message;
 
 use super::Relay;
+use crate::budget::is_success;
 use crate::upstream::{Conversation, Flight, Trouble};
 
 impl Relay {
@@ -51,12 +52,13 @@ impl Relay {
         Some(Trouble::OverLimit { after, limit, is_sent: true })
     }
 
-    /// Takes note of what kind of answer it is: only the time of a whole call says something of the tool.
+    /// Takes note of what kind of answer it is: only the time of a whole call
+    /// that succeeds says something of the tool.
     pub(super) fn learn_from(&self, message: &Message) {
         let Some(allowance) = &self.allowance else { return };
         let is_complete = message.string_member("resultType").is_none_or(|kind| kind == "complete");
         let is_retry = self.call.message.body_member("inputResponses").is_some();
-        if !is_complete || is_retry || message.body_member("task").is_some() {
+        if !is_success(message) || !is_complete || is_retry || message.body_member("task").is_some() {
             allowance.learn_nothing();
         }
     }

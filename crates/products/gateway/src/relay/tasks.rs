@@ -17,7 +17,7 @@ use wire::translate::task::{is_over, offer, status, to_legacy, with_related_task
 use wire::{Era, Message, Revision, meta};
 
 use super::asking::QUESTIONS;
-use super::texts::member_text;
+use super::texts::{code_of, member_text};
 use super::{Relay, modern_capabilities};
 use crate::failure;
 use crate::gateway::Inner;
@@ -164,6 +164,7 @@ impl Relay {
         if self.gateway.kept_tasks.is_foreign(&self.owner(), &id) {
             self.gateway.stats.security.crossed(Foreign::Task);
         }
+        self.trail.goes_to(&self.upstream.name);
         Some(match self.method() {
             "tasks/get" => self.task_state(conversation, &id).await,
             "tasks/cancel" => self.cancel_task(conversation, &id).await,
@@ -223,7 +224,7 @@ impl Relay {
     async fn ask_server(&self, conversation: &Conversation, method: &str, params: Value) -> Result<Message, Answer> {
         match self.gateway.request(conversation, &self.client, method, params).await {
             Ok(message) if message.error().is_none() => Ok(message),
-            Ok(message) => Err(Answer::raw(message.with_id(self.call.id()).into_bytes(), message.error_code())),
+            Ok(message) => Err(Answer::raw(message.with_id(self.call.id()).into_bytes(), code_of(&message))),
             Err(trouble) => Err(self.failed(&trouble)),
         }
     }
@@ -251,7 +252,7 @@ impl Relay {
             lost = 0;
             let Some(task) = message.result().and_then(Value::as_object) else {
                 let text = message.with_id(self.call.id()).into_bytes();
-                return Waited::GivenUp(Answer::raw(text, message.error_code()));
+                return Waited::GivenUp(Answer::raw(text, code_of(&message)));
             };
             if is_over(status(task)) {
                 return Waited::Over(self.ended(conversation, &message, status(task), asked_for));

@@ -2,12 +2,17 @@
 
 use std::borrow::Cow;
 
-use net::service::{Answer, RpcError};
+use net::service::{Answer, RpcError, code};
 use serde_json::Value;
 use wire::splice::{Addition, Splice, member, members, members_at};
-use wire::{Message, RequestId};
+use wire::{Kind, Message, RequestId};
 
 use crate::telemetry::{NAMES, Outgoing};
+
+/// The code of an error: that of an internal one, where the server gave none that is an integer. Nothing of a result.
+pub(super) fn code_of(message: &Message) -> Option<i64> {
+    (message.kind() == Kind::Error).then(|| message.error_code().unwrap_or(code::INTERNAL_ERROR))
+}
 
 /// A request with the members of its next round.
 pub(super) fn with_round(text: &str, responses: Option<&Value>, state: Option<&str>) -> String {

@@ -9,7 +9,7 @@ use gateway::settings::{AuditInputs, AuditSettings};
 use serde_json::{Value, json};
 use wire::Revision;
 
-use super::{Scene, call, post, rules};
+use super::{Scene, call, post, post_body, rules};
 
 /// The lines of a log, in order.
 fn lines(folder: &Path) -> Vec<Value> {
@@ -88,6 +88,27 @@ async fn a_request_has_one_record_with_who_and_what_and_no_secret() {
         let verified = verify(&log, None).expect("unchanged");
         assert!(verified.is_closed && verified.requests == records.len() as u64, "{verified:?}");
     }
+}
+
+/// A request that the gateway refuses names no upstream: none got it.
+#[tokio::test]
+async fn a_request_that_no_upstream_got_names_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let scene = Scene::with(None, Some(AuditSettings::new(log.clone()))).await;
+    let headers = format!(
+        "authorization: Bearer {}\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n",
+        scene.token(|_| {})
+    );
+    for more in ["", ",\"arguments\":{}"] {
+        let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let params = format!(r#"{{"name":"echo","arguments":{{"message":"hello"}},"_meta":{meta}{more}}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        post_body(&scene, "/mcp", &headers, &body).await;
+    }
+    end(scene).await;
+    let upstreams: Vec<_> = requests(&log).iter().map(|record| record["upstream"].clone()).collect();
+    assert_eq!(upstreams, [json!("a"), Value::Null]);
 }
 
 #[tokio::test]

@@ -157,6 +157,10 @@ async fn post(scene: &Scene, path: &str, headers: &str) -> String {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25",
         "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } } })
     .to_string();
+    post_body(scene, path, headers, &body).await
+}
+
+async fn post_body(scene: &Scene, path: &str, headers: &str, body: &str) -> String {
     let (address, length) = (scene.server.local_addr(), body.len());
     ask(
         scene,

@@ -1,5 +1,6 @@
 //! Budgets of time: what each call of a chain gets, what is refused before it is sent, and what comes too late.
 
+mod attacked;
 mod scene;
 
 use std::time::{Duration, Instant};
@@ -155,7 +156,7 @@ while IFS= read -r line; do
   case $line in *'"id":'*) id=${line#*'"id":'}; id=${id%%[!0-9]*} ;; esac
   case $line in
     *'"initialize"'*) say "$id" '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"deaf","version":"1"}}' ;;
-    *'"tools/list"'*) say "$id" '"result":{"tools":[]}' ;;
+    *'"tools/list"'*) say "$id" '"result":{"tools":[{"name":"late","inputSchema":{"type":"object"}}]}' ;;
     *'notifications/cancelled'*) cancelled="cancelled ${line#*'"reason":'}" ;;
     *'"late"'*) (sleep 0.9; say "$id" '"result":{"content":[]}') & ;;
     *'"tools/call"'*) text=$(printf %s "$cancelled" | tr -d '"{}'); say "$id" "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}]}" ;;
@@ -198,6 +199,7 @@ while IFS= read -r line; do
   case $line in *'"id":'*) id=${line#*'"id":'}; id=${id%%[!0-9]*} ;; esac
   case $line in
     *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"ask","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
     *'"roots":'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}\n' "$call" ;;
     *'"tools/call"'*) call=$id; printf '{"jsonrpc":"2.0","id":900,"method":"roots/list"}\n' ;;
   esac
@@ -330,6 +332,9 @@ async fn a_task_is_looked_at_once_a_second() {
         assert_eq!(second.starts_with("HTTP/1.1 429"), limited, "{revision}: {second}");
         assert_eq!(second.to_lowercase().contains("\r\nretry-after: 1\r\n"), limited, "{revision}: {second}");
         assert_eq!(second.contains("retry_after_ms"), limited, "{revision}: {second}");
+        let long = look(5, &"x".repeat(1025)).await;
+        assert_eq!(long.contains("has more than 1024 bytes"), limited, "{revision}: {long}");
+        assert!(!look(6, &"x".repeat(1024)).await.contains("has more"), "{revision}");
         assert!(!look(3, "b").await.starts_with("HTTP/1.1 429"), "another task");
         if limited {
             tokio::time::sleep(ms(1000)).await;

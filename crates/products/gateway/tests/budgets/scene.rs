@@ -65,7 +65,8 @@ impl Respondent for Slowly {
     }
 }
 
-/// A server with the tools `t1`, `t2`, …: the number is the time that they take, in milliseconds.
+/// A server with the tools `t1`, `t2`, …: the number is the time that they take, in milliseconds. `fail1` fails, and the
+/// codes of the errors of `odd1` and `huge1` are no integers of 64 bits.
 struct Slow {
     revision: Revision,
     seen: Seen,
@@ -82,6 +83,21 @@ fn tools() -> Value {
         tool("search1", json!({ "readOnlyHint": true, "openWorldHint": true })),
         tool("write1", json!({ "readOnlyHint": false })),
         tool("plain1", json!({})),
+        tool("fail1", json!({})),
+        tool("odd1", json!({})),
+        tool("huge1", json!({})),
+        tool("hidden_read", json!({ "readOnlyHint": true })),
+        tool("hidden_write", json!({ "readOnlyHint": false })),
+        tool("read900", json!({ "readOnlyHint": true })),
+        tool("read_fail700", json!({ "readOnlyHint": true })),
+        tool("t1", json!({})),
+        tool("t150", json!({})),
+        tool("t200", json!({})),
+        tool("t300", json!({})),
+        tool("t400", json!({})),
+        tool("t500", json!({})),
+        tool("t900", json!({})),
+        tool("t4000", json!({})),
     ])
 }
 
@@ -111,14 +127,26 @@ impl Service for Slow {
             "tools/call" => {
                 let tool = call.message.string_member("name").unwrap_or_default().into_owned();
                 self.seen.keep(&tool);
-                let body = complete(json!({ "content": [{ "type": "text", "text": "done" }] }));
+                let mut body = complete(json!({ "content": [{ "type": "text", "text": "done" }] }));
+                if tool.contains("fail") {
+                    body["isError"] = json!(true);
+                }
                 let work = Work { seen: self.seen.clone(), is_done: false };
                 return Reply::later(async move {
                     tokio::time::sleep(time_of(&tool)).await;
                     // The whole of it, so that it is dropped with the future.
                     let mut work = work;
                     work.is_done = true;
-                    Answer::result(&id, &body)
+                    let odd = match tool.as_str() {
+                        "odd1" => "-32000.0",
+                        "huge1" => "-99999999999999999999",
+                        _ => return Answer::result(&id, &body),
+                    };
+                    let error = format!(r#"{{"code":{odd},"message":"no"}}"#);
+                    Answer::raw(
+                        format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.to_json()).into_bytes(),
+                        Some(-32000),
+                    )
                 });
             }
             _ => json!({ "taskId": "t", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 1000,
@@ -158,22 +186,27 @@ fn named(target: Target) -> UpstreamSettings {
 impl Scene {
     /// A gateway with budgets in front of the slow server.
     pub(crate) async fn new(revision: Revision, budgets: Option<BudgetSettings>) -> Self {
+        Self::with(revision, Settings { budgets, ..Settings::default() }).await
+    }
+
+    /// The same with other settings, too.
+    pub(crate) async fn with(revision: Revision, settings: Settings) -> Self {
         let seen = Seen::default();
         let slow = Arc::new(Slow { revision, seen: seen.clone() });
         let upstream = http::listen(slow, LOCAL, http::Options::default()).await.expect("a free port");
         let url = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
-        Self { seen, ..Self::of(Target::Http(HttpAddress::new(url)), budgets, Some(upstream)).await }
+        Self { seen, ..Self::of(Target::Http(HttpAddress::new(url)), settings, Some(upstream)).await }
     }
 
     /// The same in front of a shell script.
     pub(crate) async fn script(text: &str, budgets: BudgetSettings) -> Self {
         let command = Command::new("sh", ["-c", text]);
         let target = Target::Command { command, inherit: Vec::new(), limits: CommandLimits::default() };
-        Self::of(target, Some(budgets), None).await
+        Self::of(target, Settings { budgets: Some(budgets), ..Settings::default() }, None).await
     }
 
-    async fn of(target: Target, budgets: Option<BudgetSettings>, upstream: Option<Server>) -> Self {
-        let settings = Settings { upstreams: vec![named(target)], budgets, ..Settings::default() };
+    async fn of(target: Target, settings: Settings, upstream: Option<Server>) -> Self {
+        let settings = Settings { upstreams: vec![named(target)], ..settings };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
         let options = http::Options { layer: Some(Arc::new(Pages::new(gateway.clone()))), ..http::Options::default() };
         let server = http::listen(Arc::new(gateway.clone()), LOCAL, options).await.expect("a free port");

@@ -129,12 +129,19 @@ impl Scene {
         let target = Target::Http(HttpAddress::new(at));
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
-            keys: Source::File(keys),
+            keys: Some(Source::File(keys)),
+            introspection: None,
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
         };
-        let one = UpstreamSettings { name: "a".to_owned(), target, revision: None, sessions: Sessions::default() };
+        let one = UpstreamSettings {
+            name: "a".to_owned(),
+            target,
+            revision: None,
+            sessions: Sessions::default(),
+            credentials: None,
+        };
         let settings = Settings { upstreams: vec![one], auth: Some(auth.clone()), ..settings };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
         let guard = Arc::new(TokenGuard::start(&gateway, &auth).await.expect("keys"));

@@ -121,10 +121,12 @@ impl Scene {
             target: Target::Http(HttpAddress::new(url)),
             revision: None,
             sessions: Sessions::default(),
+            credentials: None,
         }];
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
-            keys: Source::File(keys),
+            keys: Some(Source::File(keys)),
+            introspection: None,
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: vec!["mcp".to_owned()],

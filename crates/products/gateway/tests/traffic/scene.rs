@@ -254,11 +254,17 @@ impl Scene {
         let keys = folder.path().join("keys.json");
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
         let target = Target::Http(HttpAddress::new(Url::parse(&format!("http://{at}/mcp")).expect("a URL")));
-        let upstreams =
-            vec![UpstreamSettings { name: "hand".to_owned(), target, revision: None, sessions: Sessions::default() }];
+        let upstreams = vec![UpstreamSettings {
+            name: "hand".to_owned(),
+            target,
+            revision: None,
+            sessions: Sessions::default(),
+            credentials: None,
+        }];
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
-            keys: Source::File(keys),
+            keys: Some(Source::File(keys)),
+            introspection: None,
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
