@@ -55,10 +55,10 @@ pub struct Settings {
     pub record: Option<RecordSettings>,
     /// The log of who asked for what.
     pub audit: Option<AuditSettings>,
-    /// Answers that are kept, and the form of errors.
-    pub answers: AnswerSettings,
     /// The folder of what must outlive the gateway; without one it is kept in memory.
     pub store: Option<PathBuf>,
+    /// Answers that are kept, and the form of errors.
+    pub answers: AnswerSettings,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
     /// How much clients may ask for, and what happens while an upstream fails.

@@ -459,7 +459,7 @@ pub(crate) struct RunningCall {
 impl RunningCall {
     /// Waits until it outlives a crash that the call runs; whether it does. Otherwise the call must not run.
     pub(crate) async fn is_recorded(&mut self) -> bool {
-        std::mem::take(&mut self.begun).is_kept().await
+        std::mem::take(&mut self.begun).outlives_crash().await
     }
 
     /// The call was answered to a client of `revision`. What is returned is over when that outlives a crash.

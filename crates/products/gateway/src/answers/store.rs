@@ -41,7 +41,7 @@ pub(crate) struct Written(Option<oneshot::Receiver<()>>);
 
 impl Written {
     /// Waits until the change outlives a crash; whether it does. Without a store there is nothing to wait for.
-    pub(crate) async fn is_kept(self) -> bool {
+    pub(crate) async fn outlives_crash(self) -> bool {
         match self.0 {
             Some(written) => written.await.is_ok(),
             None => true,
@@ -184,14 +184,14 @@ mod tests {
         let (store, pairs) = Store::open(&folder.path().join("new")).expect("opened");
         assert!(pairs.is_empty());
         for turn in 0..50 {
-            assert!(store.set(b"a".to_vec(), Some(turn.to_string().into_bytes())).is_kept().await);
+            assert!(store.set(b"a".to_vec(), Some(turn.to_string().into_bytes())).outlives_crash().await);
         }
         let written = store.set(b"b".to_vec(), Some(b"x".to_vec()));
         store.forget(b"b".to_vec());
-        assert!(written.is_kept().await);
-        assert!(store.set(b"c".to_vec(), Some(b"y".to_vec())).is_kept().await);
+        assert!(written.outlives_crash().await);
+        assert!(store.set(b"c".to_vec(), Some(b"y".to_vec())).outlives_crash().await);
         store.close();
-        assert!(!store.set(b"d".to_vec(), None).is_kept().await, "it is closed");
+        assert!(!store.set(b"d".to_vec(), None).outlives_crash().await, "it is closed");
         let (_store, pairs) = Store::open(&folder.path().join("new")).expect("opened again");
         let expected = [("a", "49"), ("c", "y")].map(|(key, value)| (key.to_owned(), value.to_owned()));
         assert_eq!(texts(pairs), expected);

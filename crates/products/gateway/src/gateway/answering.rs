@@ -202,7 +202,7 @@ impl Inner {
         };
         let answer = surviving(id, run).await;
         // Where the result cannot be written, a gateway that starts again finds that the call ran, and keeps its key blocked.
-        let _ = running.end(&answer, revision, Instant::now()).is_kept().await;
+        let _ = running.end(&answer, revision, Instant::now()).outlives_crash().await;
         answer
     }
 

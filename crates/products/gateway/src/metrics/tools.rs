@@ -117,7 +117,7 @@ mod tests {
     fn a_call_is_in_every_bucket_that_it_fits() {
         let times = ToolTimes::default();
         times.record("a", "t", Duration::from_millis(500), false);
-        times.record("a", "t", Duration::from_secs(60), true);
+        times.record("a", "t", Duration::from_mins(1), true);
         let page = page(&times);
         for (bound, count) in [("0.25", 0), ("0.5", 1), ("30", 1), ("+Inf", 2)] {
             let name = "proof_gateway_tool_duration_seconds_bucket";

@@ -166,17 +166,12 @@ fn errors(facts: &Facts) -> Judged {
         data.get("category").is_some_and(Value::is_string) && data.get("retryable").is_some_and(Value::is_boolean)
     };
     let asked = "tools/call of an unknown tool";
-    match places.iter().filter_map(|place| answer.pointer(place)).find(whole) {
-        Some(data) => {
-            let retry = if data["retryable"] == true { "retryable" } else { "not retryable" };
-            (Yes, format!("{asked}: {}, {retry}", text(data, "category")))
-        }
-        None => {
-            let code =
-                answer.pointer("/error/code").map_or_else(|| "a result".to_owned(), |code| format!("error {code}"));
-            (No, format!("{asked}: {code} without `category` and `retryable`"))
-        }
+    if let Some(data) = places.iter().filter_map(|place| answer.pointer(place)).find(whole) {
+        let retry = if data["retryable"] == true { "retryable" } else { "not retryable" };
+        return (Yes, format!("{asked}: {}, {retry}", text(data, "category")));
     }
+    let code = answer.pointer("/error/code").map_or_else(|| "a result".to_owned(), |code| format!("error {code}"));
+    (No, format!("{asked}: {code} without `category` and `retryable`"))
 }
 
 fn breakers(facts: &Facts) -> Judged {

@@ -58,8 +58,7 @@ impl Sample {
             Self::Parent => parent.is_none_or(|parent| parent.sampled),
             Self::Ratio(ratio) => {
                 // The last 56 bits of an id are random (Trace Context level 2, 2.2.1.2).
-                let [.., a, b, c, d, e, f, g] = trace;
-                let random = u64::from_be_bytes([0, a, b, c, d, e, f, g]);
+                let random = u128::from_be_bytes(trace) as u64 & (u64::MAX >> 8);
                 // As many of them as a number has digits for.
                 ((random >> 4) as f64) < ratio * (1_u64 << 52) as f64
             }
@@ -78,10 +77,8 @@ impl Telemetry {
             let mut span = Box::new(started(Kind::Server, call, None, (context, parent)));
             span.state.clone_from(&incoming.state);
             span.link = incoming.link;
-            match call.id() {
-                RequestId::String(id) => span.set("jsonrpc.request.id", id.as_ref()),
-                RequestId::Number(id) => span.set("jsonrpc.request.id", id.as_ref()),
-            }
+            let (RequestId::String(id) | RequestId::Number(id)) = call.id();
+            span.set("jsonrpc.request.id", id.as_ref());
             span.set("mcp.protocol.version", call.context.revision.as_str());
             if let Some(id) = call.context.session.as_ref().and_then(|session| session.id()) {
                 // Who knows the id may speak in the session.

@@ -148,7 +148,7 @@ mod tests {
         let mut span = Span::begin(Kind::Client, "tools/call echo", context, Some([3; 8]));
         span.set("mcp.method.name", "tools/call");
         span.set("server.port", Attribute::Number(80));
-        for _ in 0..MOST_EVENTS + 1 {
+        for _ in 0..=MOST_EVENTS {
             span.event("access", vec![("proof.verdict", "allowed".into())]);
         }
         span.fail("-32602");

@@ -93,13 +93,11 @@ fn sample(line: &str) -> Option<Sample> {
             if !is_name(label, "") || labels.insert(label.to_owned(), text).is_some() {
                 return None;
             }
-            match after.strip_prefix(',') {
-                Some(next) => rest = next,
-                None => {
-                    rest = after.strip_prefix('}')?;
-                    break;
-                }
-            }
+            let Some(next) = after.strip_prefix(',') else {
+                rest = after.strip_prefix('}')?;
+                break;
+            };
+            rest = next;
         }
     }
     let value = rest.strip_prefix(' ')?.parse().ok()?;

@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn made_up_tokens_fill_no_memory_and_push_out_no_good_one() {
         let tokens = tokens();
-        let later = Instant::now() + Duration::from_secs(60);
+        let later = Instant::now() + Duration::from_mins(1);
         let good = tokens.slot("good".to_owned());
         good.set((Verdict::Active(Arc::new(json!({}))), later)).expect("it is empty");
         for number in 0..MOST + 100 {

@@ -30,26 +30,26 @@ struct Record {
 #[serde(rename_all = "snake_case")]
 enum Outcome {
     Running,
-    Asked(Option<Text>, Option<StateDigest>),
-    Ended(Text),
+    Asked(Option<KeptText>, Option<StateDigest>),
+    Ended(KeptText),
     TooLarge,
     Unknown,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Text {
+struct KeptText {
     revision: String,
-    text: String,
+    body: String,
     code: Option<i64>,
 }
 
-impl Text {
+impl KeptText {
     fn of(answer: &KeptAnswer) -> Self {
-        Self { revision: answer.revision.as_str().to_owned(), text: answer.text.clone(), code: answer.code }
+        Self { revision: answer.revision.as_str().to_owned(), body: answer.text.clone(), code: answer.code }
     }
 
     fn answer(self) -> Option<KeptAnswer> {
-        Some(KeptAnswer { revision: self.revision.parse().ok()?, text: self.text, code: self.code })
+        Some(KeptAnswer { revision: self.revision.parse().ok()?, text: self.body, code: self.code })
     }
 }
 
@@ -79,8 +79,8 @@ fn now_ms() -> u64 {
 pub(super) fn written(key: &CallKey, entry: &Entry, (ttl, now): (Duration, Instant)) -> Vec<u8> {
     let status = match &entry.status {
         Status::Running(_) => Outcome::Running,
-        Status::Asked(asked) => Outcome::Asked(asked.answer.as_ref().map(|answer| Text::of(answer)), asked.state),
-        Status::Ended(answer) => Outcome::Ended(Text::of(answer)),
+        Status::Asked(asked) => Outcome::Asked(asked.answer.as_ref().map(|answer| KeptText::of(answer)), asked.state),
+        Status::Ended(answer) => Outcome::Ended(KeptText::of(answer)),
         Status::TooLarge => Outcome::TooLarge,
         Status::Unknown => Outcome::Unknown,
     };
@@ -107,7 +107,7 @@ pub(super) fn read(value: &[u8], now: Instant) -> Result<Option<(CallKey, Entry)
         Outcome::Running | Outcome::Unknown => Status::Unknown,
         Outcome::TooLarge => Status::TooLarge,
         Outcome::Asked(text, state) => {
-            Status::Asked(Asked { answer: text.and_then(Text::answer).map(Into::into), state })
+            Status::Asked(Asked { answer: text.and_then(KeptText::answer).map(Into::into), state })
         }
         // What cannot be read is not run again.
         Outcome::Ended(text) => text.answer().map_or(Status::Unknown, |answer| Status::Ended(answer.into())),

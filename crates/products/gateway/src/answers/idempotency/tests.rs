@@ -219,7 +219,7 @@ async fn a_store_keeps_what_came_of_calls_and_blocks_what_ran() {
     let store = Store::open(folder.path());
     let mut ran = store.run(key("me", "ran"));
     assert!(ran.is_recorded().await);
-    assert!(ran.end(&result("done"), Revision::R2025_06_18, store.now).is_kept().await);
+    assert!(ran.end(&result("done"), Revision::R2025_06_18, store.now).outlives_crash().await);
     let runs = store.run(key("me", "runs"));
     store.end(store.run(key("", "not run")), &error(code::INVALID_PARAMS, json!({})));
     let asked = Answer::result(&RequestId::from(1), &json!({ "resultType": "input_required", "requestState": "s" }));
