@@ -93,12 +93,21 @@ fn event_ids_unique(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no event had an id")
 }
 
+/// The streams on which events were first given, by session and event id.
+type Origins<'v> = BTreeMap<((u32, Option<&'v str>), &'v str), u32>;
+
+/// The stream that this one resumes. `Last-Event-ID` may name an event of another session: ids are unique within one alone, and
+/// what comes then is no repetition, even with the same id.
+fn resumed(origins: &Origins<'_>, x: &Exchange<'_>) -> Option<u32> {
+    origins.get(&(session(x), x.resumes()?)).copied().filter(|origin| *origin != x.number)
+}
+
 /// Which stream each event id was first given on; a resumption counts as the stream that it resumes.
-fn origins<'v>(streams: &[&Exchange<'v>]) -> BTreeMap<((u32, Option<&'v str>), &'v str), u32> {
+fn origins<'v>(streams: &[&Exchange<'v>]) -> Origins<'v> {
     let mut origins = BTreeMap::new();
     for (_, x, id, _) in identified(streams) {
-        let resumed = x.resumes().and_then(|last| origins.get(&(session(x), last)).copied());
-        origins.entry((session(x), id)).or_insert(resumed.unwrap_or(x.number));
+        let resumed = resumed(&origins, x).unwrap_or(x.number);
+        origins.entry((session(x), id)).or_insert(resumed);
     }
     origins
 }
@@ -111,7 +120,7 @@ fn replay_same_stream(view: &View<'_>) -> Verdict {
     let origins = origins(&streams);
     let mut witnesses = Vec::new();
     for x in &streams {
-        let Some(&origin) = x.resumes().and_then(|last| origins.get(&(session(x), last))) else { continue };
+        let Some(origin) = resumed(&origins, x) else { continue };
         for &(event, block) in &x.blocks {
             let id = block.id.as_deref().unwrap_or_default();
             if origins.get(&(session(x), id)).is_some_and(|&first| first != origin) {
@@ -147,7 +156,7 @@ fn replay_follows(view: &View<'_>) -> Verdict {
     let (mut known, mut judged) = (Known::new(), Vec::new());
     for x in &streams {
         let ((connection, name), last) = (session(x), x.resumes());
-        let origin = last.map_or(Some(x.number), |last| origins.get(&(session(x), last)).copied());
+        let origin = last.map_or(Some(x.number), |_| resumed(&origins, x));
         let Some(origin) = origin else { continue };
         let seen = known.entry((connection, name, origin)).or_default();
         let said = |block: &wire::trace::SseFields| block.data.as_deref().is_some_and(|data| !data.is_empty());

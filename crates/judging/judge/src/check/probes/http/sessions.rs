@@ -49,6 +49,8 @@ fn ended(case: &ProbeContext) -> Script<'_> {
         if !listening.finished(CLOSING).await {
             case.quiet("after the end of the session", CLOSING).await;
         }
+        // Shows that it was the session, and not who asked, for which the others were refused.
+        case.on_another_connection(async |other| other.handshake().await).await?;
         Ok(())
     })
 }
