@@ -87,7 +87,7 @@ impl ClientShape {
                 trail.sanitized(removed.summary());
                 match text {
                     Cow::Borrowed(_) => answer,
-                    Cow::Owned(text) => Answer::raw(text.into_bytes(), answer.code()),
+                    Cow::Owned(text) => answer.with_text(text.into_bytes()),
                 }
             }
             Err(withheld) => {

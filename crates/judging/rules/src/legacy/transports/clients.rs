@@ -201,9 +201,12 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
             "the stream ended before the answer, and the client left (event {left}) without coming back for it"
         );
         let session = broken.stream.session();
-        let over = |x: &&Exchange<'_>| x.is("DELETE") && x.session() == session && begun(x) < broken.closed;
+        let over = |x: &Exchange<'_>| x.is("DELETE") && begun(x) < broken.closed;
+        // It has come back, but without an id: another rule's matter.
+        let without_id = |x: &Exchange<'_>| x.is("GET") && x.resumes().is_none() && begun(x) > broken.closed;
         // With the session its streams end, too.
-        if view.endpoint_exchanges().iter().any(over) {
+        let others = view.endpoint_exchanges();
+        if others.iter().any(|x| x.session() == session && (over(x) || without_id(x))) {
             return None;
         }
         // Who takes the request back at once does not want the rest; who first waits for it has to come back.
