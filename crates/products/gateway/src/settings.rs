@@ -63,7 +63,7 @@ pub struct Settings {
     pub budgets: Option<BudgetSettings>,
     /// How much clients may ask for, and what happens while an upstream fails.
     pub traffic: Option<TrafficSettings>,
-    /// What servers are told of principals.
+    /// What servers learn of principals.
     pub context: Option<ContextSettings>,
     /// What is removed from what servers say.
     pub sanitize: Option<SanitizeSettings>,

@@ -61,7 +61,7 @@ impl Shaping {
 /// What holds for one client.
 #[derive(Clone, Default)]
 pub(crate) struct ClientShape {
-    /// What servers are told of it.
+    /// What servers learn of it.
     pub(crate) context: Option<Arc<Injected>>,
     sanitizer: Option<Arc<Sanitizer>>,
     tenant: Option<Arc<str>>,

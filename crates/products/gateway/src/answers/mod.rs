@@ -98,7 +98,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The client is asked something. Its answer may never come, and is none for others: they wait no longer.
+    /// The client is asked something. Its answer may never come, and is not for others: they wait no longer.
     pub(crate) fn note_question(&self) {
         self.asked.store(true, Ordering::Relaxed);
         self.lead(None);

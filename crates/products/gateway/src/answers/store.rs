@@ -85,7 +85,7 @@ impl Store {
 
     fn send(&self, change: Change) {
         if let Some(changes) = &*lock(&self.changes) {
-            // Without its thread nothing is written, and whoever waits learns of it.
+            // Without its thread nothing is written, and those who wait learn of it.
             let _ = changes.send(change);
         }
     }

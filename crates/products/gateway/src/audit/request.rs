@@ -88,7 +88,7 @@ impl Trail {
         }
     }
 
-    /// Whether servers are told of the principal.
+    /// Whether servers learn of the principal.
     pub(crate) fn told(&self, verdict: &'static str) {
         if let Some(decisions) = &self.decisions {
             let _ = decisions.context.set(verdict);

@@ -27,7 +27,7 @@ impl Room {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for these names, until the lease is dropped; `None` where there is none.
+    /// Room for these names, until the lease is dropped; `None` where no room is left.
     pub(super) fn take(self: &Arc<Self>, owner: &Owner, names: &[String]) -> Option<Lease> {
         let bytes = OF_PLAN + names.iter().map(|name| name.len() + OF_NAME).sum::<usize>();
         let most = if owner.is_some() { MOST_OF_ONE } else { MOST };

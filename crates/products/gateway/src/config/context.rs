@@ -1,4 +1,4 @@
-//! Reads what servers are told of principals: `context`.
+//! Reads what servers learn of principals: `context`.
 
 use document::{Content, Entry, Position, quoted};
 

@@ -1,4 +1,4 @@
-//! What servers are told of the principal of a request: headers and members of `_meta`, from the claims of the validated
+//! What servers learn of the principal of a request: headers and members of `_meta`, from the claims of the validated
 //! token alone. What clients send in its place is dropped. Must not know how a request reaches its server.
 
 mod lookalike;
@@ -127,7 +127,7 @@ fn read(value: &ContextValue, grant: &Grant) -> Option<(String, Value)> {
     Some((text.clone(), json!(text)))
 }
 
-/// A claim that names one thing. What two readers might read as two names is none.
+/// A claim that names one thing. What two readers might read as two names does not count.
 pub(crate) fn claim_text(claim: &Value) -> Option<String> {
     let text = match claim {
         Value::String(text) => text.clone(),

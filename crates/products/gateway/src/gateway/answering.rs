@@ -291,7 +291,7 @@ impl Inner {
             _ => None,
         });
         let name_there = edits.name.as_ref().map(|(_, name)| name.as_str());
-        // What is shared by principals is not shared by those of whom servers are told different things.
+        // What is shared by principals is not shared by those of whom servers learn different things.
         let context = client.shape.context.as_ref().map_or(Value::Null, |context| context.key());
         let key = EntryKey {
             scope: Scope::Private(

@@ -29,7 +29,7 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Listens, again where the stream ends, until its conversation is over: the next one is followed anew.
+    /// Listens, again where the stream ends, until its conversation is over: the next one is followed again.
     pub(super) async fn run(self) {
         let (mut wait, mut is_first) = (BACKOFF.0, true);
         loop {

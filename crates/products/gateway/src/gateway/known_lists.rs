@@ -14,7 +14,7 @@ const STALE: Duration = Duration::from_secs(10);
 /// The most lists that are kept.
 const MOST: usize = 4096;
 
-/// A list, by whose view of it, and by what servers are told of them.
+/// A list, by whose view of it, and by what servers learn of them.
 pub(super) type ListKey = (List, Option<HeaderValue>, Option<Arc<Injected>>);
 
 /// A list that is used again.

@@ -1,4 +1,4 @@
-//! The client of a request, with what servers are told of it and what is removed from what it gets.
+//! The client of a request, with what servers learn of it and what is removed from what it gets.
 
 use net::service::{Call, RpcError};
 

@@ -1,6 +1,6 @@
-//! What servers are told of the principal of a request. Values only.
+//! What servers learn of the principal of a request. Values only.
 
-/// What servers are told of the principal of a request, from the claims of its validated token.
+/// What servers learn of the principal of a request, from the claims of its validated token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextSettings {
     /// The names of the upstreams that are told; all of them without names.

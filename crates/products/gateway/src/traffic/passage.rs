@@ -83,7 +83,7 @@ impl Passage {
             }
         }
         self.attempts.fetch_add(1, Ordering::Relaxed);
-        // Whoever leaves in its course has to pay for it.
+        // A client that leaves in its course has to pay for it.
         self.spend(true);
         Ok(())
     }

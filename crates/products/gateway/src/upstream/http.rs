@@ -44,7 +44,7 @@ impl RequestText {
         }
     }
 
-    /// The same with what the server is told of its principal.
+    /// The same with what the server learns of its principal.
     pub(super) fn told(self, context: &Injected) -> Self {
         match context.request(self.as_str()) {
             Cow::Owned(text) => Self::Own(text),

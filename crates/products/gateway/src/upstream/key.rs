@@ -1,5 +1,5 @@
 //! Which requests share a conversation with an upstream. What distinguishes clients there is never less than whose token they
-//! have and what the server is told of them; where the gateway's tokens are users' own, no conversation is shared between users
+//! have and what the server learns of them; where the gateway's tokens are users' own, no conversation is shared between users
 //! in either era. Must not know how a conversation is opened.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Client, Upstream};
 use crate::context::Injected;
 use crate::settings::Sessions;
 
-/// What distinguishes conversations: whose they are, and what the server is told of them.
+/// What distinguishes conversations: whose they are, and what the server learns of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) whose: Whose,

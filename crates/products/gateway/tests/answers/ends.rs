@@ -32,7 +32,7 @@ fn settings(shared: bool) -> AnswerSettings {
     }
 }
 
-/// `write` gets its work done, whoever waits for it; `usage` says whether it is done.
+/// `write` gets its work done, also when nobody waits for it; `usage` says whether it is done.
 fn slow_write() -> (Arc<AtomicBool>, impl Fn(Call) -> Reply + Send + Sync + 'static) {
     let done = Arc::new(AtomicBool::new(false));
     let written = Arc::clone(&done);

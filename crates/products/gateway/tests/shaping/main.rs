@@ -1,4 +1,4 @@
-//! `context` and `sanitize` over HTTP: what servers are told of principals, and what clients get of what servers say.
+//! `context` and `sanitize` over HTTP: what servers learn of principals, and what clients get of what servers say.
 
 mod context;
 mod sanitize;

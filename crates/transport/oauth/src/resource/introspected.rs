@@ -65,7 +65,7 @@ pub struct IntrospectedTokens {
     known: Mutex<HashMap<String, Arc<Slot>>>,
 }
 
-/// A verdict and until when it counts; none while the issuer is being asked. Whoever comes meanwhile waits for the same one.
+/// A verdict and until when it counts; none while the issuer is being asked. Those that come meanwhile wait for the same one.
 type Slot = OnceCell<(Verdict, Instant)>;
 
 #[derive(Clone, Debug)]
