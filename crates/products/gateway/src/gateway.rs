@@ -160,11 +160,12 @@ impl Inner {
             return refused;
         }
         let shape = client.shape.clone();
+        // What is seldom asked for is on the heap: every request would have to hold the space for it.
         let outcome = match (call.context.era(), method.as_str()) {
-            (Era::Legacy, "initialize") => self.initialize(&call, client).await,
-            (Era::Modern, "server/discover") => self.discover(&call, client).await,
-            (Era::Legacy, "logging/setLevel") => self.set_client_level(&call, &client).await,
-            (Era::Legacy, "resources/subscribe") => self.subscribe(&call, &client).await,
+            (Era::Legacy, "initialize") => Box::pin(self.initialize(&call, client)).await,
+            (Era::Modern, "server/discover") => Box::pin(self.discover(&call, client)).await,
+            (Era::Legacy, "logging/setLevel") => Box::pin(self.set_client_level(&call, &client)).await,
+            (Era::Legacy, "resources/subscribe") => Box::pin(self.subscribe(&call, &client)).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
             _ => return shape.answer(&id, &method, Box::pin(self.route(call, client, &trail)).await, &trail),
         };
@@ -432,10 +433,14 @@ impl Inner {
 }
 
 /// An answer even where making it panics: one request must not end the others.
-async fn surviving(id: RequestId, answer: impl Future<Output = Answer> + Send) -> Answer {
-    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!("a request made the gateway panic");
-        Answer::error(Some(&id), &failure::GATEWAY_FAILED.error("The gateway failed; the outcome is unknown"))
+///
+/// No `async fn`: that would hold `answer` twice, once as its argument.
+fn surviving(id: RequestId, answer: impl Future<Output = Answer> + Send) -> impl Future<Output = Answer> + Send {
+    AssertUnwindSafe(answer).catch_unwind().map(move |ended| {
+        ended.unwrap_or_else(|_| {
+            tracing::error!("a request made the gateway panic");
+            Answer::error(Some(&id), &failure::GATEWAY_FAILED.error("The gateway failed; the outcome is unknown"))
+        })
     })
 }
 

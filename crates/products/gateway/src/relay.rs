@@ -172,7 +172,7 @@ impl Relay {
         }
         if let Some(state) = self.state() {
             if let Some(parked) = self.gateway.parked.take(&state) {
-                return self.resume(parked).await;
+                return Box::pin(self.resume(parked)).await;
             }
             if ParkedRequests::is_ours(&state) {
                 self.lose(losses::WAITING_REQUEST);
@@ -181,7 +181,9 @@ impl Relay {
                 return self.refuse(&failure::STATE_EXPIRED.error(what));
             }
         }
-        if let Some(answer) = self.answer_of_task().await {
+        if self.is_of_task()
+            && let Some(answer) = Box::pin(self.answer_of_task()).await
+        {
             return answer;
         }
         let asks = self.may_have_rounds();
@@ -268,7 +270,7 @@ impl Relay {
             return Err(Trouble::Refused(error));
         }
         if to == Era::Legacy && profile.declares(&["logging"]) {
-            self.gateway.set_level(conversation, level).await;
+            Box::pin(self.gateway.set_level(conversation, level)).await;
         }
         let text = self.as_task(profile.revision, text).await;
         let text: &str = &with_trace(text, self.edits.trace.as_ref());
@@ -437,7 +439,8 @@ impl Relay {
                     let (text, write) = (text.to_string(), self.edits.write.as_ref());
                     let sending = Sending { write, ..Sending::default() };
                     let core = &conversation.core;
-                    let result = Flight::start(core, "tasks/result", &text, sending, limits.message_bytes).await;
+                    let result =
+                        Box::pin(Flight::start(core, "tasks/result", &text, sending, limits.message_bytes)).await;
                     // The task runs, whether its result can be fetched or not.
                     flight = result.map_err(Trouble::after_request)?;
                 }
@@ -525,10 +528,10 @@ impl Relay {
         self.learn_from(&message);
         if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
             match message.string_member("resultType").as_deref() {
-                Some("input_required") => return self.next_round(&message, from, attempt).await,
+                Some("input_required") => return Box::pin(self.next_round(&message, from, attempt)).await,
                 None | Some("complete") => {}
                 Some("task") if self.may_become_task(profile) => {
-                    return Ok(Step::Done(self.task_began(conversation, &message).await));
+                    return Ok(Step::Done(Box::pin(self.task_began(conversation, &message)).await));
                 }
                 Some(kind) => {
                     if kind == "task" {

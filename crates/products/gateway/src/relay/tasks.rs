@@ -144,12 +144,13 @@ impl Relay {
         if offers { offer(&text).unwrap_or(text) } else { text }
     }
 
-    /// The answer to a request of 2025-11-25 about a task of the extension; `None` where it is no such request.
+    /// Whether it is a request of 2025-11-25 about a task.
+    pub(super) fn is_of_task(&self) -> bool {
+        matches!(self.method(), "tasks/get" | "tasks/result" | "tasks/cancel") && self.to() == Revision::R2025_11_25
+    }
+
+    /// The answer to a request about a task; `None` where the server has no tasks of the extension.
     pub(super) async fn answer_of_task(&self) -> Option<Answer> {
-        let is_of_task = matches!(self.method(), "tasks/get" | "tasks/result" | "tasks/cancel");
-        if !is_of_task || self.to() != Revision::R2025_11_25 {
-            return None;
-        }
         let lease = match self.upstream.lease(&self.client, false).await {
             Ok(lease) => lease,
             Err(trouble) => return Some(self.failed(&trouble)),

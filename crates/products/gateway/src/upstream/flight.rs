@@ -296,7 +296,7 @@ impl Flight {
                 Ok(())
             }
             Err(Lost::TooLarge) => Err(Lost::TooLarge.into()),
-            Ok(NextEvent::End) | Err(Lost::Broken) => self.resume().await,
+            Ok(NextEvent::End) | Err(Lost::Broken) => Box::pin(self.resume()).await,
         }
     }
 
@@ -350,7 +350,7 @@ impl Flight {
             Kind::Result | Kind::Error if message.id() == Some(&self.id) || message.id().is_none() => {
                 Event::Response(message)
             }
-            Kind::Result | Kind::Error => return self.core.route(message).await,
+            Kind::Result | Kind::Error => return Box::pin(self.core.route(message)).await,
             Kind::Notification => Event::Notification(message),
             Kind::Request if self.core.may_ask() => Event::Question(message),
             Kind::Request => return,

@@ -257,7 +257,9 @@ impl Upstream {
         let era = match era {
             Some(era) => era,
             // Whatever is found out stays: it is the conversation of the client's key, or the one for modern requests.
-            None => self.conversation(&self.key(client, Era::Legacy, asks), client).await?.profile.revision.era(),
+            None => {
+                Box::pin(self.conversation(&self.key(client, Era::Legacy, asks), client)).await?.profile.revision.era()
+            }
         };
         let key = self.key(client, era, asks);
         if matches!(key.whose, Whose::Lane(..)) {
@@ -369,7 +371,7 @@ impl Upstream {
         };
         let conversation = match free {
             Some(conversation) => conversation,
-            None => self.begin(&key, client).await?,
+            None => Box::pin(self.begin(&key, client)).await?,
         };
         conversation.touch();
         Ok(Lease { conversation: Some(conversation), lane: Some((Arc::clone(self), key, permit)) })

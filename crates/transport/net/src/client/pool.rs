@@ -73,7 +73,8 @@ impl Pool {
                 return Ok(link);
             }
         }
-        self.fresh().await
+        // On the heap: requests on kept connections need no room for it.
+        Box::pin(self.fresh()).await
     }
 
     pub(crate) async fn fresh(&self) -> Result<Link, OpenError> {
