@@ -189,7 +189,9 @@ pub(super) fn spelt<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Vec<Misspelt>)> 
         let (response, result) = (call.response.filter(|r| view.is_current(*r))?, call.result()?);
         let Shape::Core(definition) = result_shape(view, call.request, result)? else { return None };
         let mut found = find(definition, result)?;
-        found.iter_mut().for_each(|one| one.pointer.insert_str(0, "/result"));
+        for one in &mut found {
+            one.pointer.insert_str(0, "/result");
+        }
         Some((response, found))
     });
     own.chain(results).collect()
