@@ -9,6 +9,7 @@ mod check;
 mod describe;
 mod export;
 mod formats;
+mod spelling;
 mod union;
 
 use crate::meta;
@@ -16,6 +17,7 @@ use crate::revision::Revision;
 use serde_json::Value;
 
 pub use formats::Formatted;
+pub use spelling::{Misspelt, are_alike};
 
 /// An extension of the protocol whose messages are described too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,12 @@ pub fn check(definition: &str, revision: Revision, value: &Value) -> Option<Vec<
 pub fn formatted<'v>(definition: &str, revision: Revision, value: &'v Value) -> Vec<Formatted<'v>> {
     let definition = areas::find(definition).filter(|d| d.named.contains(revision));
     definition.map_or_else(Vec::new, |definition| formats::formatted(&definition.shape, revision, value))
+}
+
+/// The members of `value` that `definition` has in another spelling; `None` where the revision has no such definition.
+pub fn misspelt(definition: &str, revision: Revision, value: &Value) -> Option<Vec<Misspelt>> {
+    let definition = areas::find(definition).filter(|d| d.named.contains(revision))?;
+    Some(spelling::misspelt(&definition.shape, revision, value))
 }
 
 /// The names that `revision` defines, area by area.

@@ -7,6 +7,7 @@ use crate::{basic, client, extensions, legacy, safety, server};
 /// the rules would have a copy, to be relocated at each start.
 static PAGES: &[&[Rule]] = &[
     basic::overview::shapes::RULES,
+    basic::overview::spelling::RULES,
     basic::overview::messages::RULES,
     basic::overview::requests::RULES,
     basic::overview::responses::RULES,
@@ -60,6 +61,7 @@ static PAGES: &[&[Rule]] = &[
     client::elicitation::completion::RULES,
     client::elicitation::answers::RULES,
     client::elicitation::clients::RULES,
+    server::items::RULES,
     server::discover::RULES,
     server::tools::lists::RULES,
     server::tools::definitions::RULES,

@@ -146,6 +146,8 @@ impl Located for Window<'_> {
 /// A trace arranged for judges.
 pub struct View<'v> {
     trace: &'v Trace,
+    /// The frames that are judged: those up to the limit of the trace's size, if that was reached.
+    frames: &'v [Frame],
     events: &'v [Event],
     revision: Revision,
     messages: Vec<MessageAt<'v>>,
@@ -170,9 +172,11 @@ pub struct View<'v> {
 impl<'v> View<'v> {
     /// Arranges a trace and its events ([`Trace::events`]) as judged at `revision`.
     pub fn new(trace: &'v Trace, events: &'v [Event], revision: Revision) -> Self {
+        let frames = marks::seen(&trace.frames);
         let mut view = Self {
             trace,
-            events,
+            frames,
+            events: &events[..frames.len().min(events.len())],
             revision,
             messages: Vec::new(),
             invalid: Vec::new(),
@@ -210,7 +214,7 @@ impl<'v> View<'v> {
     }
 
     fn sort(&mut self) {
-        for (event, (frame, understood)) in self.trace.frames.iter().zip(self.events).enumerate() {
+        for (event, (frame, understood)) in self.frames.iter().zip(self.events).enumerate() {
             match understood {
                 Event::Packet(packet) | Event::Sse { packet: Some(Ok(packet)), .. } => self.take(event, frame, packet),
                 Event::Malformed(malformed) | Event::Sse { packet: Some(Err(malformed)), .. } => {
@@ -274,7 +278,7 @@ impl<'v> View<'v> {
 
     /// Every frame with its event's index.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = (usize, &'v Frame)> + use<'v> {
-        self.budget.walk(self.trace.frames.iter().enumerate())
+        self.budget.walk(self.frames.iter().enumerate())
     }
 
     /// Every event with its index.

@@ -7,7 +7,7 @@ use rules::judge::{judge, revision_of};
 use rules::{View, all_rules};
 use wire::Party;
 use wire::trace::mark::Writer;
-use wire::trace::{Content, Frame, Mark, Signal, Trace, file};
+use wire::trace::{Content, Frame, Limit, Mark, Signal, Trace, file};
 
 /// Every fixture with the rule to which it belongs.
 fn fixtures() -> Vec<(String, PathBuf, Trace)> {
@@ -68,27 +68,53 @@ fn killed_after(trace: &Trace, kept: usize) -> Trace {
     Trace { header: trace.header.clone(), frames }
 }
 
-#[test]
-fn a_client_is_not_blamed_for_what_we_kept_it_from_doing() {
+/// A trace as the recorder would write it had it reached its limit after its first `kept` frames.
+fn cut_after(trace: &Trace, kept: usize) -> Trace {
+    let (first, rest) = trace.frames.split_at(kept);
+    let mut frames = first.to_vec();
+    let at = frames.last().map_or(0, |frame| frame.at);
+    let connection = rest.first().map_or(1, |frame| frame.connection);
+    let limit = Frame::new(Party::Client, Content::Mark(Mark::Limit(Limit::Trace)));
+    frames.push(Frame { at, done: at, connection, ..limit });
+    let light = |content: &Content| {
+        matches!(content, Content::Mark(_) | Content::Opened | Content::Closed(_) | Content::Exit { .. })
+    };
+    frames
+        .extend(rest.iter().filter(|frame| light(&frame.content)).map(|frame| Frame { cause: None, ..frame.clone() }));
+    Trace { header: trace.header.clone(), frames }
+}
+
+/// Judges every trace that holds as it would be had it ended early in this way, after each of its frames.
+fn hold_when_cut(how: &str, cut: fn(&Trace, usize) -> Trace, is_due: fn(&Trace) -> bool) {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for (id, path, trace) in fixtures() {
         let holds = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("holds"));
-        if trace.header.subject != Party::Client || !holds {
+        if !holds || !is_due(&trace) {
             continue;
         }
         let rule = all_rules().find(|rule| rule.id == id).expect("a rule");
         let revision = revision_of(&trace).expect("a revision");
         for kept in 0..=trace.frames.len() {
-            let trace = killed_after(&trace, kept);
+            let trace = cut(&trace, kept);
             let events = trace.events();
             let verdict = judge(rule, &View::new(&trace, &events, revision));
             tried += 1;
             if verdict.is_broken() {
-                wrong.push(format!("{}, killed after {kept} frames: {verdict:?}", path.display()));
+                wrong.push(format!("{}, {how} after {kept} frames: {verdict:?}", path.display()));
             }
         }
     }
     assert!(tried > 1000, "{tried}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_client_is_not_blamed_for_what_we_kept_it_from_doing() {
+    hold_when_cut("killed", killed_after, |trace| trace.header.subject == Party::Client);
+}
+
+#[test]
+fn what_the_trace_had_no_room_for_is_not_blamed() {
+    hold_when_cut("full", cut_after, |_| true);
 }

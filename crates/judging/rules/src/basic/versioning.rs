@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(supported_listed),
     server("versioning.requested-named")
         .says(R2026_07_28, NEGOTIATION, "An error -32022 MUST name in `data.requested` the version that was asked for.")
-        .how("Compares `data.requested` of every error -32022 with the request.")
+        .how("Compares `data.requested` of every error -32022 with the request: its `_meta` or, over HTTP, its header.")
         .fix("Copy the version of the request into `data.requested`.")
         .judge(requested_named),
     server("versioning.lists-agree")
@@ -139,6 +139,11 @@ fn supported_listed(view: &View<'_>) -> Verdict {
     })
 }
 
+/// The version in the header of a request.
+fn headed<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v str> {
+    view.exchange(call.request.exchange)?.request_header("mcp-protocol-version")
+}
+
 fn requested_named(view: &View<'_>) -> Verdict {
     let named_ones = refusals(view).filter(|c| named(c).is_some());
     Verdict::every(named_ones, NO_REFUSAL, |call| {
@@ -146,6 +151,8 @@ fn requested_named(view: &View<'_>) -> Verdict {
         let requested = call.error().and_then(|e| e.pointer("/data/requested"));
         match (named(call), requested) {
             (Some(version), Some(Value::String(requested))) if version == requested => Ok(()),
+            // The header names a version too, and a server may look at that first.
+            (_, Some(Value::String(requested))) if headed(view, call) == Some(requested.as_str()) => Ok(()),
             (_, Some(requested)) => {
                 Err(response
                     .breach("/error/data/requested", format!("the request named another version than {requested}")))

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a rule. It must not know what a rule demands.
 
+pub(crate) mod batches;
 pub(crate) mod content;
 pub(crate) mod entropy;
 pub(crate) mod fetching;

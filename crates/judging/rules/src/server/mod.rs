@@ -3,6 +3,7 @@
 pub(crate) mod catalogue;
 pub(crate) mod discover;
 pub(crate) mod internal;
+pub(crate) mod items;
 pub(crate) mod listing;
 pub(crate) mod prompts;
 pub(crate) mod resources;

@@ -34,7 +34,8 @@ impl View<'_> {
             Content::Exit { code, signal } if frame.from == Party::Client => Some((event, *code, *signal)),
             _ => None,
         });
-        let (event, code, signal) = exit.filter(|(event, ..)| self.client_killed().is_none_or(|by| by > *event))?;
+        let (event, code, signal) =
+            exit.filter(|(event, ..)| self.client_unseen_from().is_none_or(|by| by > *event))?;
         match signal {
             None if code.unwrap_or_default() == 0 => Some((event, End::Well)),
             None => Some((event, End::Failed)),
@@ -91,7 +92,7 @@ impl View<'_> {
             (over && frame.from == Party::Client).then_some(at)
         };
         let left = self.frames().skip(event + 1).find_map(own)?;
-        self.client_killed().is_none_or(|by| by > left).then_some(left)
+        self.client_unseen_from().is_none_or(|by| by > left).then_some(left)
     }
 
     /// Until when the client was listened to after `event`: the end of a quiet window that opened after it, or the

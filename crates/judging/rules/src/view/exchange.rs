@@ -54,6 +54,13 @@ impl<'v> Exchange<'v> {
         self.request.map(|(_, _, target, _)| target.split('?').next().unwrap_or_default())
     }
 
+    /// Forgets the head of a response to a message, where nothing else of that crossed.
+    fn forget_unfinished(&mut self) {
+        if self.is("POST") && self.closed.is_none() && self.response_body.is_none() && self.server_messages.is_empty() {
+            self.response = None;
+        }
+    }
+
     /// The requests among the client's messages.
     pub fn requests(&self) -> impl Iterator<Item = MessageAt<'v>> + '_ {
         self.client_messages.iter().copied().filter(|s| s.message.kind() == Kind::Request)
@@ -257,6 +264,9 @@ impl<'v> View<'v> {
             } else {
                 exchange.server_messages.push(sent);
             }
+        }
+        if self.is_cut() {
+            exchanges.iter_mut().for_each(Exchange::forget_unfinished);
         }
         self.endpoint = endpoint(&exchanges);
         (self.exchanges, self.numbers) = (exchanges, numbers);

@@ -201,7 +201,7 @@ impl<'v> View<'v> {
     /// Whether everything that the other party sent on a connection can be read here: nothing went out piecemeal or
     /// outside any framing, and nothing was dropped. Only then is what has no visible cause known to have none.
     pub fn is_fully_seen(&self, connection: u32) -> bool {
-        !self.index.partly_unseen.contains(&connection)
+        !self.is_cut() && !self.index.partly_unseen.contains(&connection)
     }
 
     /// Where a connection was seen to open.

@@ -3,10 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::trace::{Content, Mark, Signal, Stimulus, StimulusKind};
+use wire::trace::{Content, Frame, Limit, Mark, Signal, Stimulus, StimulusKind};
 use wire::{Party, RequestId};
 
 use super::{MessageAt, View};
+
+/// The frames up to the mark that the trace reached its limit, and that. What the recorder still writes then is a part of what
+/// crossed: an end without what led to it.
+pub(super) fn seen(frames: &[Frame]) -> &[Frame] {
+    let cut = frames.iter().position(is_trace_limit).map_or(frames.len(), |at| at + 1);
+    &frames[..cut]
+}
+
+fn is_trace_limit(frame: &Frame) -> bool {
+    matches!(frame.content, Content::Mark(Mark::Limit(Limit::Trace)))
+}
 
 /// A request that was not answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +154,17 @@ impl<'v> View<'v> {
         self.facts.twins_cancelled.contains(&request.index)
     }
 
-    /// Where we killed the client under test because its time was up. It might have done more later.
-    pub fn client_killed(&self) -> Option<usize> {
+    /// Whether the trace reached the limit of its size: what came later is not in it, or is not judged.
+    pub fn is_cut(&self) -> bool {
+        self.frames.last().is_some_and(is_trace_limit)
+    }
+
+    /// Where we ceased to see what the client under test does: we killed it because its time was up, or the trace reached its
+    /// limit. It might have done more later.
+    pub fn client_unseen_from(&self) -> Option<usize> {
         let client = self.subject() == Party::Client;
         let killed = self.signals().map(|(event, _)| event).find(|&event| self.frame(event).connection == 0);
-        killed.filter(|_| client)
+        let cut = self.is_cut().then(|| self.frames.len() - 1);
+        killed.or(cut).filter(|_| client)
     }
 }

@@ -65,7 +65,8 @@ pub(super) const FAULTS: &[&Fault] = &[
             resource["name"] = json!("faulty");
             resource["uri"] = json!("proof://docs/no such uri");
         }),
-    ),
+    )
+    .breaks_too(&["resources.uris-unique"]),
     &fault(
         "any-text-read",
         "resources.uris-validated",

@@ -353,7 +353,8 @@ impl ExchangeTask {
                     return ABORTED;
                 }
             }
-            if data.ends_with(b"\n\n") {
+            // Whatever ends its lines: the next event begins with the next bytes.
+            if blocks.waiting().is_empty() {
                 begun = None;
             }
         };

@@ -280,6 +280,27 @@ async fn a_body_without_end_is_bounded() {
 }
 
 #[tokio::test]
+async fn an_event_begins_with_its_own_bytes_however_lines_end() {
+    for end in ["\n", "\r\n", "\r"] {
+        let url = server(move |_, mut stream| async move {
+            read(&mut stream).await;
+            write(&mut stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+            write(&mut stream, &format!(": first{end}{end}")).await;
+            tokio::time::sleep(SHORT).await;
+            write(&mut stream, &format!(": second{end}{end}")).await;
+        })
+        .await;
+        let (connection, tap) = open(http(&url), &limits()).await;
+        let exchange = connection.send(PING).await.unwrap();
+        assert!(exchange.finished(SOON).await);
+        let trace = tap.finish();
+        let events: Vec<_> = trace.frames.iter().filter(|f| matches!(f.content, Content::Sse(_))).collect();
+        assert_eq!(events.len(), 2, "{end:?}");
+        assert!(events[1].at >= events[0].done + 20_000, "{end:?}: {} and {}", events[0].done, events[1].at);
+    }
+}
+
+#[tokio::test]
 async fn a_stream_without_end_is_bounded() {
     let url = server(|_, mut stream| async move {
         read(&mut stream).await;

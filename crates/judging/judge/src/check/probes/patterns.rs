@@ -225,6 +225,7 @@ async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration)
     case.connection().wait_for(begun, patience.min(SLOW)).await;
     case.notify("notifications/cancelled", json!({ "requestId": misnamed.to_string(), "reason": "a text" })).await?;
     case.notify("notifications/cancelled", json!({ "requestId": cancelled, "reason": "probe" })).await?;
+    from_another_session(case, left_alone).await;
     // Its answer shows that the cancellations have arrived.
     case.request(harmless(case), json!({})).await?;
     let answer = async |id: i64| case.connection().response(&RequestId::from(id), case.patience()).await;
@@ -235,6 +236,23 @@ async fn beside_cancelled(case: &ProbeContext, call: &Value, patience: Duration)
         answer(alone).await;
     }
     Ok(())
+}
+
+/// Cancels a request by its id in a session that has made no such request. A server without sessions could not tell the two
+/// apart. Whether the other session comes about is not what this is for.
+async fn from_another_session(case: &ProbeContext, id: i64) {
+    if case.era() == Era::Modern || case.connection().session_id().is_none() {
+        return;
+    }
+    let cancel = async |other: &ProbeContext| {
+        other.handshake().await?;
+        let own = other.connection().session_id().filter(|own| Some(own) != case.connection().session_id().as_ref());
+        if own.is_some() {
+            other.notify("notifications/cancelled", json!({ "requestId": id, "reason": "not its session" })).await?;
+        }
+        Ok(())
+    };
+    let _ = case.on_another_connection(cancel).await;
 }
 
 /// Whether a message is a progress report under that token.

@@ -160,8 +160,11 @@ fn completion(case: &ProbeContext) -> Script<'_> {
             case.request("completion/complete", json!({ "ref": reference })).await?;
             let foreign = json!({ "name": "proof-no-such-argument", "value": "" });
             case.request("completion/complete", json!({ "ref": reference, "argument": foreign })).await?;
-            let no_text = json!({ "name": argument, "value": 7 });
-            case.request("completion/complete", json!({ "ref": reference, "argument": no_text })).await?;
+            // An empty array becomes the empty text where it is converted, and everything begins with that.
+            for value in [json!(7), json!([])] {
+                let no_text = json!({ "name": argument, "value": value });
+                case.request("completion/complete", json!({ "ref": reference, "argument": no_text })).await?;
+            }
             let argument = json!({ "name": argument, "value": "proof-nothing-begins-like-this" });
             case.request("completion/complete", json!({ "ref": reference, "argument": argument })).await?;
         }

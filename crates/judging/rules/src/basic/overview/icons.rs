@@ -18,6 +18,7 @@ const ICONS: Anchor = at("basic/index", "icons");
 pub(crate) const RULES: &[Rule] = &[
     safety("icons.src-showable")
         .asks(R2025_11_25, ICONS, "An icon's `src` is an HTTPS (or HTTP) address or a `data:` URI.")
+        .by_default()
         .how("Looks at every icon of tools, resources, templates, prompts and of the server itself.")
         .fix("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
         .judge(src_showable),

@@ -1,11 +1,14 @@
 //! The page `basic`, section "Messages": what any JSON-RPC message is.
 
-use wire::message::{Fault, Packet};
+use std::collections::BTreeSet;
+
+use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::trace::Content;
 use wire::{Party, Transport};
 
 use super::invalid_messages::{self, free_of};
+use crate::reading::batches::{Batches, arrays};
 use crate::rule::{Anchor, Rule, at, both, safety};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View};
@@ -130,30 +133,19 @@ fn call_members(view: &View<'_>) -> Verdict {
 }
 
 fn one_message(view: &View<'_>) -> Verdict {
-    let batched = view.by(view.subject().peer()).filter(|s| s.batched).map(|s| (s.connection, s.exchange));
-    let empty =
-        view.invalid_by_peer().filter(|g| g.malformed.fault == Fault::EmptyBatch).map(|g| (g.connection, g.exchange));
-    // Found once, not for every message: a trace may hold many.
-    let asked_for: std::collections::BTreeSet<(u32, u32)> = batched.chain(empty).collect();
-    // A body answers what was posted in its own exchange; anything else may answer whatever came on its connection.
-    let provoked = |event: usize| {
-        let frame = view.frame(event);
-        let body = matches!(frame.content, Content::Body { .. });
-        asked_for.iter().any(|&(c, x)| c == frame.connection && (!body || x == frame.exchange))
-    };
+    let batches = Batches::of(view);
     // On a connection that negotiated 2025-03-26 a batch is legal, whatever the trace is judged at.
     let bound = |event: usize| {
         let connection = view.frame(event).connection;
         let agreed = view.handshake(connection).and_then(|c| c.result()?.get("protocolVersion")?.as_str());
-        agreed != Some("2025-03-26") && agreed != Some("2024-11-05") && !provoked(event)
+        agreed != Some("2025-03-26") && agreed != Some("2024-11-05") && !batches.provoked(view, event)
     };
-    let batches = view.events().filter(|(event, understood)| {
-        matches!(understood.packet(), Some(Packet::Batch(_)))
-            && view.frame(*event).from == view.subject()
-            && bound(*event)
-    });
-    let breaches = batches.map(|(event, _)| Breach::at(event, "", "a JSON array, where each message must stand alone"));
-    let alone = view.by_subject().filter(|s| !s.batched && bound(s.event)).map(|s| s.event);
+    let unprovoked = arrays(view).filter(|event| bound(*event));
+    let breaches = unprovoked.map(|event| Breach::at(event, "", "a JSON array, where each message must stand alone"));
+    let place = |event: usize| (view.frame(event).connection, view.frame(event).exchange);
+    let in_kind: BTreeSet<_> = arrays(view).filter(|event| batches.provoked(view, *event)).map(place).collect();
+    let alone = view.by_subject().filter(|s| !s.batched && bound(s.event) && !in_kind.contains(&place(s.event)));
+    let alone = alone.map(|s| s.event);
     Verdict::never(breaches, alone, UNSEEN)
 }
 

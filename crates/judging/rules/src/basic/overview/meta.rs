@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION};
 use wire::meta;
 use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
@@ -179,7 +179,11 @@ fn reverse_dns(view: &View<'_>) -> Verdict {
 }
 
 fn required_enforced(view: &View<'_>) -> Verdict {
-    let calls = view.all_calls().filter(|c| must_refuse(view, c));
+    // A server that refuses this revision in whole requests too says so first.
+    let whole = |c: &Call<'_>| c.request.has_required_meta() && view.revision_of(c.request) == Some(view.revision());
+    let refuses = view.all_calls().any(|c| c.error_code() == Some(UNSUPPORTED_VERSION) && whole(&c));
+    let is_about_version = |c: &Call<'_>| refuses && c.error_code() == Some(UNSUPPORTED_VERSION);
+    let calls = view.all_calls().filter(|c| must_refuse(view, c) && !is_about_version(c));
     Verdict::every(
         calls,
         "no request that lacks a required field, and can only be modern, was answered",

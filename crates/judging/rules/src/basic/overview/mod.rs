@@ -13,6 +13,7 @@ pub(crate) mod responses;
 pub(crate) mod results;
 pub(crate) mod schemas;
 pub(crate) mod shapes;
+pub(crate) mod spelling;
 pub(crate) mod stateless;
 pub(crate) mod trace_context;
 pub(crate) mod wording;

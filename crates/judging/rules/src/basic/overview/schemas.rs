@@ -6,15 +6,16 @@
 use serde_json::Value;
 use wire::Party;
 use wire::pointer;
-use wire::revision::{R2025_11_25, R2026_07_28};
+use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 
 use crate::reading::fetching::{OfferedUrl, is_watched, parts, unfetched};
 use crate::reading::liveness::client_continues;
-use crate::rule::{Rule, at, client, server};
+use crate::rule::{Rule, at, client, safety, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
 mod keywords;
+mod references;
 pub(crate) mod sampling_results;
 
 use keywords::Dialect;
@@ -32,6 +33,13 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone, and an `inputSchema` that is not an object to `tools.input-schema-object`.")
         .fix("Run the schema through a validator against its meta-schema and correct what it reports.")
         .judge(valid),
+    safety("schema.references-resolve")
+        .asks(R2024_11_05, at("server/tools", "tool"), "A reference within a schema leads to a part of that schema.")
+        .about(&["tools"])
+        .by_default()
+        .how("Looks up every `$ref` that begins with `#/` in the schemas of tools and forms. A schema with an `$id` is left alone.")
+        .fix("Send the definitions (`$defs`) with the schema that refers to them.")
+        .judge(references_resolve),
     client("schema.dialect-supported")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
         .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
@@ -95,6 +103,13 @@ fn dialect_recommended(view: &View<'_>) -> Verdict {
             ))
         }
         _ => Ok(()),
+    })
+}
+
+fn references_resolve(view: &View<'_>) -> Verdict {
+    Verdict::every(schemas(view), "the server sent no schema", |(event, (pointer, schema))| {
+        let why = |reference: String| format!("the schema has nothing at `{}`", reference.escape_debug());
+        references::dangling(schema).map_or(Ok(()), |to| Err(Breach::at(*event, pointer.clone(), why(to))))
     })
 }
 

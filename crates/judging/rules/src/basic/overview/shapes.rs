@@ -6,7 +6,7 @@ use wire::Era::Modern;
 use wire::error_code::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED};
 use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
-use wire::shape::{self, Extension, Formatted, Mismatch};
+use wire::shape::{self, Extension, Formatted, Mismatch, Misspelt};
 use wire::{Kind, Party, Revision, method};
 
 use crate::reading::content::{is_base64, scheme, uri_fault};
@@ -175,6 +175,26 @@ pub(crate) fn fits_whole(view: &View<'_>, request: MessageAt<'_>, result: &Value
         None => None,
     };
     found.is_some_and(|mismatches| mismatches.is_empty())
+}
+
+/// Every message of the judged party that is described, with the members of it that are spelt otherwise than there.
+pub(super) fn spelt<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Vec<Misspelt>)> {
+    let find = |definition, value| shape::misspelt(definition, view.revision(), value);
+    let own = view.by_subject().filter(|sent| view.is_current(*sent)).filter_map(|sent| {
+        let method = method::find(sent.message.method()?, view.revision())?;
+        let found = find(method.definition, sent.message.value()).filter(|_| method.direction.allows(sent.from))?;
+        Some((sent, found))
+    });
+    let results = view.calls_by(view.subject().peer()).filter_map(|call| {
+        let (response, result) = (call.response.filter(|r| view.is_current(*r))?, call.result()?);
+        let Shape::Core(definition) = result_shape(view, call.request, result)? else { return None };
+        let mut found = find(definition, result)?;
+        for one in &mut found {
+            one.pointer.insert_str(0, "/result");
+        }
+        Some((response, found))
+    });
+    own.chain(results).collect()
 }
 
 /// The definition of the core that a result must fit: by the method asked and, in the modern era, by the result's own

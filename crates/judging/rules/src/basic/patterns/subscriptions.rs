@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that accepts a subscription MUST acknowledge it.",
         )
         .timed()
-        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered.")
+        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered. It holds no type of notification that was not asked for: what it names is a subset.")
         .fix("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
         .judge(acknowledged),
     server("subscriptions.acknowledged-first")
@@ -183,8 +183,12 @@ fn messages<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<MessageAt<'v>> {
 fn acknowledged(view: &View<'_>) -> Verdict {
     let open = listens(view).into_iter().filter(|call| view.judges_content(call) && call.error().is_none());
     let judged = open.filter_map(|call| {
-        if let Some(sent) = messages(view, &call).into_iter().find(|sent| sent.is(ACKNOWLEDGED)) {
-            return Some((sent.event, Ok(())));
+        if let Some(sent) = acknowledgement(view, &call) {
+            let kept = beyond(&call, &sent).map_or(Ok(()), |filter| {
+                let why = "this was not asked for; what is acknowledged is a subset of what was";
+                Err(sent.breach(format!("/params/notifications/{filter}"), why))
+            });
+            return Some((sent.event, kept));
         }
         // Refused by HTTP itself, before any message. Where not even a head came, nothing was.
         let refused = |x: &Exchange<'_>| x.response.is_some() && !x.is_stream();
@@ -205,6 +209,16 @@ fn acknowledged(view: &View<'_>) -> Verdict {
         Some((end, Err(Breach::at(call.request.event, "", "the subscription was not acknowledged"))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened and waited for")
+}
+
+/// What an acknowledgement grants that its subscription did not ask for.
+fn beyond(call: &Call<'_>, sent: &MessageAt<'_>) -> Option<&'static str> {
+    let granted = sent.message.params()?.get("notifications")?;
+    let is_on = |value: &Value| *value == true || value.as_array().is_some_and(|uris| !uris.is_empty());
+    FILTERS
+        .into_iter()
+        .map(|(_, filter)| filter)
+        .find(|filter| granted.get(filter).is_some_and(is_on) && !asks_for(call, filter))
 }
 
 fn acknowledged_first(view: &View<'_>) -> Verdict {

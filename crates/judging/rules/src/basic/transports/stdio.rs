@@ -1,10 +1,11 @@
 //! The stdio transport: `basic/transports/stdio`, and `basic/transports#stdio` before it was a page.
 
-use wire::message::{Fault, Packet, parse};
+use wire::message::{Fault, parse};
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
-use wire::trace::{Content, Event, Mark};
+use wire::trace::{Content, Mark};
 use wire::{Kind, Party, Transport};
 
+use crate::reading::batches::{Batches, arrays};
 use crate::rule::{Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
@@ -53,7 +54,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/transports/stdio", ""),
             "What a server writes to stdout MUST be single messages, never batches.",
         )
-        .how("Sends a batch, or anything else, and checks whether an array comes back.")
+        .how("Looks for arrays on stdout. One that comes after a batch that we sent may answer it and is not blamed: JSON-RPC answers a batch so.")
         .fix("Answer each request with a message of its own; revision 2025-06-18 removed batches.")
         .judge(no_batches),
     server("stdio.no-requests")
@@ -218,13 +219,15 @@ fn only_messages(view: &View<'_>) -> Verdict {
 }
 
 fn no_batches(view: &View<'_>) -> Verdict {
-    let batches = view.events().filter(|&(event, understood)| {
-        view.frame(event).from == Party::Server && matches!(understood, Event::Packet(Packet::Batch(_)))
+    let batches = Batches::of(view);
+    let (provoked, others): (Vec<_>, Vec<_>) = arrays(view).partition(|event| batches.provoked(view, *event));
+    let offenders = others.into_iter().map(|event| Breach::at(event, "", "an array on stdout"));
+    let witnesses = messages(view).into_iter().filter(|&event| {
+        let connection = view.frame(event).connection;
+        let in_kind = provoked.iter().any(|&array| view.frame(array).connection == connection);
+        !in_kind && batches.first_on(connection).is_some_and(|sent| event > sent)
     });
-    let offenders: Vec<_> = batches.map(|(event, _)| Breach::at(event, "", "an array on stdout")).collect();
-    let requested = view.by(Party::Client).find(|s| s.batched).map(|s| s.event);
-    let witnesses = messages(view).into_iter().filter(|&event| requested.is_some_and(|requested| event > requested));
-    Verdict::never(offenders, witnesses, "no batch was sent, so none could come back")
+    Verdict::never(offenders, witnesses.collect::<Vec<_>>(), "no batch was sent, or it was answered by an array")
 }
 
 fn no_requests(view: &View<'_>) -> Verdict {

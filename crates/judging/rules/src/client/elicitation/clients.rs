@@ -50,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, here("security-considerations"), "What a client sends back SHOULD fit the form.")
         .says(R2025_11_25, here("form-mode-security"), "What a client sends back SHOULD fit the form.")
         .needs("elicitation")
-        .how("Compares the `content` of every accepted form with the schema that was asked for. Needs a server with a form that has required fields, numbers with bounds and choices.")
+        .how("Compares the `content` of every accepted form with the schema that was asked for; an address that was accepted has none. Needs a server with a form that has required fields, numbers with bounds and choices.")
         .fix("Validate what the user has typed before you send it.")
         .judge(content_conforms),
     client("elicitation.unknown-completions-ignored")
@@ -111,7 +111,7 @@ fn some_mode_served(view: &View<'_>) -> Verdict {
     {
         return Verdict::Holds(vec![reply.sent.event]);
     }
-    if let Some(event) = view.client_killed() {
+    if let Some(event) = view.client_unseen_from() {
         return Verdict::NotSeen(format!("the client was killed (event {event}) before it served any mode"));
     }
     each(view, |reply| {
@@ -155,7 +155,12 @@ fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
 fn content_conforms(view: &View<'_>) -> Verdict {
     each(view, |reply| {
         let result = reply.result.filter(|result| result.get("action").is_some_and(|action| action == "accept"))?;
-        let schema = reply.question.param("requestedSchema").filter(|_| is_form(&reply.question))?;
+        if !is_form(&reply.question) {
+            let filled = |content: &serde_json::Value| !content.is_null() && *content != serde_json::json!({});
+            let why = "an address was offered, and no form: there is nothing to fill in";
+            return result.get("content").is_some_and(filled).then(|| Err(reply.breach("/content", why)));
+        }
+        let schema = reply.question.param("requestedSchema")?;
         let nothing = serde_json::json!({});
         match fit(schema, result.get("content").unwrap_or(&nothing), view.budget()) {
             Fit::Yes => Some(Ok(())),

@@ -112,7 +112,7 @@ fn negotiated_only(view: &View<'_>) -> Verdict {
 /// any signal came.
 pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
     // What dies after that dies by our hand.
-    let killed = view.client_killed().unwrap_or(usize::MAX);
+    let killed = view.client_unseen_from().unwrap_or(usize::MAX);
     // A client that crashes closes its end too.
     let broke_down = view.departure().is_some_and(|(_, well)| !well);
     let mut endings: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();

@@ -9,7 +9,7 @@ use wire::trace::{Closed, header};
 use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
-use super::sessions::issued;
+use super::sessions::{Issued, issued};
 use crate::reading::timeouts::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Located, Verdict};
@@ -90,7 +90,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that was given a session id MUST send it with all it sends afterwards.")
         .gone(R2026_07_28)
-        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given. A GET counts once the client has posted again.")
+        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given. A GET counts once the client has posted again, and only while a session has not been answered 404.")
         .fix("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
         .judge(session_sent),
     client("http.session-id-guarded")
@@ -346,6 +346,13 @@ fn session_sent(view: &View<'_>) -> Verdict {
         // older transport. Only who posts again has read it, and goes on.
         let goes_on = |y: &&Exchange<'_>| y.is("POST") && (given..begun(x)).contains(&begun(y));
         if x.is("GET") && x.session().is_none() && !later.iter().any(goes_on) {
+            return None;
+        }
+        // After a 404 there is no session to name, and a GET may try an older transport.
+        let ended = |one: &Issued<'_, '_>| {
+            later.iter().any(|y| y.session() == Some(one.id) && y.status() == Some(404) && y.event() < begun(x))
+        };
+        if x.is("GET") && x.session().is_none() && before.clone().all(ended) {
             return None;
         }
         let kept = match x.session() {

@@ -196,6 +196,9 @@ fn get_stream_no_responses(view: &View<'_>) -> Verdict {
 type On<'x, 'v> = (&'x Exchange<'v>, MessageAt<'v>);
 
 fn not_broadcast(view: &View<'_>) -> Verdict {
+    if view.is_cut() {
+        return Verdict::NotSeen("the trace reached its limit: which streams had ended is not known".to_owned());
+    }
     let mut streams = view.endpoint_exchanges();
     streams.retain(|x| x.is_stream() && x.resumes().is_none());
     let sent: Vec<On<'_, '_>> = streams.iter().flat_map(|&x| x.server_messages.iter().map(move |&s| (x, s))).collect();

@@ -58,6 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A URI template closes every brace it opens, with a name in between (RFC 6570).",
         )
         .about(&["resources"])
+        .by_default()
         .how("Reads every listed `uriTemplate`.")
         .fix("Write `{name}` for each variable, and percent-encode braces that are meant as such.")
         .judge(templates),

@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.unknown-code")
         .says(R2024_11_05, ERRORS, "The protocol error for an unknown tool SHOULD have the code -32602.")
         .needs("tools")
-        .how("Looks at the error codes that answer calls under names that the list does not contain.")
+        .how("Looks at the error codes that answer calls under names that the list does not contain: those of JSON-RPC, and statuses of HTTP in their place.")
         .fix("Use the code -32602 (invalid params): the method is known, its parameter is not.")
         .judge(unknown_code),
     server("tools.malformed-refused")
@@ -132,6 +132,9 @@ fn unknown_code(view: &View<'_>) -> Verdict {
             // Refused for what the transport or the server's policy says, before the name was looked at.
             METHOD_NOT_FOUND | INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR => {
                 Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
+            }
+            400 | 404 | 422 => {
+                Err(response.breach("/error/code", format!("the code is {code}, a status of HTTP; expected -32602")))
             }
             _ => return None,
         };

@@ -24,6 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Going from page to page comes to an end: no cursor leads back to itself.",
         )
         .about(OFFERS)
+        .by_default()
         .how("Follows the cursors of one walk through a list, looking for one that was issued on it before.")
         .fix("Leave `nextCursor` out on the last page.")
         .judge(ends),

@@ -92,9 +92,9 @@ pub(crate) const RULES: &[Rule] = &[
     both("cancellation.unknown-ignored")
         .says(R2024_11_05, old("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
-        .how("Looks at what happens to the connection after a cancellation of a request that was never sent.")
+        .how("Looks at what happens to the connection after a cancellation of a request that was never sent, and over HTTP whether it is refused where other notifications are accepted.")
         .fix("Ignore it: a notification has no answer, and the request may be over.")
-        .judge(|view| outlived(view, is_unknown)),
+        .judge(unknown_ignored),
     both("cancellation.malformed-ignored")
         .says(R2024_11_05, old("error-handling"), "A malformed cancellation SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A malformed cancellation SHOULD be ignored.")
@@ -297,6 +297,20 @@ fn is_unknown(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
 fn is_malformed(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
     let task = view.revision() == wire::revision::R2025_11_25 && sent.message.params().is_some();
     named(sent).map_or(!task, |id| !id.is_string() && !id.is_number())
+}
+
+fn unknown_ignored(view: &View<'_>) -> Verdict {
+    let refused = |sent: &MessageAt<'_>| {
+        let exchange = view.exchange(sent.exchange)?;
+        exchange.status().filter(|status| matches!(status, 400 | 404 | 409 | 410 | 422))?;
+        view.exchanges().iter().find(|other| {
+            let notes = other.client_messages.iter().any(|one| one.message.kind() == Kind::Notification);
+            notes && other.connection == exchange.connection && other.number > exchange.number && other.succeeded()
+        })?;
+        Some(exchange.status_breach("the cancellation is refused, though the session accepts notifications"))
+    };
+    let mut unknown = ours(view).filter(|sent| is_unknown(view, sent) && sent.message.params().is_some());
+    unknown.find_map(|sent| refused(&sent)).map_or_else(|| outlived(view, is_unknown), Verdict::Broken)
 }
 
 /// Judges that the server continues after such a cancellation. An answer to it is the business of
