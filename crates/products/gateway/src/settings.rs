@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use net::HttpAddress;
+use net::egress::Egress;
 use net::process::Command;
 use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
@@ -88,6 +89,8 @@ pub struct AuthSettings {
     pub public_url: Option<String>,
     /// The scopes that every token must have.
     pub scopes: Vec<String>,
+    /// Where connections for its keys may lead.
+    pub egress: Option<Egress>,
 }
 
 /// What a rule says of what fits it.

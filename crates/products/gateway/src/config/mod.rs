@@ -7,6 +7,7 @@ mod audit;
 pub(crate) mod budgets;
 mod context;
 mod credentials;
+mod egress;
 mod members;
 mod sanitize;
 mod servers;
@@ -22,6 +23,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use document::{Content, Entry, FileError, FileErrors, Node, quoted};
+use net::egress::EgressRules;
 use url::Url;
 
 use self::sources::Sources;
@@ -61,6 +63,7 @@ const MEMBERS: &[&str] = &[
     "context",
     "sanitize",
     "telemetry",
+    "egress",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -85,7 +88,7 @@ fn read_with(text: &str, file: &str, sources: Sources<'_>) -> Result<Settings, F
     }
     let (tree, errors) = document::read(text).map_err(|error| refuse(without_value(error)))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut reader = Reader { sources, folder, errors };
+    let mut reader = Reader { sources, folder, errors, egress: egress::without_section() };
     match reader.settings(&tree) {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
         _ => Err(FileErrors::new(file, reader.errors)),
@@ -108,6 +111,8 @@ struct Reader<'s> {
     /// Where relative paths start.
     folder: &'s Path,
     errors: Vec<FileError>,
+    /// Where the gateway may connect to, unless an upstream says otherwise.
+    egress: EgressRules,
 }
 
 impl Reader<'_> {
@@ -121,6 +126,9 @@ impl Reader<'_> {
         let hosts = members.get("allow_hosts").map(|entry| self.hosts(entry)).unwrap_or_default();
         let origins = members.get("allow_origins").map(|entry| self.origins(entry)).unwrap_or_default();
         let limits = members.get("limits").map(|entry| self.limits(entry)).unwrap_or_default();
+        if let Some(rules) = members.get("egress").and_then(|entry| self.egress(entry, "egress")) {
+            self.egress = rules;
+        }
         let has_auth = members.get("auth").is_some();
         let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
         // A misspelt key was reported as unknown.

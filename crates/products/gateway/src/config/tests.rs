@@ -3,6 +3,7 @@
 mod budgets;
 mod context;
 mod credentials;
+mod egress;
 mod sanitize;
 mod telemetry;
 mod traffic;

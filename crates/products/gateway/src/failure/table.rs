@@ -151,6 +151,9 @@ rows! {
         "`budgets`: the server did not get the call within its time").not_run().retry(1000);
     SERVER_UNREACHABLE = Failure::new("server-unreachable", INTERNAL_ERROR, UpstreamFailure,
         "the server did not get the request").not_run().retry(500);
+    EGRESS_REFUSED = Failure::new("egress-refused", INTERNAL_ERROR, UpstreamFailure,
+        "`egress`: the gateway may not connect to the server's address").not_run()
+        .action("Report it to those who run the gateway: its log says which address was refused, and by which rule");
     SESSION_ENDED = Failure::new("session-ended", INTERNAL_ERROR, UpstreamFailure,
         "the server ended the session before the request").not_run().retry(500);
     NO_ANSWER = Failure::new("no-answer", INTERNAL_ERROR, UpstreamFailure,

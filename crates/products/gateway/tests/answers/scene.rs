@@ -256,6 +256,7 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
+            egress: None,
         });
         let all = || vec!["a".to_owned()];
         let servers = vec![ServerSettings::everything("default", all()), ServerSettings::everything("other", all())];
