@@ -5,6 +5,7 @@ mod answers;
 mod budgets;
 mod context;
 mod credentials;
+mod interceptors;
 mod sanitize;
 mod telemetry;
 mod traffic;
@@ -24,6 +25,7 @@ pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, Idempoten
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
+pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
@@ -68,6 +70,8 @@ pub struct Settings {
     pub context: Option<ContextSettings>,
     /// What is removed from what servers say.
     pub sanitize: Option<SanitizeSettings>,
+    /// Who looks at calls on their way, in order.
+    pub interceptors: Vec<InterceptorSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.

@@ -8,6 +8,7 @@ pub(crate) mod budgets;
 mod context;
 mod credentials;
 mod egress;
+mod interceptors;
 mod members;
 mod sanitize;
 mod servers;
@@ -64,6 +65,7 @@ const MEMBERS: &[&str] = &[
     "sanitize",
     "telemetry",
     "egress",
+    "interceptors",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -151,6 +153,7 @@ impl Reader<'_> {
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
+        let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
@@ -170,6 +173,7 @@ impl Reader<'_> {
             traffic,
             context,
             sanitize,
+            interceptors,
             telemetry,
             limits,
         })

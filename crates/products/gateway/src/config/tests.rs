@@ -4,6 +4,7 @@ mod budgets;
 mod context;
 mod credentials;
 mod egress;
+mod interceptors;
 mod sanitize;
 mod telemetry;
 mod traffic;

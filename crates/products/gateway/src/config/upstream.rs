@@ -209,7 +209,7 @@ impl Reader<'_> {
     }
 
     /// The URL; messages do not show it, because it may hold credentials.
-    fn url(&mut self, entry: &Entry) -> Option<Url> {
+    pub(super) fn url(&mut self, entry: &Entry) -> Option<Url> {
         let text = self.text(entry)?;
         let example = "https://mcp.example/mcp";
         let url = match Url::parse(text) {
@@ -255,7 +255,7 @@ impl Reader<'_> {
         headers
     }
 
-    fn env(&mut self, entry: &Entry) -> Vec<(String, String)> {
+    pub(super) fn env(&mut self, entry: &Entry) -> Vec<(String, String)> {
         let mut variables = Vec::new();
         for entry in self.named(entry, "a mapping: { LOG: debug }", false) {
             if !is_variable(&entry.key) {
@@ -273,7 +273,7 @@ impl Reader<'_> {
         variables
     }
 
-    fn inherit(&mut self, entry: &Entry) -> Vec<String> {
+    pub(super) fn inherit(&mut self, entry: &Entry) -> Vec<String> {
         let mut names = Vec::new();
         for (name, at) in self.texts(entry, "[NODE_OPTIONS]") {
             if is_variable(name) {
