@@ -22,6 +22,7 @@ use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
 use crate::failure;
 use crate::hub::Hub;
+use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
@@ -61,6 +62,8 @@ pub(crate) struct Inner {
     answers: Answers,
     budgets: Option<Budgets>,
     traffic: Option<Arc<Traffic>>,
+    /// Who looks at calls on their way.
+    interceptors: Option<Arc<Interceptors>>,
     changes: Arc<Changes>,
     pub(crate) stats: Arc<Stats>,
     lists: Mutex<Lists>,
@@ -82,7 +85,7 @@ impl Inner {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
         let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
-        let traffic = hub.traffic();
+        let (traffic, interceptors) = (hub.traffic(), hub.interceptors());
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -99,6 +102,7 @@ impl Inner {
             answers,
             budgets,
             traffic,
+            interceptors,
             changes,
             stats,
             lists: Mutex::default(),
@@ -167,7 +171,13 @@ impl Inner {
             (Era::Legacy, "logging/setLevel") => Box::pin(self.set_client_level(&call, &client)).await,
             (Era::Legacy, "resources/subscribe") => Box::pin(self.subscribe(&call, &client)).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
-            _ => return shape.answer(&id, &method, Box::pin(self.route(call, client, &trail)).await, &trail),
+            _ => {
+                let answer = match self.interceptors {
+                    Some(_) => Box::pin(self.intercepted(call, client, &trail)).await,
+                    None => Box::pin(self.route(call, client, &trail)).await,
+                };
+                return shape.answer(&id, &method, answer, &trail);
+            }
         };
         match outcome {
             Ok(body) => shape.answer(&id, &method, Answer::result(&id, &body), &trail),
@@ -532,6 +542,7 @@ mod failing;
 mod finding;
 mod following;
 mod following_tasks;
+mod intercepting;
 mod known_lists;
 mod missing;
 mod opening;

@@ -20,6 +20,7 @@ use crate::changes::Changes;
 use crate::context::Injected;
 use crate::failure;
 use crate::gateway::{Inner, lock};
+use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
@@ -114,6 +115,8 @@ pub(crate) struct Hub {
     budgets: Arc<BudgetState>,
     /// How much clients may ask for.
     traffic: RwLock<Option<Arc<Traffic>>>,
+    /// Who looks at calls on their way.
+    interceptors: RwLock<Option<Arc<Interceptors>>>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Makes spans of requests.
@@ -168,6 +171,7 @@ impl Gateway {
             answers: RwLock::default(),
             budgets: Arc::default(),
             traffic: RwLock::default(),
+            interceptors: RwLock::default(),
             audit,
             telemetry,
             followers: Mutex::default(),
@@ -276,9 +280,11 @@ impl Gateway {
         self.0.audit.as_deref()
     }
 
-    /// What was counted of traffic, if it has limits.
+    /// What was counted of traffic, if it has limits, and of interceptors, if there are any.
     pub(crate) fn traffic_metrics(&self) -> String {
-        self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default()
+        let mut page = self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default();
+        page.push_str(&self.0.interceptors().map(|all| all.metrics()).unwrap_or_default());
+        page
     }
 
     /// What makes spans, if something does.
@@ -379,6 +385,17 @@ impl Hub {
         self.traffic.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Who looks at calls on their way, if somebody does.
+    pub(crate) fn interceptors(&self) -> Option<Arc<Interceptors>> {
+        self.interceptors.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn interceptors_of(&self, settings: &Settings) -> Result<Option<Arc<Interceptors>>, SettingsError> {
+        let is_used = !settings.interceptors.is_empty();
+        let new = || Interceptors::new(settings, self.interceptors().as_deref(), &self.children).map(Arc::new);
+        Ok(is_used.then(new).transpose()?)
+    }
+
     /// From now on, other limits of traffic hold.
     fn limit_by(&self, settings: Option<&TrafficSettings>) {
         let mut held = self.traffic.write().unwrap_or_else(PoisonError::into_inner);
@@ -440,7 +457,9 @@ impl Hub {
                 reloaded.begun += 1;
             }
         }
+        let interceptors = self.interceptors_of(settings)?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        *self.interceptors.write().unwrap_or_else(PoisonError::into_inner) = interceptors;
         self.keep_by(&settings.answers);
         if state.settings.traffic != settings.traffic {
             self.limit_by(settings.traffic.as_ref());
@@ -485,7 +504,8 @@ impl Hub {
         let old_settings = &before.settings;
         let same = old_settings.limits == settings.limits
             && old_settings.access == settings.access
-            && old_settings.traffic == settings.traffic;
+            && old_settings.traffic == settings.traffic
+            && old_settings.interceptors == settings.interceptors;
         let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;

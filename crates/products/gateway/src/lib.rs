@@ -13,6 +13,7 @@ mod credentials;
 pub mod failure;
 mod gateway;
 mod hub;
+mod interceptors;
 mod kept_tasks;
 mod losses;
 mod metrics;

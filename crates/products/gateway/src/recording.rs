@@ -15,7 +15,7 @@ use wire::trace::file::{write_frame, write_header};
 use wire::trace::{Frame, Header};
 use wire::{Party, Transport};
 
-use crate::settings::{RecordSettings, Settings, Target};
+use crate::settings::{InterceptorTarget, RecordSettings, Settings, Target};
 
 /// How the names of recordings begin and end: others' files in the folder are left alone.
 const NAME: (&str, &str) = ("gateway-", ".jsonl");
@@ -44,6 +44,18 @@ pub(crate) fn secrets(settings: &Settings) -> Secrets {
                 for (name, value) in &address.headers {
                     secrets.header(name, value);
                 }
+            }
+        }
+    }
+    for interceptor in &settings.interceptors {
+        match &interceptor.target {
+            InterceptorTarget::Command(command, _) => {
+                secrets.arguments(command.args.iter().map(String::as_str));
+                command.env.iter().for_each(|(name, value)| secrets.handed_variable(name, value));
+            }
+            InterceptorTarget::Http(address) => {
+                secrets.address(address.url.as_str());
+                address.headers.iter().for_each(|(name, value)| secrets.header(name, value));
             }
         }
     }

@@ -259,7 +259,7 @@ impl Relay {
         let name = self.edits.name.as_ref().map(|(member, value)| (*member, value.as_str()));
         let to_legacy = from == Era::Modern && to == Era::Legacy;
         let edits = RequestEdits { name, envelope, to_legacy, ..RequestEdits::default() };
-        let edited = name.is_some() || self.edits.text.is_some() || is_round;
+        let edited = name.is_some() || self.edits.text.is_some() || is_round || self.client.shape.is_rewritten();
         let unchanged = from == Era::Modern && to == Era::Modern && !edited;
         let over_http = matches!(conversation.core.carrier, Carrier::Http(_));
         let headers = self.call.context.headers.as_ref().filter(|_| unchanged && over_http);
@@ -289,6 +289,7 @@ impl Relay {
             edits,
             headers,
             schema: schema.as_deref(),
+            added: self.client.shape.added_headers(),
             message: Some(&self.call.message).filter(|message| std::ptr::eq(message.text(), text)),
             passes: passes.then_some(self.gateway.limits.request),
             until: self.allowance.as_ref().map(|allowance| Instant::now() + allowance.left()),
@@ -348,7 +349,7 @@ impl Relay {
     /// Why the headers of a modern client are refused. Its other headers were compared when the request came in.
     fn header_mismatch(&self, schema: Option<&Value>) -> Option<RpcError> {
         let headers = self.call.context.headers.as_ref().filter(|_| self.call.context.era() == Era::Modern)?;
-        let schema = schema?;
+        let schema = schema.filter(|_| !self.client.shape.is_rewritten())?;
         let faults = check_headers(&net::client::header_list(headers), &self.call.message, Some(schema));
         let fault = match faults.first() {
             Some(fault) => fault.to_string(),

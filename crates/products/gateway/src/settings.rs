@@ -5,6 +5,7 @@ mod answers;
 mod budgets;
 mod context;
 mod credentials;
+mod interceptors;
 mod sanitize;
 mod telemetry;
 mod traffic;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use net::HttpAddress;
+use net::egress::Egress;
 use net::process::Command;
 use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
@@ -23,6 +25,7 @@ pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, Idempoten
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
+pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
@@ -67,6 +70,8 @@ pub struct Settings {
     pub context: Option<ContextSettings>,
     /// What is removed from what servers say.
     pub sanitize: Option<SanitizeSettings>,
+    /// Who looks at calls on their way, in order.
+    pub interceptors: Vec<InterceptorSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
@@ -88,6 +93,8 @@ pub struct AuthSettings {
     pub public_url: Option<String>,
     /// The scopes that every token must have.
     pub scopes: Vec<String>,
+    /// Where connections for its keys may lead.
+    pub egress: Option<Egress>,
 }
 
 /// What a rule says of what fits it.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use net::server::http::{HeaderName, HeaderValue};
 use net::service::{Answer, RpcError};
 use serde_json::{Value, json};
 use wire::RequestId;
@@ -11,6 +12,7 @@ use wire::RequestId;
 use crate::audit::Trail;
 use crate::context::{Injected, claim_text, principal};
 use crate::failure;
+use crate::interceptors::Intercepted;
 use crate::sanitize::{Kind, Removed, Sanitizer};
 use crate::settings::{ContextKind, ContextSettings, Settings};
 use crate::upstream::Client;
@@ -53,7 +55,12 @@ impl Shaping {
         if !parts.is_empty() {
             client.subject = principal(client.subject.as_ref(), &parts);
         }
-        client.shape = ClientShape { context, sanitizer: self.sanitizer.clone(), tenant: tenant.map(Arc::from) };
+        client.shape = ClientShape {
+            context,
+            sanitizer: self.sanitizer.clone(),
+            tenant: tenant.map(Arc::from),
+            intercepted: None,
+        };
         Ok(())
     }
 }
@@ -65,12 +72,24 @@ pub(crate) struct ClientShape {
     pub(crate) context: Option<Arc<Injected>>,
     sanitizer: Option<Arc<Sanitizer>>,
     tenant: Option<Arc<str>>,
+    /// What interceptors changed of its request.
+    pub(crate) intercepted: Option<Arc<Intercepted>>,
 }
 
 impl ClientShape {
+    /// Headers that interceptors add to its request.
+    pub(crate) fn added_headers(&self) -> &[(HeaderName, HeaderValue)] {
+        self.intercepted.as_ref().map_or(&[], |intercepted| &intercepted.headers)
+    }
+
+    /// Whether the arguments of its request are no longer what it sent.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.intercepted.as_ref().is_some_and(|intercepted| intercepted.rewritten)
+    }
+
     /// Whether answers may pass as they come.
-    pub(crate) const fn passes(&self) -> bool {
-        self.sanitizer.is_none()
+    pub(crate) fn passes(&self) -> bool {
+        self.sanitizer.is_none() && !self.intercepted.as_ref().is_some_and(|intercepted| intercepted.reads_answer)
     }
 
     /// An answer as the client gets it.

@@ -6,6 +6,7 @@
 compile_error!("proof runs on Linux and macOS only: it ends peers by process groups and signals");
 
 pub mod client;
+pub mod egress;
 mod local_socket;
 pub mod process;
 mod redaction;

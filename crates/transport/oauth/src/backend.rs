@@ -13,6 +13,7 @@ use hyper::Request;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use net::client::{Dialer, HttpAddress, OpenError, header_list};
+use net::egress::{Egress, Reach};
 use net::tap::{Tap, Written};
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -21,7 +22,6 @@ use wire::Party;
 use wire::trace::{Content, Frame, Headers, header};
 
 use super::options::Options;
-use super::reach::Reach;
 
 /// The longest response body.
 pub(crate) const MAX_BODY: usize = 1 << 20;
@@ -111,16 +111,24 @@ pub struct NetBackend {
     pub(crate) connect: Duration,
     /// Where the traffic is recorded.
     pub(crate) tap: Option<Tap>,
+    /// Where connections may lead, in addition to what each request says.
+    pub(crate) egress: Option<Egress>,
 }
 
 impl NetBackend {
     /// The backend that these options describe.
     pub fn new(options: &Options) -> Self {
-        Self { ca: options.ca.clone(), connect: options.timeout, tap: options.tap.clone() }
+        Self { ca: options.ca.clone(), connect: options.timeout, tap: options.tap.clone(), egress: None }
+    }
+
+    /// Without certificates and recording of its own: for a service.
+    pub(crate) const fn plain(connect: Duration, egress: Option<Egress>) -> Self {
+        Self { ca: None, connect, tap: None, egress }
     }
 
     async fn exchange(&self, sent: WebRequest) -> Result<WebResponse, String> {
-        let home = HttpAddress { ca: self.ca.clone(), ..HttpAddress::new(sent.url.clone()) };
+        let home =
+            HttpAddress { ca: self.ca.clone(), egress: self.egress.clone(), ..HttpAddress::new(sent.url.clone()) };
         let unreached = |error: OpenError| error.to_string().lines().next().unwrap_or_default().to_owned();
         let (reach, secure) = (sent.reach, sent.url.scheme() == "https");
         // Without TLS, nothing leaves this machine.

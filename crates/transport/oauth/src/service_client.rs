@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use net::egress::Egress;
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -42,6 +43,8 @@ pub struct TokenSource {
     pub resource: Option<String>,
     /// How long one answer may take.
     pub timeout: Duration,
+    /// Where connections may lead; without it, as far as the authorization server is away.
+    pub egress: Option<Egress>,
 }
 
 /// A token and its end, in seconds since 1970.
@@ -93,7 +96,7 @@ impl ServiceClient {
         named.iter().try_for_each(check_scheme)?;
         named.push(source.server.clone());
         let (limit, secrets) = (source.timeout, SecretListener::default());
-        let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
+        let backend = Arc::new(NetBackend::plain(limit, source.egress.clone()));
         let web = Web { backend, verifier: Arc::new(StrictVerifier), limit, named, reach: OnceCell::new(), secrets };
         Ok(Self { source, web, found: OnceCell::new() })
     }
@@ -189,6 +192,7 @@ mod tests {
             audience: None,
             resource: None,
             timeout: Duration::from_secs(1),
+            egress: None,
         }
     }
 

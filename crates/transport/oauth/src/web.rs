@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::client::{Dialer, HttpAddress};
+use net::egress::{Egress, Reach};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -13,7 +14,6 @@ use wire::Party;
 
 use super::backend::{Backend, MAX_BODY, NetBackend, WebRequest, WebResponse};
 use super::error::{Advice, OAuthError};
-use super::reach::Reach;
 use super::secret::SecretListener;
 use super::verifier::{StrictVerifier, Verifier};
 
@@ -46,7 +46,17 @@ pub fn is_loopback(url: &Url) -> bool {
 
 /// The JSON object at `url`, no farther than `reach`: keys, or what a client says about itself.
 pub async fn fetch(url: &Url, reach: Reach, limit: Duration) -> Result<Value, OAuthError> {
-    let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
+    fetch_within(url, reach, limit, None).await
+}
+
+/// The same, where connections may lead no farther than `egress`.
+pub async fn fetch_within(
+    url: &Url,
+    reach: Reach,
+    limit: Duration,
+    egress: Option<Egress>,
+) -> Result<Value, OAuthError> {
+    let backend = Arc::new(NetBackend::plain(limit, egress));
     let verifier = Arc::new(StrictVerifier);
     let secrets = SecretListener::default();
     let web = Web { backend, verifier, limit, named: Vec::new(), reach: OnceCell::from(reach), secrets };
@@ -125,7 +135,7 @@ mod tests {
     use super::*;
 
     async fn leads_to(home: &str, url: &str) -> Option<Reach> {
-        let backend = Arc::new(NetBackend { ca: None, connect: Duration::from_secs(1), tap: None });
+        let backend = Arc::new(NetBackend::plain(Duration::from_secs(1), None));
         let named = vec![Url::parse(home).expect("a URL")];
         let (verifier, limit) = (Arc::new(StrictVerifier), Duration::from_secs(1));
         let secrets = SecretListener::default();

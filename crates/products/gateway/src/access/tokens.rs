@@ -18,7 +18,9 @@ impl Tokens {
     pub(super) async fn start(settings: &AuthSettings) -> Result<Self, String> {
         let issuer = &settings.issuer;
         let signed = match settings.keys.clone() {
-            Some(source) => Some(AcceptedTokens::new(Keys::read(source).await?, issuer.clone())),
+            Some(source) => {
+                Some(AcceptedTokens::new(Keys::read_within(source, settings.egress.clone()).await?, issuer.clone()))
+            }
             None => None,
         };
         let introspected = settings.introspection.clone();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::server::http::Grant;
@@ -52,6 +52,10 @@ struct Decisions {
     request: u64,
     upstream: OnceLock<String>,
     access: OnceLock<&'static str>,
+    /// Set where a request was refused that had been let in before it was changed.
+    denied: OnceLock<()>,
+    /// What each interceptor said, in order.
+    intercepted: Mutex<Vec<Value>>,
     /// How often it was sent, if more than once.
     attempts: AtomicU32,
     context: OnceLock<&'static str>,
@@ -108,6 +112,18 @@ impl Trail {
         self.trace.stage("access", verdict);
         if let Some(decisions) = &self.decisions {
             let _ = decisions.access.set(verdict);
+            if !may {
+                let _ = decisions.denied.set(());
+            }
+        }
+    }
+
+    /// An interceptor said this, or failed so.
+    pub(crate) fn intercepted(&self, name: &str, phase: &'static str, verdict: &'static str) {
+        self.trace.stage("interceptor", verdict);
+        if let Some(decisions) = &self.decisions {
+            let verdict = json!({ "interceptor": name, "phase": phase, "verdict": verdict });
+            decisions.intercepted.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
         }
     }
 }
@@ -180,7 +196,9 @@ impl Received {
         (settings, redactor): (&AuditSettings, &Redactor),
     ) -> Members {
         let decisions = trail.decisions.as_deref();
-        let access = decisions.and_then(|decisions| decisions.access.get()).copied();
+        let decided =
+            |decisions: &Decisions| decisions.denied.get().map(|()| "denied").or(decisions.access.get().copied());
+        let access = decisions.and_then(decided);
         let outcome = answer.map_or_else(Outcome::left, |answer| Outcome::of(answer, access));
         let has_expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
         let token = match &self.grant {
@@ -218,6 +236,8 @@ impl Received {
             ("output", json!(outcome.summary)),
         ];
         let attempts = decisions.map_or(0, |decisions| decisions.attempts.load(Ordering::Relaxed));
+        let said = decisions.map(|it| it.intercepted.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        record.extend(said.filter(|said| !said.is_empty()).map(|said| ("interceptors", Value::Array(said))));
         record.extend((attempts > 1).then(|| ("attempts", json!(attempts))));
         record
     }

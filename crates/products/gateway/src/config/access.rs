@@ -33,7 +33,11 @@ impl Reader<'_> {
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
         let introspection = introspected.and_then(|entry| self.introspection(entry));
         let issuer = issuer?.to_owned();
-        Some(AuthSettings { issuer, keys, introspection, audience, public_url, scopes })
+        let egress = match (&keys, members.get("keys")) {
+            (Some(Source::Address(url)), Some(entry)) => Some(self.egress_to(&self.egress.clone(), &[(url, entry.at)])),
+            _ => None,
+        };
+        Some(AuthSettings { issuer, keys, introspection, audience, public_url, scopes, egress })
     }
 
     fn keys(&mut self, entry: &Entry) -> Option<Source> {

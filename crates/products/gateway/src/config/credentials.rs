@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use document::{Content, Entry, nearest, quoted};
+use document::{Content, Entry, Position, nearest, quoted};
+use net::egress::{Egress, EgressRules};
 use oauth::jose::Signer;
 use oauth::resource::Introspection;
 use oauth::{Client, Credential, Secret, is_loopback};
@@ -27,15 +28,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Reader<'_> {
     /// `credentials` of an upstream at `target`, whose headers may not hold a token, too.
-    pub(super) fn credentials(&mut self, entry: &Entry, target: &Target, has_auth: bool) -> Option<CredentialSettings> {
+    pub(super) fn credentials(
+        &mut self,
+        entry: &Entry,
+        (target, rules): (&Target, &EgressRules),
+        has_auth: bool,
+    ) -> Option<CredentialSettings> {
         let members = self.members("`credentials`", entry.at, &entry.node, CREDENTIALS)?;
         self.fits_credentials(entry, target);
         let grant = self.required(entry, &members, "grant", "grant: client-credentials, or grant: token-exchange");
         let grant = grant.and_then(|entry| self.grant(entry, has_auth));
         let client = self.required(entry, &members, "client", "client: { id: gateway, secret: { from_env: NAME } }");
         let client = client.and_then(|entry| self.oauth_client(entry));
-        let issuer = members.get("issuer").and_then(|entry| self.secure_url(entry)).map(|(text, _)| text);
-        let token_endpoint = members.get("token_endpoint").and_then(|entry| self.secure_url(entry)).map(|(_, url)| url);
+        let mut address = |name| members.get(name).and_then(|entry| Some((self.secure_url(entry)?, entry.at)));
+        let (issuer, token_endpoint) = (address("issuer"), address("token_endpoint"));
+        let urls: Vec<_> = issuer.iter().chain(&token_endpoint).map(|((_, url), at)| (url, *at)).collect();
+        let egress = Some(self.egress_for_tokens(rules, target, &urls));
+        let issuer = issuer.map(|((text, _), _)| text);
+        let token_endpoint = token_endpoint.map(|((_, url), _)| url);
         if members.get("issuer").is_none() && members.get("token_endpoint").is_none() && !members.has_unknown {
             let remedy = "add `issuer`: the authorization server that may get the gateway's credentials";
             self.error(entry.at, "`credentials` has neither `issuer` nor `token_endpoint`", remedy);
@@ -43,7 +53,18 @@ impl Reader<'_> {
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
         let audience = members.get("audience").and_then(|entry| self.text(entry)).map(str::to_owned);
         let resource = members.get("resource").and_then(|entry| self.text(entry)).map(str::to_owned);
-        Some(CredentialSettings { grant: grant?, issuer, token_endpoint, client: client?, scopes, audience, resource })
+        let (grant, client) = (grant?, client?);
+        Some(CredentialSettings { grant, issuer, token_endpoint, client, scopes, audience, resource, egress })
+    }
+
+    /// Metadata of the server itself is asked for, too.
+    fn egress_for_tokens(&mut self, rules: &EgressRules, target: &Target, urls: &[(&Url, Position)]) -> Egress {
+        match target {
+            Target::Http(address) | Target::StreamableHttp(address) => {
+                self.egress_to(&rules.naming([&address.url]), urls)
+            }
+            _ => self.egress_to(rules, urls),
+        }
     }
 
     fn fits_credentials(&mut self, entry: &Entry, target: &Target) {
@@ -91,7 +112,7 @@ impl Reader<'_> {
     pub(super) fn introspection(&mut self, entry: &Entry) -> Option<Introspection> {
         let members = self.members("`introspection`", entry.at, &entry.node, INTROSPECTION)?;
         let endpoint = self.required(entry, &members, "endpoint", "endpoint: https://auth.example/introspect");
-        let endpoint = endpoint.and_then(|entry| self.secure_url(entry)).map(|(_, url)| url);
+        let endpoint = endpoint.and_then(|entry| Some((self.secure_url(entry)?.1, entry.at)));
         let client = self.required(entry, &members, "client", "client: { id: gateway, secret: { from_env: NAME } }");
         let client = client.and_then(|entry| self.oauth_client(entry));
         let ttl = members.get("ttl").and_then(|entry| {
@@ -101,8 +122,9 @@ impl Reader<'_> {
             }
             Some(ttl)
         });
-        let (endpoint, client) = (endpoint?, client?);
-        Some(Introspection { endpoint, client, ttl: ttl.unwrap_or(TTL), timeout: PATIENCE })
+        let ((endpoint, at), client) = (endpoint?, client?);
+        let egress = Some(self.egress_to(&self.egress.clone(), &[(&endpoint, at)]));
+        Some(Introspection { endpoint, client, ttl: ttl.unwrap_or(TTL), timeout: PATIENCE, egress })
     }
 
     fn oauth_client(&mut self, entry: &Entry) -> Option<Client> {

@@ -7,6 +7,8 @@ mod audit;
 pub(crate) mod budgets;
 mod context;
 mod credentials;
+mod egress;
+mod interceptors;
 mod members;
 mod sanitize;
 mod servers;
@@ -22,6 +24,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use document::{Content, Entry, FileError, FileErrors, Node, quoted};
+use net::egress::EgressRules;
 use url::Url;
 
 use self::sources::Sources;
@@ -61,6 +64,8 @@ const MEMBERS: &[&str] = &[
     "context",
     "sanitize",
     "telemetry",
+    "egress",
+    "interceptors",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -85,7 +90,7 @@ fn read_with(text: &str, file: &str, sources: Sources<'_>) -> Result<Settings, F
     }
     let (tree, errors) = document::read(text).map_err(|error| refuse(without_value(error)))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut reader = Reader { sources, folder, errors };
+    let mut reader = Reader { sources, folder, errors, egress: egress::without_section() };
     match reader.settings(&tree) {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
         _ => Err(FileErrors::new(file, reader.errors)),
@@ -108,6 +113,8 @@ struct Reader<'s> {
     /// Where relative paths start.
     folder: &'s Path,
     errors: Vec<FileError>,
+    /// Where the gateway may connect to, unless an upstream says otherwise.
+    egress: EgressRules,
 }
 
 impl Reader<'_> {
@@ -121,6 +128,9 @@ impl Reader<'_> {
         let hosts = members.get("allow_hosts").map(|entry| self.hosts(entry)).unwrap_or_default();
         let origins = members.get("allow_origins").map(|entry| self.origins(entry)).unwrap_or_default();
         let limits = members.get("limits").map(|entry| self.limits(entry)).unwrap_or_default();
+        if let Some(rules) = members.get("egress").and_then(|entry| self.egress(entry, "egress")) {
+            self.egress = rules;
+        }
         let has_auth = members.get("auth").is_some();
         let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
         // A misspelt key was reported as unknown.
@@ -143,6 +153,7 @@ impl Reader<'_> {
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
+        let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
@@ -162,6 +173,7 @@ impl Reader<'_> {
             traffic,
             context,
             sanitize,
+            interceptors,
             telemetry,
             limits,
         })

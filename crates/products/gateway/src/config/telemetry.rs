@@ -26,7 +26,8 @@ impl Reader<'_> {
         if let Some(entry) = members.get("ca").filter(|_| url.scheme() != "https") {
             self.error(entry.at, "`ca` needs an https `otlp`", "remove it, or change `otlp`");
         }
-        let mut telemetry = TelemetrySettings::new(HttpAddress { headers, ca, ..HttpAddress::new(url) });
+        let egress = Some(self.egress_to(&self.egress.clone(), &[(&url, otlp.at)]));
+        let mut telemetry = TelemetrySettings::new(HttpAddress { headers, ca, egress, ..HttpAddress::new(url) });
         if let Some(entry) = members.get("service_name") {
             self.text(entry)?.clone_into(&mut telemetry.service_name);
         }

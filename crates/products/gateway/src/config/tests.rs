@@ -3,6 +3,8 @@
 mod budgets;
 mod context;
 mod credentials;
+mod egress;
+mod interceptors;
 mod sanitize;
 mod telemetry;
 mod traffic;

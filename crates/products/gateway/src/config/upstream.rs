@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use document::{Entry, nearest, quoted};
 use net::HttpAddress;
 use net::client::Identity;
+use net::egress::EgressRules;
 use net::process::Command;
 use url::Url;
 use wire::Revision;
@@ -22,7 +23,7 @@ const MAX_STARTS: usize = 10_000;
 const MEMORY: (usize, usize) = (1 << 20, 1 << 40);
 
 const COMMAND_MEMBERS: &[&str] = &["cwd", "env", "inherit_env", "start_limit", "memory"];
-const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key", "credentials"];
+const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key", "credentials", "egress"];
 const MEMBERS: &[&str] = &[
     "command",
     "cwd",
@@ -37,6 +38,7 @@ const MEMBERS: &[&str] = &[
     "client_cert",
     "client_key",
     "credentials",
+    "egress",
     "sessions",
     "revision",
 ];
@@ -84,9 +86,11 @@ impl Reader<'_> {
         let members = self.members(&format!("the upstream {}", quoted(name)), entry.at, &entry.node, MEMBERS)?;
         let revision = members.get("revision").and_then(|entry| self.revision(entry));
         let sessions = members.get("sessions").and_then(|entry| self.sessions(entry)).unwrap_or_default();
+        let rules = members.get("egress").and_then(|entry| self.egress(entry, &format!("upstreams.{name}.egress")));
+        let rules = rules.unwrap_or_else(|| self.egress.clone());
         let target = match (members.get("command"), members.get("url")) {
             (Some(command), None) => self.command(command, &members),
-            (None, Some(url)) => self.http(url, &members),
+            (None, Some(url)) => self.http(url, &members, &rules),
             (Some(_), Some(_)) => {
                 let what = format!("the upstream {} has both `command` and `url`", quoted(name));
                 self.error(entry.at, what, "keep one of them");
@@ -102,7 +106,8 @@ impl Reader<'_> {
             }
         };
         let target = target?;
-        let credentials = members.get("credentials").and_then(|entry| self.credentials(entry, &target, has_auth));
+        let credentials =
+            members.get("credentials").and_then(|entry| self.credentials(entry, (&target, &rules), has_auth));
         // HTTP+SSE, which would be tried otherwise, keeps its first token for as long as its stream.
         let target = match target {
             Target::Http(address) if credentials.is_some() => Target::StreamableHttp(address),
@@ -139,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    fn http(&mut self, entry: &Entry, members: &Members<'_>) -> Option<Target> {
+    fn http(&mut self, entry: &Entry, members: &Members<'_>, rules: &EgressRules) -> Option<Target> {
         self.refuse(members, COMMAND_MEMBERS, "command");
         let headers = members.get("headers").map(|entry| self.headers(entry)).unwrap_or_default();
         let stated = members.get("transport").map(|entry| self.transport(entry));
@@ -165,7 +170,8 @@ impl Reader<'_> {
             }
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
-        let address = HttpAddress { url, headers, ca: ca.map(|(_, path)| path), identity };
+        let egress = Some(self.egress_to(rules, &[(&url, entry.at)]));
+        let address = HttpAddress { url, headers, ca: ca.map(|(_, path)| path), identity, egress };
         match stated {
             None if socket => Some(Target::WebSocket(address)),
             None => Some(Target::Http(address)),
@@ -203,7 +209,7 @@ impl Reader<'_> {
     }
 
     /// The URL; messages do not show it, because it may hold credentials.
-    fn url(&mut self, entry: &Entry) -> Option<Url> {
+    pub(super) fn url(&mut self, entry: &Entry) -> Option<Url> {
         let text = self.text(entry)?;
         let example = "https://mcp.example/mcp";
         let url = match Url::parse(text) {
@@ -249,7 +255,7 @@ impl Reader<'_> {
         headers
     }
 
-    fn env(&mut self, entry: &Entry) -> Vec<(String, String)> {
+    pub(super) fn env(&mut self, entry: &Entry) -> Vec<(String, String)> {
         let mut variables = Vec::new();
         for entry in self.named(entry, "a mapping: { LOG: debug }", false) {
             if !is_variable(&entry.key) {
@@ -267,7 +273,7 @@ impl Reader<'_> {
         variables
     }
 
-    fn inherit(&mut self, entry: &Entry) -> Vec<String> {
+    pub(super) fn inherit(&mut self, entry: &Entry) -> Vec<String> {
         let mut names = Vec::new();
         for (name, at) in self.texts(entry, "[NODE_OPTIONS]") {
             if is_variable(name) {

@@ -64,6 +64,7 @@ impl Credentials {
             audience: credentials.audience.clone(),
             resource: credentials.resource.clone(),
             timeout: PATIENCE,
+            egress: credentials.egress.clone(),
         };
         let client = ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?;
         Ok(Some(Arc::new(Self {

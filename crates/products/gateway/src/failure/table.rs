@@ -141,6 +141,16 @@ rows! {
     TOO_MANY_AT_ONCE = Failure::new("too-many-at-once", INTERNAL_ERROR, ResourceExhausted,
         "`traffic.concurrency`: all places of the server are taken").not_run().retry(1000);
 
+    INTERCEPTOR_REFUSED = Failure::new("interceptor-refused", INVALID_REQUEST, PermissionDenied,
+        "`interceptors`: one of them does not allow the call").not_run()
+        .action("Read the reason in the message, and send a call that the interceptor allows");
+    RESULT_REFUSED = Failure::new("result-refused", INTERNAL_ERROR, PermissionDenied,
+        "`interceptors`: one of them does not allow the result").unknown()
+        .action("Read the reason in the message: the server may have run the call");
+    TASK_UNSEEN = Failure::new("task-unseen", INTERNAL_ERROR, InvalidInput,
+        "`interceptors`: a call is or became a task, whose result they would not see")
+        .action("Send the call without `task`. If the server made a task of it, look what it did");
+
     // The server behind the gateway failed.
     BREAKER_OPEN = Failure::new("breaker-open", INTERNAL_ERROR, UpstreamFailure,
         "`traffic.breakers`: the server has failed too often, nothing is sent to it for a while").not_run().retry(1000)
@@ -151,6 +161,9 @@ rows! {
         "`budgets`: the server did not get the call within its time").not_run().retry(1000);
     SERVER_UNREACHABLE = Failure::new("server-unreachable", INTERNAL_ERROR, UpstreamFailure,
         "the server did not get the request").not_run().retry(500);
+    EGRESS_REFUSED = Failure::new("egress-refused", INTERNAL_ERROR, UpstreamFailure,
+        "`egress`: the gateway may not connect to the server's address").not_run()
+        .action("Report it to those who run the gateway: its log says which address was refused, and by which rule");
     SESSION_ENDED = Failure::new("session-ended", INTERNAL_ERROR, UpstreamFailure,
         "the server ended the session before the request").not_run().retry(500);
     NO_ANSWER = Failure::new("no-answer", INTERNAL_ERROR, UpstreamFailure,
@@ -212,6 +225,12 @@ rows! {
         "`sanitize`: the result cannot be checked").unknown();
 
     // The gateway failed.
+    INTERCEPTOR_FAILED = Failure::new("interceptor-failed", INTERNAL_ERROR, InternalError,
+        "`interceptors`: one that has to let the call pass gave no usable answer").not_run().retry(1000)
+        .action("Try again later, and tell those who run the gateway that an interceptor fails");
+    RESULT_UNSEEN = Failure::new("result-unseen", INTERNAL_ERROR, InternalError,
+        "`interceptors`: one that has to see the result gave no usable answer").unknown()
+        .action("Look what the server did, and tell those who run the gateway that an interceptor fails");
     NOT_RECORDED = Failure::new("not-recorded", INTERNAL_ERROR, InternalError,
         "`audit.required`: the request cannot be recorded").not_run().retry(5000)
         .action("Try again later, and tell those who run the gateway that its audit log cannot be written");

@@ -42,7 +42,8 @@ impl Inner {
         call: Call,
         mut edits: Edits,
     ) -> Answer {
-        edits.arrived = Some(Instant::now());
+        let arrived = client.shape.intercepted.as_ref().map(|intercepted| intercepted.arrived);
+        edits.arrived = Some(arrived.unwrap_or_else(Instant::now));
         let traffic = self.traffic.as_ref();
         let refused = traffic.and_then(|it| it.too_many_there(&call, &client, (self.view.name(), &upstream)));
         if let Some(refused) = refused {
@@ -275,7 +276,8 @@ impl Inner {
         let mut headers = call.context.headers.iter().flat_map(|headers| headers.keys());
         // A key says that the request is one of its own; a server may repeat it.
         let has_key = !matches!(key_of(call), Ok(None));
-        if is_special || has_key || headers.any(|header| reaches_server(header.as_str())) {
+        let has_added = !client.shape.added_headers().is_empty();
+        if is_special || has_key || has_added || headers.any(|header| reaches_server(header.as_str())) {
             return None;
         }
         let rule = rule_for(settings, &subject, &name);

@@ -55,7 +55,8 @@ impl Inner {
         };
         let allowance = begun.as_ref().map(|begun| Arc::clone(&begun.0));
         let (began, stats) = (Instant::now(), Arc::clone(&self.stats));
-        let request = trail.request().unwrap_or_else(|| stats.number());
+        let numbered = client.shape.intercepted.as_ref().map(|intercepted| intercepted.request);
+        let request = trail.request().or(numbered).unwrap_or_else(|| stats.number());
         let method = call.message.method().unwrap_or_default().to_owned();
         let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
         let target = target.map(|target| target.chars().take(LONGEST).collect::<String>());

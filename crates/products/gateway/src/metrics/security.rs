@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use net::egress::{EgressPart, egress_refusals};
 use oauth::resource::TokenFlaw;
 
 use super::Page;
@@ -97,6 +98,15 @@ impl Security {
         let name = "proof_gateway_cross_tenant_attempts_total";
         page.family(name, "counter", "Requests that named a session, a task or a state of another client.");
         page.sample(name, &[], read(&self.cross_tenant));
+        let name = "proof_gateway_egress_refused_total";
+        page.family(
+            name,
+            "counter",
+            "Connections that were not made, by the part of the address that `egress` forbids.",
+        );
+        for part in EgressPart::ALL {
+            page.sample(name, &[("part", part.as_str())], egress_refusals(part));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tokens that a server behind the gateway gets from it.
 
+use net::egress::Egress;
 use oauth::Client;
 use url::Url;
 
@@ -20,6 +21,8 @@ pub struct CredentialSettings {
     pub audience: Option<String>,
     /// `resource` of the request.
     pub resource: Option<String>,
+    /// Where connections to the authorization server may lead.
+    pub egress: Option<Egress>,
 }
 
 /// In whose name the gateway comes to a server.

@@ -92,7 +92,10 @@ impl Passage {
     pub(crate) fn leave(&self, trouble: Option<&Trouble>) {
         let verdict = trouble.map_or(Verdict::Good, verdict_of);
         self.say(verdict);
-        let is_sent = !matches!(trouble, Some(Trouble::NotSent(_) | Trouble::OverLimit { is_sent: false, .. }));
+        let is_sent = !matches!(
+            trouble,
+            Some(Trouble::NotSent(_) | Trouble::Forbidden(_) | Trouble::OverLimit { is_sent: false, .. })
+        );
         if is_sent {
             self.was_sent.store(true, Ordering::Relaxed);
         }
@@ -178,7 +181,9 @@ fn verdict_of(trouble: &Trouble) -> Verdict {
         | Trouble::Status { .. }
         | Trouble::OverLimit { limit: Kind::Tool, is_sent: true, .. } => Verdict::Bad,
         // A client that gives its calls too little time says nothing of the server.
-        Trouble::OverLimit { .. } | Trouble::SessionGone | Trouble::Refused(_) => Verdict::Nothing,
+        Trouble::OverLimit { .. } | Trouble::SessionGone | Trouble::Refused(_) | Trouble::Forbidden(_) => {
+            Verdict::Nothing
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, TryFutureExt as _};
-use net::server::http::HeaderMap;
+use net::server::http::{HeaderMap, HeaderName, HeaderValue};
 use net::upstream::{Lost, NextEvent, Response};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -44,6 +44,8 @@ pub(crate) struct Sending<'a> {
     pub(crate) headers: Option<&'a HeaderMap>,
     /// The input schema of the tool that is called, where it is known.
     pub(crate) schema: Option<&'a Value>,
+    /// Headers in addition, where the request goes over Streamable HTTP.
+    pub(crate) added: &'a [(HeaderName, HeaderValue)],
     /// The message that the text is, where it was read.
     pub(crate) message: Option<&'a Message>,
     /// How long a large result may pause that needs no edit and passes as it comes; none where it must be read whole.
@@ -149,7 +151,7 @@ impl Flight {
                 self.post(posting, sending.until, limit).await
             }
             Carrier::Http(http) => {
-                let posting = http.request(body, revision, sending.headers, sending.schema);
+                let posting = http.request(body, revision, sending.headers, (sending.schema, sending.added));
                 // A request whose messages all come on its own stream needs to wait for nothing else.
                 if self.events.is_none() {
                     return self.take(posting.await?, limit).await;

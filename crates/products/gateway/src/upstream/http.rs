@@ -130,13 +130,13 @@ impl HttpLink {
     }
 
     /// Posts a request. `mirrored` are the headers of a modern client that hold for this request too; without them they are
-    /// made from the body, arguments by the tool's `schema`.
+    /// made from the body, arguments by the tool's `schema`. `added` stand in addition.
     pub(super) fn request(
         &self,
         text: RequestText,
         revision: Option<Revision>,
         mirrored: Option<&HeaderMap>,
-        schema: Option<&Value>,
+        (schema, added): (Option<&Value>, &[(HeaderName, HeaderValue)]),
     ) -> impl Future<Output = Result<Response, Trouble>> + Send + use<> {
         let (mut headers, mut text) = (self.headers(revision), text);
         match mirrored {
@@ -160,6 +160,9 @@ impl HttpLink {
             }
             None => {}
         }
+        for (name, value) in added {
+            headers.insert(name.clone(), value.clone());
+        }
         let (http, bearer, has_session) = (Arc::clone(&self.http), self.bearer.clone(), self.has_session());
         async move {
             let response = send(&http, bearer.as_ref(), Method::POST, headers, text.into_bytes()).await?;
@@ -172,7 +175,7 @@ impl HttpLink {
 
     /// Posts a message that has no response.
     pub(super) async fn post(&self, text: &str, revision: Option<Revision>) -> Result<(), Trouble> {
-        let mut response = self.request(RequestText::Own(text.to_owned()), revision, None, None).await?;
+        let mut response = self.request(RequestText::Own(text.to_owned()), revision, None, (None, &[])).await?;
         let status = response.status.as_u16();
         let _ = response.whole(64 << 10).await;
         if (200..300).contains(&status) { Ok(()) } else { Err(Trouble::Status { status, retry_after: None }) }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use net::client::OpenError;
+use net::egress::EgressRefusal;
 use net::service::RpcError;
 use net::upstream::{Failure, Lost};
 use serde_json::json;
@@ -25,6 +26,8 @@ pub(crate) enum Trouble {
     SessionGone,
     /// The gateway itself refuses the request.
     Refused(RpcError),
+    /// `egress` does not allow the connection.
+    Forbidden(Box<EgressRefusal>),
     /// The time for the request is over.
     Timeout(Duration),
     /// The time that the call had is over.
@@ -47,13 +50,17 @@ pub(crate) enum Trouble {
 
 impl From<OpenError> for Trouble {
     fn from(error: OpenError) -> Self {
-        Self::NotSent(error.to_string())
+        match error {
+            OpenError::Forbidden { refusal, .. } => Self::Forbidden(refusal),
+            error => Self::NotSent(error.to_string()),
+        }
     }
 }
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         match failure {
+            Failure::Forbidden(refusal) => Self::Forbidden(refusal),
             Failure::NotSent(why) => Self::NotSent(why),
             Failure::Unknown(why) => Self::Unknown(why),
         }
@@ -96,7 +103,7 @@ impl Trouble {
             Self::Unknown(_) | Self::Timeout(_) => true,
             Self::OverLimit { is_sent, .. } => *is_sent,
             Self::Status { status, .. } => !(400..500).contains(status),
-            Self::NotSent(_) | Self::SessionGone | Self::Refused(_) => false,
+            Self::NotSent(_) | Self::SessionGone | Self::Refused(_) | Self::Forbidden(_) => false,
         }
     }
 
@@ -105,6 +112,7 @@ impl Trouble {
         let reason = match self {
             Self::NotSent(why) | Self::Unknown(why) => why.clone(),
             Self::SessionGone => "it ended the session".to_owned(),
+            Self::Forbidden(refusal) => refusal.to_string(),
             Self::Refused(error) => error.message.clone().into_owned(),
             Self::Timeout(after) | Self::OverLimit { after, .. } => {
                 format!("it gave no answer within {}", seconds(*after))
@@ -120,6 +128,12 @@ impl Trouble {
             Self::Refused(error) => return error.clone(),
             Self::NotSent(why) => {
                 (format!("The server `{upstream}` was not reached: {why}"), failure::SERVER_UNREACHABLE)
+            }
+            Self::Forbidden(refusal) => {
+                // Which addresses there are inside is for the log alone.
+                let (place, part) = (&refusal.place, refusal.part.as_str());
+                let what = format!("The server `{upstream}` was not connected to: `{place}` does not allow its {part}");
+                (what, failure::EGRESS_REFUSED)
             }
             Self::SessionGone => (format!("The server `{upstream}` ended the session"), failure::SESSION_ENDED),
             Self::Unknown(why) => {

@@ -88,6 +88,7 @@ impl Scene {
             audience: None,
             public_url: None,
             scopes: vec!["mcp".to_owned()],
+            egress: None,
         };
         let all = || vec!["a".to_owned()];
         let servers = vec![ServerSettings::everything("default", all()), ServerSettings::everything("other", all())];

@@ -5,5 +5,7 @@ mod cache;
 mod ends;
 mod errors;
 mod idempotency;
+mod interceptors;
+mod looker;
 mod restarts;
 mod scene;

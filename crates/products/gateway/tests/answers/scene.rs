@@ -212,6 +212,18 @@ impl Scene {
         Self::new(revision, answers, true, access, Arc::new(answer)).await
     }
 
+    /// Clients need a token, and interceptors look at their calls.
+    pub(crate) async fn intercepted(
+        revision: Revision,
+        change: impl FnOnce(&mut Settings),
+        answer: impl Fn(Call) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let (upstream, seen) = upstream(revision, Arc::new(answer)).await;
+        let at = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
+        let target = Target::Http(HttpAddress::new(at));
+        Self::changed(target, (Some(upstream), seen), AnswerSettings::default(), true, change).await
+    }
+
     async fn new(
         revision: Revision,
         answers: AnswerSettings,
@@ -239,6 +251,16 @@ impl Scene {
         guarded: bool,
         access: Option<Vec<AccessRule>>,
     ) -> Self {
+        Self::changed(target, (upstream, seen), answers, guarded, |settings| settings.access = access).await
+    }
+
+    async fn changed(
+        target: Target,
+        (upstream, seen): (Option<Server>, Seen),
+        answers: AnswerSettings,
+        guarded: bool,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
@@ -256,10 +278,12 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
+            egress: None,
         });
         let all = || vec!["a".to_owned()];
         let servers = vec![ServerSettings::everything("default", all()), ServerSettings::everything("other", all())];
-        let settings = Settings { upstreams, servers, access, auth: auth.clone(), answers, ..Settings::default() };
+        let mut settings = Settings { upstreams, servers, auth: auth.clone(), answers, ..Settings::default() };
+        change(&mut settings);
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
         let mut options = http::Options { path: String::new(), ..http::Options::default() };
         if let Some(auth) = &auth {

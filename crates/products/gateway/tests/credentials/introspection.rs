@@ -17,7 +17,7 @@ const TTL: Duration = Duration::from_millis(400);
 fn introspected(settings: &mut Settings, issuer: &Issuer) {
     let endpoint = issuer.url("/introspect").parse().expect("a URL");
     let timeout = Duration::from_millis(700);
-    let introspection = Introspection { endpoint, client: secret_client(), ttl: TTL, timeout };
+    let introspection = Introspection { endpoint, client: secret_client(), ttl: TTL, timeout, egress: None };
     settings.auth.as_mut().expect("it is there").introspection = Some(introspection);
 }
 

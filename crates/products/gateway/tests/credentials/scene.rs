@@ -134,6 +134,7 @@ impl Scene {
             scopes: vec!["crm.read".to_owned(), "crm.write".to_owned()],
             audience: None,
             resource: Some("https://crm.example".to_owned()),
+            egress: None,
         };
         let target = Target::StreamableHttp(HttpAddress::new(url));
         let (name, sessions) = ("crm".to_owned(), Sessions::default());
@@ -146,6 +147,7 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
+            egress: None,
         };
         let servers = vec![ServerSettings::everything("default", vec!["crm".to_owned()])];
         let mut settings = Settings { upstreams, servers, auth: Some(auth), ..Settings::default() };

@@ -134,6 +134,7 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
+            egress: None,
         };
         let one = UpstreamSettings {
             name: "a".to_owned(),

@@ -130,6 +130,7 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: vec!["mcp".to_owned()],
+            egress: None,
         };
         let settings = Settings { upstreams, auth: Some(auth.clone()).filter(|_| tokens), ..settings };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");

@@ -268,6 +268,7 @@ impl Scene {
             audience: Some("gateway".to_owned()),
             public_url: None,
             scopes: Vec::new(),
+            egress: None,
         };
         let rules = vec![access(Effect::Deny, options.denied), access(Effect::Allow, &["*"])];
         let answers = AnswerSettings { cache: Some(cache(options.cached)), ..AnswerSettings::default() };

@@ -5,6 +5,7 @@
 
 mod children;
 mod churn;
+mod egress;
 mod ids;
 mod lists;
 mod over_stdio;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use url::{Position, Url};
 use wire::Transport;
 
+use crate::egress::Egress;
 use crate::process::Command;
 
 /// Where a server is.
@@ -52,6 +53,8 @@ pub struct HttpAddress {
     pub ca: Option<PathBuf>,
     /// The certificate that we show to a server that asks for one.
     pub identity: Option<Identity>,
+    /// Where connections may lead; anywhere without this.
+    pub egress: Option<Egress>,
 }
 
 /// A certificate of our own, in PEM files.
@@ -66,7 +69,7 @@ pub struct Identity {
 impl HttpAddress {
     /// `url` without additional headers or certificates.
     pub const fn new(url: Url) -> Self {
-        Self { url, headers: Vec::new(), ca: None, identity: None }
+        Self { url, headers: Vec::new(), ca: None, identity: None, egress: None }
     }
 
     /// The `Authorization` among the additional headers.

@@ -13,6 +13,7 @@ use tokio_rustls::TlsConnector;
 
 use super::HttpAddress;
 use super::error::OpenError;
+use crate::egress::Egress;
 use crate::tls;
 
 /// A byte stream, encrypted or not.
@@ -22,10 +23,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 /// Dials one origin.
 pub struct Dialer {
     at: String,
+    scheme: String,
     host: String,
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     limit: Duration,
+    egress: Option<Egress>,
     permits: Option<Box<dyn Fn(IpAddr) -> bool + Send + Sync>>,
 }
 
@@ -48,7 +51,8 @@ impl Dialer {
         } else {
             None
         };
-        Ok(Self { at, host, port, tls, limit, permits: None })
+        let (scheme, egress) = (address.url.scheme().to_owned(), address.egress.clone());
+        Ok(Self { at, scheme, host, port, tls, limit, egress, permits: None })
     }
 
     /// The same, which connects only to addresses that `permits` accepts, whatever name they go by.
@@ -59,6 +63,11 @@ impl Dialer {
 
     /// The addresses that the host's name stands for now; at least one.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, OpenError> {
+        if let Some(egress) = &self.egress {
+            let found = egress.addresses(&self.scheme, &self.host, self.port).await;
+            let found = found.map_err(|refusal| OpenError::Forbidden { at: self.at.clone(), refusal })?;
+            return found.map_err(|_| self.unknown_host());
+        }
         let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
         let found: Vec<_> = found.map_err(|_| self.unknown_host())?.collect();
         if found.is_empty() { Err(self.unknown_host()) } else { Ok(found) }

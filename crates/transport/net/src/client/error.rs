@@ -10,6 +10,8 @@ use std::time::Duration;
 use wire::escape::snippet;
 use wire::{Revision, Transport};
 
+use crate::egress::EgressRefusal;
+
 /// How much of what a peer said an error shows.
 const SNIPPET: usize = 200;
 
@@ -53,6 +55,13 @@ pub enum OpenError {
         at: String,
         /// How.
         why: String,
+    },
+    /// The rules for connections do not allow it.
+    Forbidden {
+        /// The URL.
+        at: String,
+        /// Which rule, and why.
+        refusal: Box<EgressRefusal>,
     },
     /// The host has no address.
     Dns {

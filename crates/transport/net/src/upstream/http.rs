@@ -17,6 +17,7 @@ use wire::http::{EVENT_STREAM, has_media_type};
 
 use super::passed::Passed;
 use crate::client::{Cuts, Dialer, HttpAddress, Link, OpenError, Pieces, Pool};
+use crate::egress::EgressRefusal;
 use crate::server::http::HeaderValue;
 
 /// How many idle connections are kept.
@@ -44,13 +45,18 @@ impl fmt::Debug for HttpUpstream {
 pub enum Failure {
     /// The server did not get it.
     NotSent(String),
+    /// The server did not get it: the rules for connections do not allow it.
+    Forbidden(Box<EgressRefusal>),
     /// The server may have got it, and may have acted on it.
     Unknown(String),
 }
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
-        Self::NotSent(error.to_string())
+        match error {
+            OpenError::Forbidden { refusal, .. } => Self::Forbidden(refusal),
+            error => Self::NotSent(error.to_string()),
+        }
     }
 }
 

@@ -36,6 +36,7 @@ impl Sse {
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(EVENT_STREAM))]);
         let opened = http.send(Method::GET, headers, Bytes::new()).await;
         let mut stream = opened.map_err(|failure| match failure {
+            Failure::Forbidden(refusal) => OpenError::Forbidden { at: at(), refusal },
             Failure::NotSent(why) | Failure::Unknown(why) => OpenError::Reset { at: at(), why },
         })?;
         if !stream.status.is_success() || !stream.is_event_stream() {

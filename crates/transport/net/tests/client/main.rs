@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod detect;
+mod egress;
 mod end;
 mod http;
 mod other_addresses;

@@ -114,6 +114,7 @@ async fn call_showing(port: u16, ca: &std::path::Path, shown: Option<Identity>) 
     let body = bytes::Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let sent = upstream.send(net::server::http::Method::POST, net::server::http::HeaderMap::new(), body).await;
     sent.map(|response| response.status.as_u16()).map_err(|failure| match failure {
+        Failure::Forbidden(refusal) => refusal.to_string(),
         Failure::NotSent(why) | Failure::Unknown(why) => why,
     })
 }

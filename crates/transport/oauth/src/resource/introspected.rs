@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use net::egress::Egress;
 use net::server::http::Grant;
 use serde_json::{Value, json};
 use tokio::sync::{OnceCell, Semaphore};
@@ -45,6 +46,8 @@ pub struct Introspection {
     pub ttl: Duration,
     /// How long one answer may take.
     pub timeout: Duration,
+    /// Where connections may lead.
+    pub egress: Option<Egress>,
 }
 
 /// Why a token lets nobody in.
@@ -86,7 +89,7 @@ impl IntrospectedTokens {
     pub fn new(settings: Introspection, issuer: String) -> Result<Self, OAuthError> {
         check_scheme(&settings.endpoint)?;
         let (limit, named) = (settings.timeout, vec![settings.endpoint.clone()]);
-        let backend = Arc::new(NetBackend { ca: None, connect: limit, tap: None });
+        let backend = Arc::new(NetBackend::plain(limit, settings.egress.clone()));
         let (verifier, secrets) = (Arc::new(StrictVerifier), SecretListener::default());
         let web = Web { backend, verifier, limit, named, reach: OnceCell::new(), secrets };
         let questions = Semaphore::new(MOST_QUESTIONS);
@@ -207,7 +210,7 @@ mod tests {
         let endpoint = Url::parse("https://as.example/introspect").expect("a URL");
         let client = Client::new("gateway", Credential::None);
         let (ttl, timeout) = (Duration::from_secs(30), Duration::from_secs(1));
-        let settings = Introspection { endpoint, client, ttl, timeout };
+        let settings = Introspection { endpoint, client, ttl, timeout, egress: None };
         IntrospectedTokens::new(settings, "https://as.example".to_owned()).expect("https")
     }
 

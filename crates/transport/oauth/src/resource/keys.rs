@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use net::egress::Egress;
 use url::Url;
 
 use crate::jose::JwkSet;
-use crate::{Reach, fetch};
+use crate::{Reach, fetch_within};
 
 /// How long keys may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +28,7 @@ pub enum Source {
 }
 
 impl Source {
-    async fn read(&self) -> Result<JwkSet, String> {
+    async fn read(&self, egress: Option<&Egress>) -> Result<JwkSet, String> {
         let document = match self {
             Self::File(path) => {
                 let file = net::open_regular(path).map_err(|error| error.to_string())?;
@@ -35,9 +36,9 @@ impl Source {
                 file.take(LONGEST).read_to_end(&mut text).map_err(|error| error.to_string())?;
                 serde_json::from_slice(&text).map_err(|_| "it is no JSON".to_owned())?
             }
-            Self::Address(url) => {
-                fetch(url, Reach::Machine, PATIENCE).await.map_err(|error| error.what().to_owned())?
-            }
+            Self::Address(url) => fetch_within(url, Reach::Machine, PATIENCE, egress.cloned())
+                .await
+                .map_err(|error| error.what().to_owned())?,
         };
         let keys = JwkSet::read(&document).ok_or("it is no set of keys (JWKS)")?;
         if keys.keys.is_empty() { Err("it holds no public key that we understand".to_owned()) } else { Ok(keys) }
@@ -48,14 +49,20 @@ impl Source {
 #[derive(Debug)]
 pub struct Keys {
     source: Source,
+    egress: Option<Egress>,
     known: Mutex<(Arc<JwkSet>, Instant)>,
 }
 
 impl Keys {
     /// Reads them; why there are none otherwise.
     pub async fn read(source: Source) -> Result<Self, String> {
-        let keys = Arc::new(source.read().await?);
-        Ok(Self { source, known: Mutex::new((keys, Instant::now())) })
+        Self::read_within(source, None).await
+    }
+
+    /// The same, where connections may lead no farther than `egress`.
+    pub async fn read_within(source: Source, egress: Option<Egress>) -> Result<Self, String> {
+        let keys = Arc::new(source.read(egress.as_ref()).await?);
+        Ok(Self { source, egress, known: Mutex::new((keys, Instant::now())) })
     }
 
     /// The keys as they were last read.
@@ -69,7 +76,7 @@ impl Keys {
         if !self.is_due() {
             return false;
         }
-        let Ok(keys) = self.source.read().await else { return false };
+        let Ok(keys) = self.source.read(self.egress.as_ref()).await else { return false };
         self.known.lock().unwrap_or_else(PoisonError::into_inner).0 = Arc::new(keys);
         true
     }

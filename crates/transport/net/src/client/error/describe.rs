@@ -19,6 +19,7 @@ impl OpenError {
             Self::Hung { .. } => "run the command by itself and see what it does".into(),
             Self::Refused { .. } => "start the server, check host and port".into(),
             Self::Reset { at, .. } => after_reset(at).into(),
+            Self::Forbidden { .. } => "correct the address, or the rules for connections".into(),
             Self::Dns { .. } => "check the host's name".into(),
             Self::Tls { why, .. } => after_tls(why),
             Self::Timeout { .. } => Advice::WaitLonger,
@@ -49,6 +50,7 @@ impl OpenError {
             Self::Reset { why, .. } => {
                 format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET))
             }
+            Self::Forbidden { refusal, .. } => snippet(&refusal.to_string(), 2 * SNIPPET),
             Self::Dns { host, .. } => format!("host `{}` has no address", snippet(host, 80)),
             Self::Tls { why, .. } => format!("no trusted TLS connection: {}", snippet(why, SNIPPET)),
             Self::Timeout { waited_for, after, .. } => format!("no {waited_for} within {:.1} s", after.as_secs_f64()),
@@ -76,6 +78,7 @@ impl OpenError {
         | Self::Exited { at, .. }
         | Self::Refused { at }
         | Self::Reset { at, .. }
+        | Self::Forbidden { at, .. }
         | Self::Dns { at, .. }
         | Self::Tls { at, .. }
         | Self::Timeout { at, .. }

@@ -58,6 +58,26 @@ impl Reach {
     }
 }
 
+/// Where clouds tell a machine its credentials, in addition to 169.254.169.254.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Whether `ip` is link-local, or an address by which a cloud gives credentials: no name of a server leads there.
+pub(super) fn is_metadata(ip: IpAddr) -> bool {
+    let plain = match ip {
+        IpAddr::V6(v6) => embedded(v6).map_or(ip, IpAddr::V4),
+        IpAddr::V4(_) => ip,
+    };
+    let is_link_local = match plain {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    is_link_local || METADATA.contains(&plain)
+}
+
 /// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated (RFC 6052) or tunnelled (RFC 3056).
 fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = ip.segments();
