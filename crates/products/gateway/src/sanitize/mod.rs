@@ -22,7 +22,7 @@ use crate::failure;
 use crate::settings::SanitizeSettings;
 
 use self::envelope::Shape;
-pub(crate) use self::hidden::folded;
+pub(crate) use self::hidden::{folded, is_hidden};
 use self::records::{Filtered, Tenant, filtered};
 
 /// How deep JSON may stand in texts of JSON.

@@ -1,4 +1,5 @@
-//! `context` and `sanitize` over HTTP: what servers learn of principals, and what clients get of what servers say.
+//! `context` and `sanitize` over HTTP: what servers learn of principals, and what clients get of what servers say; and what
+//! attackers try at all stages.
 
 mod attacks;
 mod context;

@@ -10,7 +10,7 @@ use gateway::settings::{Personal, SanitizeSettings, Settings, TenantRecords};
 use serde_json::{Value, json};
 use wire::Revision;
 
-use super::scene::{Raw, Scene};
+use crate::scene::{Raw, Scene};
 
 const MODERN: Revision = Revision::NEWEST;
 
