@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use wire::splice::{Addition, Splice, member, members};
 
 use crate::catalogue::List;
+use crate::sanitize::is_hidden;
 use crate::settings::{Change, Pattern, Selection, ServerSettings};
 
 /// An item as clients of a server see it.
@@ -92,7 +93,7 @@ impl View {
         let fits = |pattern: &Pattern| fits(pattern, upstream, name);
         let by_uri = matches!(list, List::Resources | List::Templates) && *selection != Selection::default();
         // `file:///data/../etc` begins with `file:///data/`, and is not in it.
-        if by_uri && has_dot_segments(name) {
+        if by_uri && is_ambiguous(name) {
             return false;
         }
         selection.only.as_ref().is_none_or(|only| only.iter().any(fits)) && !selection.hide.iter().any(fits)
@@ -154,10 +155,25 @@ fn hide_argument(prompt: &mut Value, name: &str) -> bool {
     arguments.len() < before
 }
 
-/// Whether a part of the path is `..`, perhaps with escapes.
-pub(crate) fn has_dot_segments(uri: &str) -> bool {
-    let plain = uri.replace("%2e", ".").replace("%2E", ".").replace("%2f", "/").replace("%2F", "/").replace('\\', "/");
-    plain.split(['/', '?', '#']).any(|part| part == "..")
+/// Whether a URI may be read as another one: by dots, empty parts, backslashes, characters that nobody sees, escapes of what needs
+/// none. Rules about names say nothing of it then.
+pub(crate) fn is_ambiguous(uri: &str) -> bool {
+    let is_odd = |c: char| c == '\\' || c.is_control() || is_hidden(c);
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    uri.trim() != uri
+        || uri.contains(is_odd)
+        || path.contains("//")
+        || uri.split(['/', '?', '#']).any(|part| matches!(part, "." | ".."))
+        || escapes(uri).any(|byte| byte.is_ascii_control() || byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+        || escapes(path).any(|byte| matches!(byte, b'/' | b'\\'))
+        // An escape of an escape.
+        || escapes(&uri.replace("%25", "%")).count() > escapes(uri).filter(|byte| *byte != b'%').count()
+}
+
+/// The bytes that are escaped.
+fn escapes(uri: &str) -> impl Iterator<Item = u8> {
+    uri.match_indices('%').filter_map(|(at, _)| u8::from_str_radix(uri.get(at + 1..at + 3)?, 16).ok())
 }
 
 fn fits(pattern: &Pattern, upstream: &str, name: &str) -> bool {
@@ -299,6 +315,17 @@ mod tests {
             ("file:///data/%2e%2E/etc", false),
             ("file:///data/..%2fetc", false),
             ("file:///data/x/..\\..\\etc", false),
+            ("file:///data/a%20b", true),
+            ("file:///data/100%25", true),
+            ("file:///data/100%25 of it?at=http%3A%2F%2Fx//y", true),
+            ("file:///data/%70rivate", false),
+            ("file:///data/%2570rivate", false),
+            ("file:///data//private", false),
+            ("file:///data/./private", false),
+            ("file:///data/pri\u{200b}vate", false),
+            ("file:///data/\tprivate", false),
+            ("file:///data/a%00", false),
+            ("file:///data\\private", false),
             ("file:///etc", false),
         ] {
             assert_eq!(view.shows(List::Resources, "a", uri), shown, "{uri}");

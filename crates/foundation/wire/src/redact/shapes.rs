@@ -38,18 +38,26 @@ pub(super) fn prefix(secret: &str) -> &str {
 
 /// Whether `word`, a run of letters, digits, `_`, `-` and `.`, is a secret.
 pub(super) fn is_token(word: &str) -> bool {
-    is_jwt(word)
-        || BEGINNINGS.iter().any(|(beginning, least)| {
-            word.strip_prefix(beginning)
-                .is_some_and(|rest| rest.len() >= *least && rest.bytes().any(|b| b.is_ascii_digit()))
-        })
+    is_jwt(word) || has_beginning(word)
+}
+
+/// Whether `word` begins as the tokens of a well-known issuer do.
+pub(super) fn has_beginning(word: &str) -> bool {
+    BEGINNINGS.iter().any(|(beginning, least)| {
+        word.strip_prefix(beginning)
+            .is_some_and(|rest| rest.len() >= *least && rest.bytes().any(|b| b.is_ascii_digit()))
+    })
 }
 
 /// Whether `word` is a JSON Web Token.
-pub(super) fn is_jwt(word: &str) -> bool {
-    let mut parts = word.split('.');
-    let long = |part: Option<&str>| part.is_some_and(|part| part.len() >= 8);
-    word.starts_with(JWT) && long(parts.next()) && long(parts.next())
+fn is_jwt(word: &str) -> bool {
+    is_jwt_to(word, word.find('.').unwrap_or(word.len()))
+}
+
+/// Whether `word`, whose first dot is at `dot`, is a JSON Web Token.
+pub(super) fn is_jwt_to(word: &str, dot: usize) -> bool {
+    let second = word.as_bytes().get(dot + 1..dot + 9);
+    word.starts_with(JWT) && dot >= 8 && second.is_some_and(|second| !second.contains(&b'.'))
 }
 
 /// Whether `word` after `Basic` is a user and a password.

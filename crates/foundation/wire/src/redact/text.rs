@@ -215,10 +215,12 @@ fn second_word(redactor: &Redactor, out: &mut Output<'_>, end: usize) -> Option<
 /// The value of a header that running text quotes: the rest of its line, where that is one word, or the next word after a name
 /// that is written as headers are. `max-token: five of them` is neither.
 fn header_word(text: &str, name: &str, at: usize) -> Option<Range<usize>> {
-    let rest = &text[at..at + run(&text[at..], |c| !matches!(c, '\r' | '\n'))];
+    // No further than the next word: there may be many in one line.
+    let rest = &text[at..];
     let word = run(rest, |c| !c.is_whitespace() && !matches!(c, '"' | '\'' | ',' | ';' | '\\'));
+    let after = rest[word..].trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\r' | '\n'));
     let capital = |part: &str| part.starts_with(|c: char| c.is_ascii_uppercase());
-    let alone = rest[word..].trim().is_empty() || !rest[word..].starts_with(' ');
+    let alone = after.is_empty() || after.starts_with(['\r', '\n']) || !rest[word..].starts_with(' ');
     let value = &rest[..word];
     let quoted = alone || name.split('-').all(capital);
     (quoted && !value.is_empty() && !names::is_harmless(value)).then_some(at..at + word)
@@ -303,13 +305,20 @@ fn tokens(redactor: &Redactor, out: &mut Output<'_>, span: Range<usize>) {
     let whole = text[span.clone()].trim_end_matches(['.', '-']);
     // Without a digit nothing is a token but a JWT. Asked once, for a long run may have many beginnings.
     let last_digit = whole.rfind(|c: char| c.is_ascii_digit());
-    let mut before = None;
+    // Where the next dot is: a JWT has one. Looked for once, however many beginnings there are before it.
+    let (mut before, mut dot) = (None, None);
     for (offset, c) in whole.char_indices() {
         let begins = c.is_ascii_alphanumeric() && !before.is_some_and(|b: char| b.is_ascii_alphanumeric() || b == '_');
         before = Some(c);
+        if !begins {
+            continue;
+        }
         let word = &whole[offset..];
-        let may_be = last_digit.is_some_and(|digit| digit >= offset) || shapes::is_jwt(word);
-        if begins && may_be && shapes::is_token(word) {
+        let next = || word.find('.').map_or(whole.len(), |at| offset + at);
+        let end = dot.filter(|dot| *dot >= offset).unwrap_or_else(next);
+        dot = Some(end);
+        let has_beginning = last_digit.is_some_and(|digit| digit >= offset) && shapes::has_beginning(word);
+        if has_beginning || shapes::is_jwt_to(word, end - offset) {
             let start = span.start + offset;
             out.replace(start..start + word.len(), &redactor.pseudonym(word));
             return;

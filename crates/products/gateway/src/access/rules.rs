@@ -9,7 +9,7 @@ use net::server::http::Grant;
 use serde_json::{Map, Value, json};
 
 use crate::settings::{AccessRule, Effect};
-use crate::view::{has_dot_segments, matches};
+use crate::view::{is_ambiguous, matches};
 
 /// The names that conditions may use.
 const VARIABLES: [&str; 8] = ["claims", "scopes", "server", "client", "kind", "name", "annotations", "arguments"];
@@ -114,7 +114,7 @@ impl AccessRules {
 
     /// Whether the target may be used. The first rule that fits decides; where none does, it may not.
     pub(crate) fn allow(&self, target: &Target<'_>) -> bool {
-        if target.kind == Kind::Resource && has_dot_segments(target.name) {
+        if target.kind == Kind::Resource && is_ambiguous(target.name) {
             return false;
         }
         let first = self.0.iter().find(|rule| rule.fits(target));

@@ -20,7 +20,7 @@ use super::request::RequestDigest;
 use super::{Hints, Watch};
 use crate::catalogue::List;
 use crate::settings::{CacheRule, CacheSettings};
-use crate::view::{has_dot_segments, matches};
+use crate::view::{is_ambiguous, matches};
 
 mod writes;
 
@@ -117,7 +117,7 @@ pub(crate) fn rule_for(settings: &CacheSettings, subject: &Subject, name: &str) 
     let fits = |rule: &CacheRule| match subject {
         Subject::Tool => any(&rule.tools, name),
         // `file:///public/../private` is not below `file:///public/`.
-        Subject::Resource(uri) => !has_dot_segments(uri) && any(&rule.resources, uri),
+        Subject::Resource(uri) => !is_ambiguous(uri) && any(&rule.resources, uri),
         Subject::List(list) => rule.lists.iter().any(|method| method == list.method()),
     };
     settings.rules.iter().position(fits)

@@ -56,8 +56,7 @@ fn note(frames: &mut [Frame], kind: Token, value: Range<usize>) {
     }
 }
 
-/// A name as look-alikes are compared: without case, separators, width and characters that nobody sees.
+/// A name as look-alikes are compared.
 pub(super) fn folded(name: &str) -> String {
-    let visible = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ') && !crate::sanitize::is_hidden(*c));
-    visible.map(crate::sanitize::narrow).flat_map(char::to_lowercase).filter(|c| !matches!(c, '_' | '-')).collect()
+    crate::sanitize::folded(name).collect()
 }

@@ -131,7 +131,8 @@ fn read(value: &ContextValue, grant: &Grant) -> Option<(String, Value)> {
 pub(crate) fn claim_text(claim: &Value) -> Option<String> {
     let text = match claim {
         Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
+        // A longer number, or one with a fraction, was rounded: it may stand for several.
+        Value::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
         _ => return None,
     };
     let is_plain = !text.is_empty() && text.len() <= LONGEST && text.trim() == text;

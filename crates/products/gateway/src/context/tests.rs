@@ -55,6 +55,8 @@ fn lookalikes_are_dropped_in_every_spelling_and_place() {
         r"\u0064ev.proofhouse/tenant_id",
         "dev.proofhouse/tenant\u{200b}_id",
         "\u{ff44}ev.proofhouse/tenant_id",
+        "dev.proofhou\u{17f}e/tenant_id",
+        "dev.proofhouse/tenant_\u{131}d",
     ] {
         for text in [
             format!(r#"{{"params":{{"_meta":{{"a":1,"{name}":"evil","b":2}}}}}}"#),
@@ -84,6 +86,10 @@ fn a_token_without_a_required_claim_is_refused() {
         json!({ "tenant_id": " acme", "sub": "ann" }),
         json!({ "tenant_id": "a\nb", "sub": "ann" }),
         json!({ "tenant_id": "ümlaut", "sub": "ann" }),
+        json!({ "tenant_id": 1.5, "sub": "ann" }),
+        json!({ "tenant_id": 1e20, "sub": "ann" }),
+        json!({ "tenant_id": { "a": 1 }, "sub": "ann" }),
+        json!({ "tenant_id": "acme", "sub": true }),
     ] {
         assert!(Injected::of(&settings(), Some(&grant(claims.clone()))).is_err(), "{claims}");
     }

@@ -1,31 +1,46 @@
-//! Whose name a request comes in: a user with a token of certain scopes, got by a certain client. A token of one user and scope
-//! is never exchanged, nor its result used, for another.
+//! Whose name a request comes in: a user with a token of certain scopes and claims, got by a certain client. What is got for
+//! one such token is never used for another.
 
 use net::server::http::HeaderValue;
 use oauth::jose::sha256;
-use serde_json::json;
+use serde_json::{Map, json};
+use wire::json::canonical;
 
 use crate::upstream::Client;
 
+/// Claims that differ from one token of a user to the next: times, and names of the token and of the login (RFC 7519, OpenID
+/// Connect, Entra). Scopes are compared as a set. Everything else may decide what the token is exchanged for.
+const CHANGING: [&str; 15] = [
+    "active",
+    "aio",
+    "at_hash",
+    "auth_time",
+    "exp",
+    "iat",
+    "jti",
+    "nbf",
+    "nonce",
+    "rh",
+    "scope",
+    "scp",
+    "session_state",
+    "sid",
+    "uti",
+];
+
 impl Client {
-    /// A fingerprint of the user, the scopes and the client that the token is for; none without a token.
+    /// A fingerprint of all that the token says, but for its times; none without a token.
     pub(crate) fn user(&self) -> Option<HeaderValue> {
         let grant = self.grant.as_ref()?;
         grant.token.reveal()?;
         let mut scopes = grant.scopes.clone();
         scopes.sort_unstable();
         scopes.dedup();
-        let claim = |name: &str| grant.claims.get(name);
-        let parts = json!([
-            grant.subject,
-            scopes,
-            claim("client_id"),
-            claim("azp"),
-            claim("act"),
-            claim("tenant_id"),
-            claim("tid"),
-        ]);
-        HeaderValue::from_str(&sha256(&parts.to_string())).ok()
+        let claims = grant.claims.as_object().into_iter().flatten();
+        let lasting = claims.filter(|(name, _)| !CHANGING.contains(&name.as_str()));
+        let told: Map<_, _> = lasting.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let parts = canonical(&json!([grant.subject, scopes, told]));
+        HeaderValue::from_str(&sha256(&String::from_utf8_lossy(&parts))).ok()
     }
 
     /// Its token, to be exchanged and never to be sent to a server.

@@ -12,7 +12,7 @@ pub(crate) const fn is_hidden(c: char) -> bool {
 }
 
 /// The character in its usual width.
-pub(crate) const fn narrow(c: char) -> char {
+pub(super) const fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => match char::from_u32(c as u32 - 0xfee0) {
             Some(narrow) => narrow,
@@ -21,8 +21,17 @@ pub(crate) const fn narrow(c: char) -> char {
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => ' ',
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe63}' => '-',
         '\u{fe6b}' => '@',
+        '\u{3002}' | '\u{ff61}' => '.',
         _ => c,
     }
+}
+
+/// A name as look-alikes are compared: without case, separators, width and characters that nobody sees.
+pub(crate) fn folded(name: &str) -> impl Iterator<Item = char> {
+    let is_seen = |c: &char| !matches!(c, '_' | '-' | ' ') && !is_hidden(*c);
+    // Some letters have their usual form in one case alone.
+    let cased = name.chars().filter(is_seen).map(narrow).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    cased.filter(|c| !matches!(c, '_' | '-'))
 }
 
 const fn is_control(c: char) -> bool {
@@ -35,8 +44,8 @@ pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let (mut rest, mut joined) = (text.chars().peekable(), false);
-    while let Some(c) = rest.next() {
+    let (mut rest, mut joined) = (Rest { text, endless: usize::MAX }, false);
+    while let Some(c) = rest.next_if(|_| true) {
         match c {
             '\u{1b}' => escape(&mut rest),
             '\u{9b}' => sequence(&mut rest),
@@ -44,11 +53,11 @@ pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
             '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => {
                 // Scripts and emoji need these, between or after letters of their own.
                 let is_after = out.chars().next_back().is_some_and(|before| !before.is_ascii());
-                let is_before = rest.peek().is_some_and(|next| !next.is_ascii() && !is_hidden(*next));
+                let is_before = rest.peek().is_some_and(|next| !next.is_ascii() && !is_hidden(next));
                 if is_after && !joined && (is_before || matches!(c, '\u{fe0e}' | '\u{fe0f}')) {
                     out.push(c);
                     // An emoji with its form may be joined to the next one.
-                    joined = !matches!(c, '\u{fe0e}' | '\u{fe0f}') || rest.peek() != Some(&'\u{200d}');
+                    joined = !matches!(c, '\u{fe0e}' | '\u{fe0f}') || rest.peek() != Some('\u{200d}');
                 }
             }
             c if is_hidden(c) || is_control(c) => {}
@@ -61,24 +70,31 @@ pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
     if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-type Rest<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+/// What is left of a text.
+struct Rest<'t> {
+    text: &'t str,
+    /// While more bytes than these are left, no control string ends: that part was looked through, and is not again.
+    endless: usize,
+}
+
+impl Rest<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text.chars().next()
+    }
+
+    fn next_if(&mut self, fits: impl Fn(char) -> bool) -> Option<char> {
+        let c = self.peek().filter(|c| fits(*c))?;
+        self.text = &self.text[c.len_utf8()..];
+        Some(c)
+    }
+}
 
 /// What follows ESC.
 fn escape(rest: &mut Rest<'_>) {
-    match rest.peek() {
-        Some('[') => {
-            rest.next();
-            sequence(rest);
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            rest.next();
-            string(rest);
-        }
-        Some(' '..='/') => {
-            rest.next();
-            rest.next_if(|c| matches!(c, '0'..='~'));
-        }
-        Some('0'..='~') => drop(rest.next()),
+    match rest.next_if(|c| matches!(c, ' '..='~')) {
+        Some('[') => sequence(rest),
+        Some(']' | 'P' | 'X' | '^' | '_') => string(rest),
+        Some(' '..='/') => drop(rest.next_if(|c| matches!(c, '0'..='~'))),
         _ => {}
     }
 }
@@ -91,16 +107,18 @@ fn sequence(rest: &mut Rest<'_>) {
 
 /// A control string. Without an end on its line, only its beginning goes: what follows may be a text that people see.
 fn string(rest: &mut Rest<'_>) {
-    let mut ahead = rest.clone();
-    while let Some(c) = ahead.next() {
-        match c {
-            '\u{7}' | '\u{9c}' => return *rest = ahead,
-            '\u{1b}' => {
-                ahead.next_if(|c| *c == '\\');
-                return *rest = ahead;
+    if rest.text.len() > rest.endless {
+        return;
+    }
+    let ends = |c| matches!(c, '\u{7}' | '\u{9c}' | '\u{1b}' | '\n' | '\r');
+    let at = rest.text.find(ends).unwrap_or(rest.text.len());
+    match rest.text[at..].chars().next() {
+        None | Some('\n' | '\r') => rest.endless = rest.text.len() - at,
+        Some(end) => {
+            rest.text = &rest.text[at + end.len_utf8()..];
+            if end == '\u{1b}' {
+                rest.next_if(|c| c == '\\');
             }
-            '\n' | '\r' => return,
-            _ => {}
         }
     }
 }
@@ -119,6 +137,7 @@ mod tests {
             ("\u{1b}[31mred\u{1b}[0m \u{9b}1mbold", "red bold"),
             ("\u{1b}]8;;http://evil\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
             ("\u{1b}]0;never ends", "0;never ends"),
+            ("\u{9d}a\u{9d}b\n\u{9d}c\u{7}d\u{1b}]e\u{9d}f\nx", "ab\ndef\nx"),
             ("bell\u{7}\u{8} tab\tline\n", "bell tab\tline\n"),
             ("می\u{200c}خواهم", "می\u{200c}خواهم"),
             ("👩\u{200d}👩 ❤\u{fe0f}", "👩\u{200d}👩 ❤\u{fe0f}"),

@@ -1,14 +1,18 @@
 //! Removes from messages of servers what clients are not to get: records of other tenants, secrets, personal data, characters
 //! that nobody sees. All else passes byte for byte. Must not know which request a message answers.
 
+mod envelope;
 mod hidden;
+mod loose;
 mod personal;
+mod reading;
 mod records;
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::ops::Range;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use net::service::RpcError;
 use wire::json::{Token, Tokens, duplicate_name, unquote, write_string};
 use wire::redact::Redactor;
@@ -17,39 +21,12 @@ use wire::splice::{Splice, member, members};
 use crate::failure;
 use crate::settings::SanitizeSettings;
 
-pub(crate) use self::hidden::{is_hidden, narrow};
+use self::envelope::Shape;
+pub(crate) use self::hidden::{folded, is_hidden};
 use self::records::{Filtered, Tenant, filtered};
 
 /// How deep JSON may stand in texts of JSON.
 const NESTED: usize = 8;
-/// Members whose texts are names or bytes: another spelling would name something else.
-const NAMES: [&str; 24] = [
-    "$ref",
-    "blob",
-    "cacheScope",
-    "createdAt",
-    "cursor",
-    "data",
-    "elicitationId",
-    "id",
-    "lastUpdatedAt",
-    "level",
-    "method",
-    "mimeType",
-    "mode",
-    "name",
-    "nextCursor",
-    "progressToken",
-    "protocolVersion",
-    "requestState",
-    "resultType",
-    "role",
-    "taskId",
-    "type",
-    "uri",
-    "uriTemplate",
-];
-
 /// What a message is, as far as it decides what is looked for in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -134,18 +111,16 @@ impl Sanitizer {
         if text.len() > self.settings.result_bytes {
             return Err(Withheld::TooLarge);
         }
+        let all = members(text).ok_or(Withheld::Unreadable)?;
+        // What a server says of a failure describes nothing, whatever was asked.
+        let fails = member(text, &all, "error").is_some();
+        let kind = if fails { Kind::Result } else { kind };
         let fields = self.settings.tenants.as_ref().filter(|_| kind == Kind::Result);
         let tenant = fields.map(|tenants| Tenant { fields: &tenants.fields, own });
-        let (renamed, has_free_data) = (Cell::new(false), Cell::new(false));
-        let pass = Pass { of: self, kind, tenant, removed, has_free_data, renamed };
+        let has_free_data = kind == Kind::Message || fails;
+        let pass = Pass { of: self, kind, tenant, removed, has_free_data, renamed: Cell::new(false) };
         let mut splice = Splice::new(text);
-        let all = members(text).ok_or(Withheld::Unreadable)?;
-        for body in ["result", "error", "params"] {
-            if let Some(at) = member(text, &all, body) {
-                pass.has_free_data.set(kind == Kind::Message || body == "error");
-                pass.envelope(text, &at.value, &mut splice)?;
-            }
-        }
+        pass.envelope(text, &mut splice)?;
         if splice.is_empty() {
             return Ok(Cow::Borrowed(text));
         }
@@ -165,58 +140,94 @@ struct Pass<'p> {
     tenant: Option<Tenant<'p>>,
     removed: &'p Removed,
     /// `data` is what its server likes, and not bytes.
-    has_free_data: Cell<bool>,
+    has_free_data: bool,
     /// A name of a member was changed.
     renamed: Cell<bool>,
 }
 
 impl Pass<'_> {
     /// What the protocol says the shape of: texts are changed, names stay. What servers choose the shape of is data.
-    fn envelope(&self, text: &str, span: &Range<usize>, splice: &mut Splice<'_>) -> Result<(), Withheld> {
-        let part = text.get(span.clone()).ok_or(Withheld::Unreadable)?;
-        let (mut tokens, mut name, mut data) = (Tokens::new(part), Cow::Borrowed(""), None::<(usize, usize)>);
+    fn envelope(&self, text: &str, splice: &mut Splice<'_>) -> Result<(), Withheld> {
+        let (mut tokens, mut name, mut data) = (Tokens::new(text), Cow::Borrowed(""), None::<(usize, usize)>);
+        let mut shapes = Vec::new();
         while let Some((token, at)) = tokens.next_token().map_err(|_| Withheld::Unreadable)? {
-            let shifted = span.start + at.start..span.start + at.end;
             if let Some((start, depth)) = data {
                 if tokens.depth() == depth && matches!(token, Token::ObjectEnd | Token::ArrayEnd) {
                     data = None;
-                    let value = part.get(start..at.end).unwrap_or_default();
-                    if let Some(changed) = self.data(value, 0)? {
-                        splice.replace(span.start + start..shifted.end, changed);
+                    if let Some(changed) = self.data(text.get(start..at.end).unwrap_or_default(), 0)? {
+                        splice.replace(start..at.end, changed);
                     }
                 }
                 continue;
             }
+            let (raw, shape) = (text.get(at.clone()).unwrap_or_default(), shapes.last().copied());
+            self.is_own(shape, &name, token, raw)?;
             match token {
-                Token::Name => name = unquote(part.get(at).unwrap_or_default()),
-                Token::ObjectStart | Token::ArrayStart => {
-                    if self.is_data(&name) {
-                        data = Some((at.start, tokens.depth() - 1));
-                    }
-                    // Items of a list are not what its name says.
-                    name = Cow::Borrowed("");
-                }
-                Token::ObjectEnd | Token::ArrayEnd => name = Cow::Borrowed(""),
-                Token::String => {
-                    let given = unquote(part.get(at).unwrap_or_default());
-                    if let Some(changed) = self.member(&name, &given)? {
-                        splice.replace(shifted, quoted(&changed));
-                    }
-                }
+                Token::Name => name = unquote(raw),
+                Token::ObjectStart | Token::ArrayStart => match self.shape(shape, &name) {
+                    Shape::Data => data = Some((at.start, tokens.depth() - 1)),
+                    inner => shapes.push(inner),
+                },
+                Token::ObjectEnd | Token::ArrayEnd => drop(shapes.pop()),
                 _ => {}
+            }
+            if let Some(changed) = self.scalar(shape.unwrap_or(Shape::Fixed), &name, token, raw)? {
+                splice.replace(at, quoted(&changed));
+            }
+            if token != Token::Name {
+                // Items of a list are not what its name says.
+                name = Cow::Borrowed("");
             }
         }
         Ok(())
     }
 
-    fn is_data(&self, name: &str) -> bool {
-        name == "structuredContent" || (name == "data" && self.has_free_data.get())
+    /// The shape of what begins under a name.
+    fn shape(&self, around: Option<Shape>, name: &str) -> Shape {
+        match around {
+            None => Shape::Fixed,
+            Some(_) if name == "structuredContent" => Shape::Data,
+            // A server that describes itself says nothing that is looked through.
+            Some(_) if self.kind == Kind::Description => Shape::Kept,
+            Some(around) => around.under(name),
+        }
+    }
+
+    /// An object of the envelope that names another tenant cannot be dropped: nothing is left then.
+    fn is_own(&self, shape: Option<Shape>, name: &str, token: Token, raw: &str) -> Result<(), Withheld> {
+        let Some(tenant) = self.tenant.as_ref().filter(|_| !matches!(shape, None | Some(Shape::Kept))) else {
+            return Ok(());
+        };
+        let is_value = !matches!(token, Token::Name | Token::ObjectEnd | Token::ArrayEnd);
+        let is_another = is_value && !name.is_empty() && tenant.is_named_by(name) && tenant.is_another(token, raw);
+        if is_another { Err(Withheld::Foreign) } else { Ok(()) }
+    }
+
+    /// A name, text or number of the envelope; `None` where it stays.
+    fn scalar(&self, shape: Shape, name: &str, token: Token, raw: &str) -> Result<Option<String>, Withheld> {
+        match token {
+            Token::Name if shape.has_free_names() && self.kind != Kind::Description => {
+                let changed = self.text(name, 0)?;
+                self.renamed.set(self.renamed.get() || changed.is_some());
+                Ok(changed)
+            }
+            Token::String => self.member(shape, name, &unquote(raw)),
+            Token::Number if !shape.keeps_number(name) => Ok(self.number(raw)),
+            _ => Ok(None),
+        }
+    }
+
+    /// A number of a card is one without quotes, too.
+    fn number(&self, raw: &str) -> Option<String> {
+        (self.kind != Kind::Description).then(|| personal::masked(raw, &self.of.settings.personal)).flatten()
     }
 
     /// A text of the envelope; `None` where it stays.
-    fn member(&self, name: &str, given: &str) -> Result<Option<String>, Withheld> {
-        let is_free = name == "data" && self.has_free_data.get();
-        if NAMES.contains(&name) && !is_free {
+    fn member(&self, shape: Shape, name: &str, given: &str) -> Result<Option<String>, Withheld> {
+        if name == "blob" && self.kind == Kind::Result {
+            return self.blob(given);
+        }
+        if shape.keeps_text(name) && !(name == "data" && self.has_free_data) {
             return Ok(None);
         }
         let changed = self.text(given, 0)?;
@@ -228,32 +239,48 @@ impl Pass<'_> {
         Ok(Some(format!("{shown}\n[The gateway cut this text: {} of {} bytes are shown]", shown.len(), now.len())))
     }
 
+    /// Bytes that are a text; `None` where they stay.
+    fn blob(&self, given: &str) -> Result<Option<String>, Withheld> {
+        let text = STANDARD.decode(given).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let changed = text.map(|text| self.seen(&text, 0)).transpose()?.flatten();
+        count(&self.removed.texts, changed.is_some().into());
+        Ok(changed.map(|text| STANDARD.encode(text)))
+    }
+
     /// A text, which may be JSON; `None` where it stays.
     fn text(&self, given: &str, depth: usize) -> Result<Option<String>, Withheld> {
-        let clean = if self.of.settings.hidden { hidden::cleaned(given) } else { Cow::Borrowed(given) };
-        let mut out = clean;
-        if self.kind != Kind::Description {
-            let begins = out.trim_start().starts_with(['{', '[']);
-            if begins && members_or_items(&out) {
-                if let Some(changed) = self.data(&out, depth + 1)? {
-                    out = Cow::Owned(changed);
-                }
-            } else {
-                if let Some(masked) = personal::masked(&out, &self.of.settings.personal) {
-                    out = Cow::Owned(masked);
-                }
-                if self.of.settings.secrets
-                    && let Cow::Owned(redacted) = self.of.redactor.redact_text(&out)
-                {
-                    out = Cow::Owned(redacted);
-                }
-            }
-        }
+        // In JSON, hidden characters go text by text: one might begin what another ends, and hide what stands between.
+        let is_cleaned = self.of.settings.hidden && !self.is_json(given);
+        let clean = if is_cleaned { hidden::cleaned(given) } else { Cow::Borrowed(given) };
+        let out = if self.kind == Kind::Description { None } else { self.seen(&clean, depth)? };
+        let out = out.map_or(clean, Cow::Owned);
         if out == given {
             return Ok(None);
         }
         count(&self.removed.texts, 1);
         Ok(Some(out.into_owned()))
+    }
+
+    /// Whether a text is looked through as JSON.
+    fn is_json(&self, text: &str) -> bool {
+        self.kind != Kind::Description && text.trim_start().starts_with(['{', '[']) && is_complete(text)
+    }
+
+    /// A text as it is seen, without what must not be; `None` where it stays.
+    fn seen(&self, text: &str, depth: usize) -> Result<Option<String>, Withheld> {
+        if self.is_json(text) {
+            return self.data(text, depth + 1);
+        }
+        if self.tenant.as_ref().is_some_and(|tenant| loose::names_another(text, tenant)) {
+            return Err(Withheld::Unreadable);
+        }
+        let masked = personal::masked(text, &self.of.settings.personal);
+        if self.of.settings.secrets
+            && let Cow::Owned(redacted) = self.of.redactor.redact_text(masked.as_deref().unwrap_or(text))
+        {
+            return Ok(Some(redacted));
+        }
+        Ok(masked)
     }
 
     /// JSON whose shape the server chooses; `None` where it stays.
@@ -289,10 +316,7 @@ impl Pass<'_> {
         while let Some((token, at)) = tokens.next_token().map_err(|_| Withheld::Unreadable)? {
             let changed = match token {
                 Token::String | Token::Name => self.text(&unquote(given.get(at.clone()).unwrap_or_default()), depth)?,
-                // A number of a card is one without quotes, too.
-                Token::Number if self.kind != Kind::Description => {
-                    personal::masked(given.get(at.clone()).unwrap_or_default(), &self.of.settings.personal)
-                }
+                Token::Number => self.number(given.get(at.clone()).unwrap_or_default()),
                 _ => None,
             };
             if let Some(changed) = changed {
@@ -306,8 +330,8 @@ impl Pass<'_> {
     }
 }
 
-/// Whether the text is a JSON object or array.
-fn members_or_items(text: &str) -> bool {
+/// Whether the text is JSON.
+fn is_complete(text: &str) -> bool {
     let mut tokens = Tokens::new(text);
     loop {
         match tokens.next_token() {

@@ -2,44 +2,54 @@
 
 use std::ops::Range;
 
-use super::hidden::narrow;
+use super::reading::Reading;
 use crate::settings::Personal;
+
+/// The most separators in a row between groups of one number.
+const GAP: usize = 3;
+/// The longest name in quotes before an `@`.
+const QUOTED: usize = 64;
 
 /// The text with masks in place of personal data; `None` where it has none.
 pub(super) fn masked(text: &str, kinds: &[Personal]) -> Option<String> {
-    if kinds.is_empty() || !text.chars().map(narrow).any(|c| c == '@' || c.is_ascii_digit()) {
+    let may_be = |c: char| c.is_ascii_digit() || !c.is_ascii() || matches!(c, '@' | '&');
+    if kinds.is_empty() || !text.contains(may_be) {
         return None;
     }
-    let at: Vec<(usize, char)> = text.char_indices().map(|(at, c)| (at, narrow(c))).collect();
-    let chars: Vec<char> = at.iter().map(|(_, c)| *c).collect();
+    // First as it stands: what it means may run together with what stands next to it.
+    let plain = replaced(text, &Reading::plain(text), kinds);
+    let so_far = plain.as_deref().unwrap_or(text);
+    let decoded = Reading::decoded(so_far).and_then(|reading| replaced(so_far, &reading, kinds));
+    decoded.or(plain)
+}
+
+fn replaced(text: &str, Reading { chars, starts }: &Reading, kinds: &[Personal]) -> Option<String> {
     let (mut out, mut from, mut index) = (String::new(), 0, 0);
-    let mut found = Vec::new();
     while index < chars.len() {
-        match kinds.iter().find_map(|kind| Some((*kind, find(*kind, &chars, index)?))) {
-            Some((kind, span)) => {
-                index = span.end;
-                found.push((kind, span));
-            }
-            None => index += 1,
-        }
-    }
-    let byte = |index: usize| at.get(index).map_or(text.len(), |(at, _)| *at);
-    for (kind, span) in &found {
+        let Some((kind, span)) = kinds.iter().find_map(|kind| Some((*kind, find(*kind, chars, index)?))) else {
+            index += 1;
+            continue;
+        };
+        let byte = |index: usize| starts.get(index).copied().unwrap_or(text.len());
         out.push_str(text.get(from..byte(span.start)).unwrap_or_default());
         out.push_str(kind.mask());
-        from = byte(span.end);
+        (from, index) = (byte(span.end), span.end);
     }
     out.push_str(text.get(from..).unwrap_or_default());
-    (!found.is_empty()).then_some(out)
+    (from > 0).then_some(out)
 }
 
 /// What begins at `index`, where nothing precedes that it would be a part of.
 fn find(kind: Personal, chars: &[char], index: usize) -> Option<Range<usize>> {
     let before = index.checked_sub(1).and_then(|before| chars.get(before)).copied();
+    let is_named = |name: &str| {
+        let begin = index.checked_sub(name.len()).and_then(|begin| chars.get(begin..index));
+        begin.is_some_and(|begin| name.chars().eq(begin.iter().map(char::to_ascii_uppercase)))
+    };
     match kind {
         Personal::Email if !before.is_some_and(is_local) => email(chars, index),
         Personal::Phone if !before.is_some_and(char::is_alphanumeric) => phone(chars, index),
-        Personal::Iban if !before.is_some_and(|c| c.is_ascii_alphanumeric()) => iban(chars, index),
+        Personal::Iban if !before.is_some_and(|c| c.is_ascii_alphanumeric()) || is_named("IBAN") => iban(chars, index),
         Personal::Card if !before.is_some_and(|c| c.is_ascii_digit()) => card(chars, index),
         _ => None,
     }
@@ -54,7 +64,10 @@ fn run(chars: &[char], from: usize, fits: impl Fn(char) -> bool) -> usize {
 }
 
 fn email(chars: &[char], index: usize) -> Option<Range<usize>> {
-    let at = run(chars, index, is_local);
+    let at = match chars.get(index) {
+        Some('"') => quoted(chars, index)?,
+        _ => run(chars, index, is_local),
+    };
     if at == index || chars.get(at) != Some(&'@') {
         return None;
     }
@@ -67,6 +80,12 @@ fn email(chars: &[char], index: usize) -> Option<Range<usize>> {
     (dot > 0 && domain.len() - dot > 2).then_some(index..end)
 }
 
+/// Where a name in quotes ends (RFC 5322, 3.2.4).
+fn quoted(chars: &[char], index: usize) -> Option<usize> {
+    let end = chars.iter().skip(index + 1).take(QUOTED).position(|c| matches!(c, '"' | '\n'))?;
+    (end > 0).then_some(index + end + 2)
+}
+
 fn phone(chars: &[char], index: usize) -> Option<Range<usize>> {
     if chars.get(index) != Some(&'+') {
         return None;
@@ -75,7 +94,7 @@ fn phone(chars: &[char], index: usize) -> Option<Range<usize>> {
     for (at, c) in chars.iter().enumerate().skip(index + 1) {
         if c.is_ascii_digit() {
             (digits, end, gap) = (digits + 1, at + 1, 0);
-        } else if " -./()".contains(*c) && gap < 2 && digits > 0 {
+        } else if " -./()\t".contains(*c) && gap < GAP && digits > 0 {
             gap += 1;
         } else {
             break;
@@ -98,8 +117,13 @@ fn iban(chars: &[char], index: usize) -> Option<Range<usize>> {
     while let Some(c) = chars.get(at) {
         if c.is_ascii_alphanumeric() && kept.len() < 34 {
             kept.push(c.to_ascii_uppercase());
-        } else if !matches!(c, ' ' | '-') || !chars.get(at + 1).is_some_and(char::is_ascii_alphanumeric) {
-            break;
+        } else {
+            let next = run(chars, at, |c| matches!(c, ' ' | '-' | '\t' | '.' | '_'));
+            if next == at || next - at > GAP || !chars.get(next).is_some_and(char::is_ascii_alphanumeric) {
+                break;
+            }
+            at = next;
+            continue;
         }
         at += 1;
         let ends = !chars.get(at).is_some_and(char::is_ascii_alphanumeric);
@@ -123,18 +147,19 @@ fn checks_97(iban: &[char]) -> bool {
 }
 
 fn card(chars: &[char], index: usize) -> Option<Range<usize>> {
-    let (mut digits, mut separator, mut group, mut at, mut found) = (Vec::new(), None, 0, index, None);
+    let (mut digits, mut group, mut at, mut found) = (Vec::new(), 0, index, None);
     while let Some(c) = chars.get(at) {
         if let Some(digit) = c.to_digit(10) {
             digits.push(digit);
             group += 1;
         } else {
-            // One separator, and groups as on cards.
-            let goes_on = chars.get(at + 1).is_some_and(char::is_ascii_digit);
-            if !matches!(c, ' ' | '-' | '.') || !goes_on || group < 3 || separator.is_some_and(|other| other != c) {
+            // Groups as on cards.
+            let next = run(chars, at, |c| matches!(c, ' ' | '-' | '\t' | '.' | '_' | '/'));
+            if group < 3 || next == at || next - at > GAP || !chars.get(next).is_some_and(char::is_ascii_digit) {
                 break;
             }
-            (separator, group) = (Some(c), 0);
+            (at, group) = (next, 0);
+            continue;
         }
         at += 1;
         let ends = !chars.get(at).is_some_and(char::is_ascii_digit);

@@ -5,12 +5,27 @@ use std::ops::Range;
 
 use wire::json::{Token, Tokens, unquote};
 
+use super::hidden::folded;
+
 /// Who may see what: members that name a tenant, and the client's own tenant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tenant<'t> {
     pub(super) fields: &'t [String],
     /// None where the token names no tenant: then every record that names one is another's.
     pub(super) own: Option<&'t str>,
+}
+
+impl Tenant<'_> {
+    /// Whether a member of this name names a tenant: another spelling of the same name does, for some reader of JSON.
+    pub(super) fn is_named_by(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| folded(field).eq(folded(name)))
+    }
+
+    /// Whether the value of such a member is another tenant.
+    pub(super) fn is_another(&self, kind: Token, raw: &str) -> bool {
+        let named = if kind == Token::String { unquote(raw) } else { raw.into() };
+        !matches!(kind, Token::String | Token::Number) || self.own != Some(&*named)
+    }
 }
 
 /// What became of a text.
@@ -72,7 +87,7 @@ impl Reader<'_> {
             Token::Name => {
                 if let Some(frame) = self.frames.last_mut() {
                     let name = unquote(&self.text[at]);
-                    frame.names_tenant = self.tenant.fields.iter().any(|field| *field == name);
+                    frame.names_tenant = self.tenant.is_named_by(&name);
                 }
             }
             Token::ObjectStart | Token::ArrayStart => {
@@ -98,10 +113,7 @@ impl Reader<'_> {
     fn scalar(&mut self, token: Token, at: Range<usize>) {
         let Some(frame) = self.frames.last_mut() else { return };
         if std::mem::take(&mut frame.names_tenant) {
-            let raw = &self.text[at];
-            let named = if token == Token::String { unquote(raw) } else { raw.into() };
-            let is_name = matches!(token, Token::String | Token::Number);
-            frame.is_foreign |= !is_name || self.tenant.own != Some(&*named);
+            frame.is_foreign |= self.tenant.is_another(token, &self.text[at]);
         } else if !frame.is_object {
             frame.items.push((at, false));
         }

@@ -99,3 +99,30 @@ fn a_long_text_is_cut_and_says_so() {
     assert!(clean.contains(r"\n[The gateway cut this text: 300 of 400 bytes are shown]"), "{clean}");
     assert_eq!(removed.summary(), "1 texts cut");
 }
+
+#[test]
+fn errors_are_looked_through_whatever_was_asked() {
+    let text = r#"{"id":1,"error":{"code":1,"message":"no ann@example.org","data":{"password":"hunter2-and-more"}}}"#;
+    let clean = sanitized(text, Kind::Description).expect("an error");
+    assert!(!clean.contains("example") && !clean.contains("hunter2"), "{clean}");
+}
+
+#[test]
+fn members_outside_the_protocol_are_looked_through() {
+    for text in [
+        r#"{"id":1,"result":{},"more":"ann@example.org"}"#,
+        r#"{"id":1,"result":{},"more":{"ann@example.org":1}}"#,
+        r#"{"method":"x","params":{"ann@example.org":1}}"#,
+    ] {
+        let clean = sanitized(text, Kind::Message).expect("a message");
+        assert!(!clean.contains("example"), "{clean}");
+    }
+    // What the protocol needs stays, whatever it looks like.
+    for text in [
+        r#"{"id":4111111111111111,"result":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"ann@example.org"},"progressToken":4111111111111111}}}"#,
+        r#"{"method":"notifications/progress","params":{"progressToken":"ann@example.org","progress":4111111111111111}}"#,
+        r#"{"id":1,"result":{"inputRequests":{"a":{"method":"elicitation/create","params":{"requestedSchema":{"properties":{"password":{"type":"string","title":"x"}}}}}}}}"#,
+    ] {
+        assert_eq!(sanitized(text, Kind::Result).as_deref(), Ok(text));
+    }
+}

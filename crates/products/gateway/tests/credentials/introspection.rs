@@ -100,6 +100,20 @@ async fn a_revoked_token_is_refused_after_the_verdict_is_old() {
     assert!(status(&scene, "good").await.starts_with("http/1.1 401"));
 }
 
+/// What an issuer says slowly is older when it comes.
+#[tokio::test]
+async fn a_slow_answer_counts_no_longer_than_a_quick_one() {
+    let scene = scene().await;
+    scene.issuer.with(|state| state.delay = TTL * 3 / 4);
+    assert!(ran(&call(&scene, "good").await));
+    scene.issuer.with(|state| {
+        state.opaque.clear();
+        state.delay = Duration::ZERO;
+    });
+    sleep(TTL / 2).await;
+    assert!(status(&scene, "good").await.starts_with("http/1.1 401"));
+}
+
 #[tokio::test]
 async fn an_issuer_that_cannot_be_asked_lets_nobody_in_and_blames_no_token() {
     let scene = scene().await;

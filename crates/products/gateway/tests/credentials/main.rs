@@ -77,6 +77,27 @@ async fn a_narrow_token_does_not_use_what_a_wide_one_of_the_same_user_got() {
     assert_eq!(scene.door.with(|door| door.tokens.iter().cloned().collect::<HashSet<_>>().len()), 2);
 }
 
+/// What a token is exchanged for may hang on any claim, also on one that the gateway does not know.
+#[tokio::test]
+async fn a_token_for_one_organization_is_not_used_for_another() {
+    let scene = Scene::new(TokenExchange).await;
+    for more in [
+        json!({ "org": "a" }),
+        json!({ "org": "b" }),
+        json!({ "org": ["a"] }),
+        json!({ "authorization_details": [{ "org": "a" }] }),
+    ] {
+        for _ in 0..2 {
+            assert!(ran(&call(&scene, &scene.token_with("ann", "read", &more)).await));
+        }
+    }
+    // Times and names of one token decide nothing.
+    let later = json!({ "org": "a", "iat": oauth::now(), "auth_time": 1, "sid": "x" });
+    assert!(ran(&call(&scene, &scene.token_with("ann", "read", &later)).await));
+    scene.issuer.with(|state| assert_eq!(state.tokens.len(), 4));
+    assert_eq!(scene.door.with(|door| door.tokens.iter().cloned().collect::<HashSet<_>>().len()), 4);
+}
+
 #[tokio::test]
 async fn lists_and_results_of_one_user_are_not_shown_to_another() {
     let rules = "upstreams: { a: { command: [x] } }\ncache: { rules: [{ lists: [tools], ttl: 5m, shared: true }] }\n";

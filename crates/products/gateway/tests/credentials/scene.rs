@@ -172,7 +172,13 @@ impl Scene {
 
     /// A user's token for the gateway.
     pub(crate) fn token(&self, user: &str, scope: &str) -> String {
-        let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": user, "scope": scope, "jti": oauth::random() });
+        self.token_with(user, scope, &json!({}))
+    }
+
+    /// The same with more claims.
+    pub(crate) fn token_with(&self, user: &str, scope: &str, more: &Value) -> String {
+        let mut claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": user, "scope": scope, "jti": oauth::random() });
+        claims.as_object_mut().expect("claims").extend(more.as_object().cloned().unwrap_or_default());
         self.signer.sign(json!({ "typ": "at+jwt" }), &claims)
     }
 

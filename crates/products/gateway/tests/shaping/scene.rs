@@ -20,6 +20,8 @@ use oauth::now;
 use oauth::resource::Source;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use url::Url;
 use wire::http::modern_headers;
 use wire::message::{Packet, parse};
@@ -40,6 +42,12 @@ pub(crate) struct Got {
 impl Got {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Everything that came, in one text.
+    pub(crate) fn all(&self) -> String {
+        let values = self.headers.values().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        values.chain([self.text.as_str().into()]).collect::<Vec<_>>().join("\n")
     }
 
     /// What the gateway says of the principal in `_meta`.
@@ -108,7 +116,7 @@ pub(crate) struct Scene {
     server: Server,
     gateway: Gateway,
     pub(crate) seen: Seen,
-    signer: Signer,
+    pub(crate) signer: Signer,
     upstream: Server,
     _folder: TempDir,
 }
@@ -151,12 +159,35 @@ impl Scene {
         Self { server, gateway, seen, signer, upstream, _folder: folder }
     }
 
-    /// A client with these claims in its token, in addition to the usual ones.
-    pub(crate) fn client(&self, revision: Revision, claims: Value) -> Raw {
+    /// The usual claims of a token, with these.
+    pub(crate) fn claims(&self, claims: &Value) -> Value {
         let mut all = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": "ann" });
         all.as_object_mut().expect("claims").extend(claims.as_object().cloned().unwrap_or_default());
+        all
+    }
+
+    /// A client with these claims in its token, in addition to the usual ones.
+    pub(crate) fn client(&self, revision: Revision, claims: Value) -> Raw {
+        self.bearing(revision, &self.signer.sign(json!({ "typ": "at+jwt" }), &self.claims(&claims)))
+    }
+
+    /// A client with this token.
+    pub(crate) fn bearing(&self, revision: Revision, token: &str) -> Raw {
         let url = Url::parse(&format!("http://{}/mcp", self.server.local_addr())).expect("a URL");
-        Raw::new(&url, revision, &self.signer.sign(json!({ "typ": "at+jwt" }), &all))
+        Raw::new(&url, revision, token)
+    }
+
+    /// All that the gateway answers to the bytes of an HTTP request.
+    pub(crate) async fn bytes(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.server.local_addr()).await.expect("it listens");
+        stream.write_all(request.as_bytes()).await.expect("it reads");
+        let mut response = Vec::new();
+        let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut response)).await.expect("it answers");
+        String::from_utf8_lossy(&response).into_owned()
+    }
+
+    pub(crate) fn host(&self) -> String {
+        self.server.local_addr().to_string()
     }
 
     pub(crate) async fn end(self) {
@@ -200,7 +231,21 @@ impl Raw {
         answer
     }
 
-    fn keep(&self, session: String) {
+    /// The session that it has begun.
+    pub(crate) fn session(&self) -> String {
+        let headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
+        headers.get("mcp-session-id").cloned().unwrap_or_default()
+    }
+
+    /// The status and the text of the response to a text, which is sent as it is.
+    pub(crate) async fn status(&self, text: &str, headers: &[(&str, &str)]) -> (u16, String) {
+        let mut response = self.start(text, headers).await;
+        let body = response.whole(16 << 20).await.unwrap_or_default();
+        (response.status.as_u16(), String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// Speaks in a session.
+    pub(crate) fn keep(&self, session: String) {
         let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
         headers.insert("mcp-session-id".to_owned(), session);
     }

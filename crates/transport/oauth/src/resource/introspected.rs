@@ -115,8 +115,11 @@ impl IntrospectedTokens {
     async fn verdict(&self, token: &str) -> Verdict {
         let slot = self.slot(sha256(token));
         let asked = || async {
+            // From the question on: what changed while the issuer answered is not in its answer.
+            let asked = Instant::now();
             let verdict = self.ask(token).await;
-            let until = Instant::now() + self.lifetime(&verdict);
+            let since = if matches!(verdict, Verdict::Unavailable) { Instant::now() } else { asked };
+            let until = since + self.lifetime(&verdict);
             (verdict, until)
         };
         slot.get_or_init(asked).await.0.clone()

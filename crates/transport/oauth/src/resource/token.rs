@@ -90,11 +90,15 @@ pub fn granted(token: &str, claims: &Value) -> Grant {
     Grant { subject, scopes, claims, ..Grant::default() }
 }
 
-/// Whose token it is. A user and a client may have the same name, and a token that names neither is like no other.
+/// Whose token it is. A user and a client may have the same name, and a token that names neither is like no other. A user is a
+/// text or, with some issuers, a whole number; what is anything else names nobody, least of all the client.
 fn subject(token: &str, claims: &Value) -> String {
-    let named =
-        |name: &'static str| text(claims, name).filter(|text| !text.is_empty()).map(|text| (name, text.to_owned()));
-    let (kind, name) = named("sub").or_else(|| named("client_id")).unwrap_or_else(|| ("token", jose::sha256(token)));
+    let named = |name: &'static str| claims.get(name).filter(|value| !value.is_null()).map(|value| (name, value));
+    let is_name =
+        |value: &Value| value.is_i64() || value.is_u64() || value.as_str().is_some_and(|text| !text.is_empty());
+    let found = named("sub").or_else(|| named("client_id")).filter(|(_, value)| is_name(value));
+    let (kind, name) =
+        found.map_or_else(|| ("token", json!(jose::sha256(token))), |(kind, value)| (kind, value.clone()));
     json!([text(claims, "iss"), kind, name]).to_string()
 }
 
@@ -158,7 +162,9 @@ fn scopes(claims: &Value) -> Vec<String> {
     match (claims.get("scope"), claims.get("scp")) {
         (Some(Value::String(text)), _) | (None, Some(Value::String(text))) => words(text),
         (Some(Value::Array(list)), _) | (None, Some(Value::Array(list))) => {
-            list.iter().filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
+            // With a space in it, an entry would be two scopes to whoever reads them as one text.
+            let is_one = |scope: &&str| scope.bytes().all(|byte| byte.is_ascii_graphic());
+            list.iter().filter_map(Value::as_str).filter(is_one).map(str::to_owned).collect()
         }
         _ => Vec::new(),
     }
@@ -198,7 +204,8 @@ mod tests {
         assert_eq!((granted.subject, granted.scopes), (subject, vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(granted.claims["sub"], "me");
         assert!(judged(json!({}), |claims| claims["aud"] = json!(["x", SERVER])).is_ok());
-        let listed = judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c"])).expect("let in");
+        let listed =
+            judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c", "d admin", 7])).expect("let in");
         assert_eq!(listed.scopes, ["c"]);
     }
 
@@ -217,6 +224,18 @@ mod tests {
         assert_ne!(subject(me(), none()), subject(none(), me()), "a user and a client of one name");
         assert_ne!(subject(none(), none()), subject(none(), none()), "two tokens without a subject");
         assert_ne!(subject(json!(""), none()), subject(json!(""), none()), "an empty name is none");
+        assert_eq!(subject(json!(7), me()), subject(json!(7), me()), "a user by number");
+        for (one, other) in [
+            (json!(7), json!(8)),
+            (json!(7), json!("7")),
+            (json!(true), json!(false)),
+            (json!(["a"]), json!(["b"])),
+            (json!({ "a": 1 }), json!({ "a": 2 })),
+            (json!(""), none()),
+            (json!(1e20), json!(1.000_000_000_000_000_1e20)),
+        ] {
+            assert_ne!(subject(one.clone(), me()), subject(other.clone(), me()), "{one} and {other} of one client");
+        }
     }
 
     #[test]
