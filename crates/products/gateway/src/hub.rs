@@ -154,7 +154,7 @@ impl Gateway {
     pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
         let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
-        let kept = Kept::open(settings.store.as_deref()).map_err(SettingsError::Store)?;
+        let kept = Kept::open(settings.store.as_ref()).map_err(SettingsError::Store)?;
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let hub = Arc::new(Hub {
             children: children.clone(),
@@ -327,6 +327,7 @@ impl Gateway {
         if let Some(telemetry) = &self.0.telemetry {
             telemetry.flush().await;
         }
+        self.0.kept.calls.finish().await;
         let (audit, kept) = (self.0.audit.clone(), Arc::clone(&self.0.kept));
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {

@@ -6,6 +6,7 @@ mod budgets;
 mod context;
 mod credentials;
 mod sanitize;
+mod store;
 mod telemetry;
 mod traffic;
 
@@ -24,6 +25,7 @@ pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
@@ -55,8 +57,8 @@ pub struct Settings {
     pub record: Option<RecordSettings>,
     /// The log of who asked for what.
     pub audit: Option<AuditSettings>,
-    /// The folder of what must outlive the gateway; without one it is kept in memory.
-    pub store: Option<PathBuf>,
+    /// Where what must outlive the gateway is kept; without this, in memory.
+    pub store: Option<StoreSettings>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
     /// How long calls of tools may take.

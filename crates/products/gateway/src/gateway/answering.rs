@@ -15,7 +15,9 @@ use wire::translate::message::response;
 
 use super::{FRESH, Inner, WATCHED, surviving};
 use crate::answers::cache::{EntryKey, Found, LONGEST_NAME, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
-use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, Round, RunningCall, awaited, key_of};
+use crate::answers::idempotency::{
+    Begun, CallKey, Claimed, GivenKey, KeptAnswer, Round, RunningCall, awaited, claimed, key_of,
+};
 use crate::answers::request::{cache_digest, call_digest, without_key};
 use crate::answers::{Hints, Watch};
 use crate::audit::Trail;
@@ -147,12 +149,26 @@ impl Inner {
             key: given.text.clone(),
         };
         let asked_for = (call_digest(&call.message), Round::of(&call.message));
-        let answer = match self.answers.kept.calls.begin(key, asked_for, settings, Instant::now()) {
+        let calls = &inner.answers.kept.calls;
+        let begun = loop {
+            match calls.begin(key.clone(), asked_for, settings, Instant::now()) {
+                Begun::Claiming(other) => {
+                    if let Err(error) = self.in_budget((&call, &client, &edits), claimed(other)).await {
+                        return Answer::error(Some(call.id()), &error);
+                    }
+                }
+                begun => break begun,
+            }
+        };
+        let answer = match begun {
+            Begun::Claiming(_) => Err(failure::IDEMPOTENCY_UNKNOWN),
             Begun::Run(running) => {
                 let (id, trail) = (call.id().clone(), trail.clone());
                 drop(shown);
                 // Noted before it runs: the call goes on when its client leaves, who is all that is recorded then.
-                trail.goes_to(&upstream.name);
+                if !calls.is_shared() {
+                    trail.goes_to(&upstream.name);
+                }
                 // A client that leaves does not end it: its next call with the key wants the result.
                 let run = self.run_to_the_end((running, given), upstream, (client, trail), call, edits);
                 return tokio::spawn(run).await.unwrap_or_else(|_| refused(&failure::IDEMPOTENCY_UNKNOWN, &id));
@@ -164,15 +180,21 @@ impl Inner {
                 Err(error) => return Answer::error(Some(call.id()), &error),
             },
         };
-        let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
-        match answer {
-            Ok(answer) => {
-                trail.trace.stage("idempotency", "replayed");
-                self.answers.kept.calls.note_replayed();
-                answer
-            }
-            Err(failure) => refused(&failure, call.id()),
-        }
+        let answer = answer.and_then(|kept| self.replayed((&kept, &call), &upstream, trail));
+        answer.unwrap_or_else(|failure| refused(&failure, call.id()))
+    }
+
+    /// A kept answer for another request.
+    fn replayed(
+        &self,
+        (kept, call): (&KeptAnswer, &Call),
+        upstream: &Upstream,
+        trail: &Trail,
+    ) -> Result<Answer, Failure> {
+        let answer = replayed(kept, call, upstream)?;
+        trail.trace.stage("idempotency", "replayed");
+        self.answers.kept.calls.note_replayed();
+        Ok(answer)
     }
 
     async fn run_to_the_end(
@@ -184,10 +206,16 @@ impl Inner {
         mut edits: Edits,
     ) -> Answer {
         let (id, revision) = (call.id().clone(), call.context.revision);
-        if !running.is_recorded().await {
-            let answer = refused(&failure::IDEMPOTENCY_NOT_WRITTEN, &id);
-            let _ = running.end(&answer, revision, Instant::now());
-            return answer;
+        let claimed = running.claim(self.limits.request_total);
+        match self.in_budget((&call, &client, &edits), claimed).await {
+            Ok(Claimed::Run) => trail.goes_to(&upstream.name),
+            Ok(Claimed::Answered(kept)) => {
+                return self.replayed((&kept, &call), &upstream, &trail).unwrap_or_else(|why| refused(&why, &id));
+            }
+            Ok(Claimed::Refused(failure, again)) => {
+                return refused_for(&failure, again, &id);
+            }
+            Err(error) => return Answer::error(Some(&id), &error),
         }
         let run = async move {
             // A server gets the argument only where its tool has it.
@@ -344,6 +372,15 @@ pub(super) fn name_there<'n>(edits: &'n Edits, shown: &'n str) -> &'n str {
 
 fn refused(failure: &Failure, id: &wire::RequestId) -> Answer {
     Answer::error(Some(id), &failure.error(format!("The call is not run: {}", failure.when)))
+}
+
+/// The same; over HTTP with the time from which it is worth another try.
+fn refused_for(failure: &Failure, again: Option<Duration>, id: &wire::RequestId) -> Answer {
+    let Some(again) = again else { return refused(failure, id) };
+    let millis = u64::try_from(again.as_millis()).unwrap_or(u64::MAX).max(1);
+    let what = format!("The call is not run: {}", failure.when);
+    let error = failure.error_with(what, serde_json::json!({ "retry_after_ms": millis }));
+    Answer::error(Some(id), &error).with_retry_after(again)
 }
 
 /// A kept answer for another request, in the form of its client's revision.
