@@ -1,6 +1,8 @@
 //! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
 //! configuration, while requests under way keep what they began with. Knows no message.
 
+mod replicas;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -12,6 +14,8 @@ use net::service::{Answer, Call, Context, Reply, Service};
 use tokio::time::{Instant, sleep, timeout};
 use wire::{Message, RequestId};
 
+use self::replicas::Announced;
+pub(crate) use self::replicas::ToldWrite;
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
@@ -111,6 +115,7 @@ pub(crate) struct Hub {
     /// Answers that are used again, and by which settings.
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
+    announced: Announced,
     budgets: Arc<BudgetState>,
     /// How much clients may ask for.
     traffic: RwLock<Option<Arc<Traffic>>>,
@@ -166,6 +171,7 @@ impl Gateway {
             stats: Arc::default(),
             kept: Arc::new(kept),
             answers: RwLock::default(),
+            announced: Announced::default(),
             budgets: Arc::default(),
             traffic: RwLock::default(),
             audit,
@@ -173,6 +179,7 @@ impl Gateway {
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
+        hub.follow_replicas();
         Ok(Self(hub))
     }
 
@@ -399,6 +406,7 @@ impl Hub {
     pub(crate) fn changed(&self, index: usize, message: &Message) {
         let uri = message.string_member("uri");
         self.kept.cache.end_changed(index, message.method().unwrap_or_default(), uri.as_deref());
+        self.tell_change(index, message);
         for server in self.servers_with(index) {
             server.changed(message);
         }

@@ -4,6 +4,7 @@ mod budgets;
 mod context;
 mod credentials;
 mod sanitize;
+mod store;
 mod telemetry;
 mod traffic;
 

@@ -23,6 +23,7 @@ use crate::answers::{Hints, Watch};
 use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::failure::{self, Failure};
+use crate::hub::ToldWrite;
 use crate::relay::Edits;
 use crate::settings::Writes;
 use crate::upstream::{Client, Upstream};
@@ -77,6 +78,8 @@ impl Inner {
         let ended = |cache| ended_by(cache, &shown, name_there(&edits, &shown));
         let is_call = call.message.method() == Some("tools/call");
         let rules = self.answers.settings.cache.as_ref().filter(|_| is_call).map(ended).unwrap_or_default();
+        let shared = self.answers.kept.shared.as_ref().filter(|_| !rules.is_empty());
+        let told = ToldWrite::new(shared, &shown, name_there(&edits, &shown));
         drop(shown);
         if rules.is_empty() {
             return self.carry(upstream, (client, trail), call, edits).await;
@@ -85,8 +88,13 @@ impl Inner {
         let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
         edits.write = Some(Arc::clone(writing.write()));
         let answer = self.carry(upstream, (client, trail), call, edits).await;
-        if was_not_run(&answer) {
-            writing.write().answered();
+        match outcome(&answer) {
+            Some("not run") => {
+                writing.write().answered();
+                told.changed_nothing();
+            }
+            Some(_) => drop(told),
+            None => told.ended().await,
         }
         answer
     }
@@ -350,13 +358,14 @@ impl Inner {
     }
 }
 
-/// Whether a request ended before its server could act on it.
-fn was_not_run(answer: &Answer) -> bool {
-    if answer.code().is_none() {
-        return false;
+/// What an error says of whether its request ran; nothing for other answers.
+fn outcome(answer: &Answer) -> Option<&'static str> {
+    answer.code()?;
+    let Ok(Packet::Message(message)) = parse(answer.text()) else { return None };
+    match message.error()?.get("data")?.get("outcome")?.as_str()? {
+        "not run" => Some("not run"),
+        _ => Some("unknown"),
     }
-    let Ok(Packet::Message(message)) = parse(answer.text()) else { return false };
-    message.error().and_then(|error| error.get("data")?.get("outcome")?.as_str()) == Some("not run")
 }
 
 /// Whether a header of a client may reach a server, and says something that the body does not.

@@ -46,6 +46,8 @@ pub(crate) struct Epoch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Published {
     Message(Arc<str>),
+    /// From now on they are heard.
+    Begun,
     /// Some messages may be missing.
     Gap,
 }
@@ -139,6 +141,7 @@ impl Link {
         *warned = None;
         self.current.send_replace(Some(connection.clone()));
         self.epoch.send_replace(Some(epoch.clone()));
+        let _ = self.published.send(Published::Begun);
         let listening = tokio::spawn(listen(pushed, self.published.clone()));
         loop {
             let broken = timeout(LOOK, self.broken.notified()).await.is_ok();

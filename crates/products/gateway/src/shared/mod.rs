@@ -63,6 +63,8 @@ pub(crate) struct Written<'r> {
 pub(crate) struct SharedStore {
     link: Arc<Link>,
     connecting: AbortHandle,
+    /// What it calls itself to the other gateways.
+    id: String,
     /// Operations that failed.
     failed: AtomicU64,
 }
@@ -71,7 +73,7 @@ impl SharedStore {
     /// Connects in the background, and again whenever the connection is lost.
     pub(crate) fn open(settings: &SharedStoreSettings) -> Self {
         let (link, connecting) = Link::start(settings);
-        Self { link, connecting, failed: AtomicU64::new(0) }
+        Self { link, connecting, id: oauth::random(), failed: AtomicU64::new(0) }
     }
 
     /// Whether it is there, as far as is known; and how often it was not.
@@ -88,6 +90,16 @@ impl SharedStore {
     /// What other gateways publish.
     pub(crate) fn published(&self) -> tokio::sync::broadcast::Receiver<Published> {
         self.link.published()
+    }
+
+    /// What this gateway calls itself.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether it hears what the others publish.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.link.epoch().borrow().is_some()
     }
 
     /// Publishes something to the other gateways.

@@ -16,6 +16,7 @@ pub(crate) type Line = (String, String);
 pub(crate) struct Ledger {
     lines: Arc<Mutex<Vec<Line>>>,
     reads: Arc<Mutex<usize>>,
+    lists: Arc<Mutex<usize>>,
     followers: Arc<Mutex<Vec<(RequestId, Link)>>>,
 }
 
@@ -37,9 +38,22 @@ impl Ledger {
         self.lines().iter().filter(|(one, other)| one == owner && other == key).count()
     }
 
-    /// How often something was read.
-    pub(crate) fn reads(&self) -> usize {
-        *self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How often the tools were listed.
+    pub(crate) fn lists(&self) -> usize {
+        *self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many follow its changes.
+    pub(crate) fn followers(&self) -> usize {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Announces other tools to one of those who follow its changes.
+    pub(crate) fn announce_to_one(&self) {
+        let followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (id, link) = followers.first().expect("a follower");
+        let params = json!({ "_meta": { meta::SUBSCRIPTION_ID: id.to_value() } });
+        let _ = link.notify("notifications/tools/list_changed", params);
     }
 
     /// Waits until a call runs.
@@ -87,6 +101,7 @@ impl Service for Ledger {
                 "capabilities": { "tools": { "listChanged": true } },
                 "_meta": { meta::SERVER_INFO: { "name": "ledger", "version": "1" } } })),
             "tools/list" => {
+                *self.lists.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 let schema = json!({ "type": "object" });
                 complete(json!({ "tools": [{ "name": "write", "inputSchema": schema },
                     { "name": "read", "inputSchema": schema, "annotations": { "readOnlyHint": true } }] }))

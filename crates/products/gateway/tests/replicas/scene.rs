@@ -225,19 +225,48 @@ impl Scene {
         self.call(replica, owner, "write", arguments).await
     }
 
-    pub(crate) async fn call(&self, replica: usize, owner: &str, tool: &str, arguments: Value) -> Outcome {
-        let meta = json!({
+    /// The same until it is more than "not run".
+    pub(crate) async fn insist(&self, replica: usize, owner: &str, key: &str) -> Outcome {
+        let begun = Instant::now();
+        loop {
+            let outcome = self.write(replica, owner, key, json!({})).await;
+            if !outcome.is_not_run() || begun.elapsed() > PATIENCE {
+                return outcome;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn call(&self, replica: usize, owner: &str, tool: &str, arguments: Value) -> Outcome {
+        self.ask((replica, owner), "tools/call", tool, json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// A call of the tool that only reads.
+    pub(crate) async fn read(&self, replica: usize, owner: &str) -> String {
+        let outcome = self.call(replica, owner, "read", json!({})).await;
+        assert!(outcome.text().starts_with("read "), "{outcome:?}");
+        outcome.text().to_owned()
+    }
+
+    /// Asks one replica for its tools.
+    pub(crate) async fn list(&self, replica: usize, owner: &str) {
+        let outcome = self.ask((replica, owner), "tools/list", "", json!({})).await;
+        assert!(matches!(&outcome, Outcome::Response { status: 200, .. }), "{outcome:?}");
+    }
+
+    async fn ask(&self, (replica, owner): (usize, &str), method: &str, name: &str, mut params: Value) -> Outcome {
+        params["_meta"] = json!({
             wire::meta::PROTOCOL_VERSION: "2026-07-28",
             wire::meta::CLIENT_INFO: { "name": "a", "version": "1" },
             wire::meta::CLIENT_CAPABILITIES: {},
         });
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let name = if name.is_empty() { String::new() } else { format!("mcp-name: {name}\r\n") };
         let address = self.replicas[replica].address();
         let request = format!(
             "POST /mcp HTTP/1.1\r\nhost: {address}\r\naccept: application/json, text/event-stream\r\n\
-             content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\n\
-             mcp-name: {tool}\r\nauthorization: Bearer {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+             content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
+             {name}authorization: Bearer {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
             self.token(owner),
             body.len()
         );
