@@ -178,8 +178,9 @@ struct Entry {
     asked: Option<Asked>,
     /// Nothing while it runs.
     until: Option<Instant>,
-    /// Whose it is in the shared store.
+    /// Whose it is in the shared store, and after how many steps: where two gateways hold it, the later step counts.
     token: Token,
+    step: u64,
 }
 
 /// What a kept key says of another call with it.
@@ -362,7 +363,7 @@ impl KeptCalls {
             if let Some(full) = state.lacks(&key, settings, now) {
                 return Begun::Refused(full);
             }
-            let entry = Entry { digest, status, asked: None, until: None, token: Token::default() };
+            let entry = Entry { digest, status, asked: None, until: None, token: Token::default(), step: 0 };
             state.bytes += entry.bytes(&key);
             state.running += 1;
             state.entries.insert(key.clone(), entry);
@@ -454,6 +455,13 @@ pub(crate) struct RunningCall {
 }
 
 impl RunningCall {
+    /// The call was refused, and is over if it was not before.
+    pub(crate) fn refuse(self, answer: &Answer, revision: Revision) {
+        if !self.over {
+            drop(self.end(answer, revision, Instant::now()));
+        }
+    }
+
     /// The call was answered to a client of `revision`. What is returned is over when that outlives a crash.
     pub(crate) fn end(mut self, answer: &Answer, revision: Revision, now: Instant) -> Written {
         let text = String::from_utf8_lossy(answer.text()).into_owned();
@@ -486,6 +494,7 @@ impl RunningCall {
                 if let Some(entry) = state.entries.get_mut(&self.key) {
                     let before = entry.kept_bytes();
                     (entry.status, entry.until) = (status, until);
+                    entry.step += 1;
                     let after = entry.kept_bytes();
                     state.bytes = state.bytes + after - before;
                 }

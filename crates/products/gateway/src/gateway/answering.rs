@@ -214,14 +214,22 @@ impl Inner {
         mut edits: Edits,
     ) -> Answer {
         let (id, revision) = (call.id().clone(), call.context.revision);
-        let claimed = running.claim(self.limits.request_total);
-        match self.in_budget((&call, &client, &edits), claimed).await {
+        // What waits for another gateway has no more time than what runs.
+        let claimed = if self.answers.kept.calls.is_shared() {
+            let claim = running.claim(self.limits.request_total);
+            self.in_budget((&call, &client, &edits), claim).await
+        } else {
+            Ok(running.claim(Duration::ZERO).await)
+        };
+        match claimed {
             Ok(Claimed::Run) => trail.goes_to(&upstream.name),
             Ok(Claimed::Answered(kept)) => {
                 return self.replayed((&kept, &call), &upstream, &trail).unwrap_or_else(|why| refused(&why, &id));
             }
             Ok(Claimed::Refused(failure, again)) => {
-                return refused_for(&failure, again, &id);
+                let answer = refused_for(&failure, again, &id);
+                running.refuse(&answer, revision);
+                return answer;
             }
             Err(error) => return Answer::error(Some(&id), &error),
         }

@@ -48,6 +48,7 @@ pub(crate) struct Held {
     pub(crate) record: Vec<u8>,
     /// It runs, and its owner was heard of a moment ago.
     pub(crate) is_leased: bool,
+    pub(crate) step: u64,
 }
 
 /// What is written of a key.
@@ -57,6 +58,8 @@ pub(crate) struct Written<'r> {
     /// It runs.
     pub(crate) is_leased: bool,
     pub(crate) keep: Duration,
+    /// How often something came of the key.
+    pub(crate) step: u64,
 }
 
 /// A store that gateways share.
@@ -118,12 +121,12 @@ impl SharedStore {
         taken(reply).ok_or(Away)
     }
 
-    /// Writes what became of a key, or of one that the store lost. Whether nobody else has it.
+    /// Writes what became of a key, or of one that the store lost. Whether nobody else has more of it.
     pub(crate) async fn put(&self, name: &[u8], written: Written<'_>) -> Result<bool, Away> {
         let mut command = scripts::command(scripts::PUT, &[&key(name), &epoch_key()]);
         command.arg(&written.token[..]).arg(written.record);
         command.arg(if written.is_leased { millis(LEASE) } else { 0 }).arg(millis(written.keep));
-        command.arg(link::GRACE_MS);
+        command.arg(link::GRACE_MS).arg(written.step);
         Ok(self.run::<i64>(&command).await? == 1)
     }
 
@@ -131,7 +134,7 @@ impl SharedStore {
     pub(crate) async fn go_on(&self, name: &[u8], held: &Held, written: Written<'_>) -> Result<bool, Away> {
         let mut command = scripts::command(scripts::GO_ON, &[&key(name)]);
         command.arg(&*held.token).arg(&*held.record).arg(&written.token[..]).arg(written.record);
-        command.arg(millis(LEASE)).arg(millis(written.keep));
+        command.arg(millis(LEASE)).arg(millis(written.keep)).arg(written.step);
         Ok(self.run::<i64>(&command).await? == 1)
     }
 
@@ -192,7 +195,8 @@ fn taken(reply: Vec<Value>) -> Option<Taken> {
         1 => {
             let (token, record) = (bytes()?, bytes()?);
             let is_leased = from_redis_value::<i64>(reply.next()?).ok()? > 0;
-            Some(Taken::Held(Held { token, record, is_leased }))
+            let step = from_redis_value(reply.next()?).ok()?;
+            Some(Taken::Held(Held { token, record, is_leased, step }))
         }
         _ => {
             let left = from_redis_value::<u64>(reply.next()?).ok()?;

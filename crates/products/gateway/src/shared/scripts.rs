@@ -27,27 +27,30 @@ if left > tonumber(ARGV[3]) then
 end
 return {e[1], math.max(0, left)}";
 
-/// `ARGV`: token, record, lease, keep, the name of the memory. Returns 0; or 1, token, record, whether it is leased; or 2 and
+/// `ARGV`: token, record, lease, keep, the name of the memory. Returns 0; or 1, token, record, whether it is leased; its step; or 2 and
 /// for how long no key can be taken.
 pub(super) const TAKE: &str = "
 local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local h = redis.call('HMGET', KEYS[1], 't', 'r', 'l')
-if h[1] then return {1, h[1], h[2], tonumber(h[3]) > now and 1 or 0} end
+local h = redis.call('HMGET', KEYS[1], 't', 'r', 'l', 's')
+if h[1] then return {1, h[1], h[2], tonumber(h[3]) > now and 1 or 0, tonumber(h[4])} end
 local e = redis.call('HMGET', KEYS[2], 'id', 'opens')
 if e[1] ~= ARGV[5] then return {2, 1000} end
 if tonumber(e[2]) > now then return {2, tonumber(e[2]) - now} end
-redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', now + ARGV[3])
+redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', now + ARGV[3], 's', 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {0}";
 
-/// `ARGV`: token, record, lease or 0, keep, grace. While the store recovers, the others wait for what is still written.
+/// `ARGV`: token, record, lease or 0, keep, grace, step. Of two tokens, the later step counts. While the store recovers, new
+/// keys wait for what is still written.
 pub(super) const PUT: &str = "
 local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local held = redis.call('HGET', KEYS[1], 't')
-if held and held ~= ARGV[1] then return 0 end
+local h = redis.call('HMGET', KEYS[1], 't', 's')
+local held, step = h[1], tonumber(h[2] or 0)
+if held and held ~= ARGV[1] and step >= tonumber(ARGV[6]) then return 0 end
+if held == ARGV[1] and step > tonumber(ARGV[6]) then return 1 end
 local l = 0
 if tonumber(ARGV[3]) > 0 then l = now + ARGV[3] end
-redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', l)
+redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', l, 's', ARGV[6])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 if not held then
   local opens = redis.call('HGET', KEYS[2], 'opens')
@@ -55,12 +58,12 @@ if not held then
 end
 return 1";
 
-/// `ARGV`: the token and the record that are there, token, record, lease, keep.
+/// `ARGV`: the token and the record that are there, token, record, lease, keep, step.
 pub(super) const GO_ON: &str = "
 local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local h = redis.call('HMGET', KEYS[1], 't', 'r')
 if h[1] ~= ARGV[1] or h[2] ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], 't', ARGV[3], 'r', ARGV[4], 'l', now + ARGV[5])
+redis.call('HSET', KEYS[1], 't', ARGV[3], 'r', ARGV[4], 'l', now + ARGV[5], 's', ARGV[7])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return 1";
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use super::sharing::Sharing;
-use super::{Asked, Backing, CallEnd, Decision, Entry, KeptAnswer, Progress, RunningCall, Status, record};
+use super::{Asked, Backing, Decision, Entry, KeptAnswer, Progress, RunningCall, Status, record};
 use crate::failure::{self, Failure};
 use crate::settings::StoreLoss;
 use crate::shared::{Held, RUNNING, Taken, Written};
@@ -35,15 +35,13 @@ enum Look {
 }
 
 impl RunningCall {
-    /// Waits until it outlives a crash that the call runs, or for the gateway that runs it. Otherwise it must not run, and is
-    /// over.
+    /// Waits until it outlives a crash that the call runs, or for the gateway that runs it. Otherwise it must not run.
     pub(crate) async fn claim(&mut self, patience: Duration) -> Claimed {
         let calls = Arc::clone(&self.calls);
         let Backing::Shared(sharing) = &calls.backing else {
             if std::mem::take(&mut self.begun).outlives_crash().await {
                 return Claimed::Run;
             }
-            let _ = self.settle(CallEnd::NotRun, None, Instant::now());
             return Claimed::Refused(failure::IDEMPOTENCY_NOT_WRITTEN, None);
         };
         let (begun, mut pause) = (Instant::now(), PAUSE.0);
@@ -74,9 +72,9 @@ impl RunningCall {
             return Look::Over(self.without_store(failure::STORE_AWAY, None));
         };
         let record = self.running_record();
-        let written = Written { token: &self.token, record: &record, is_leased: true, keep: RUNNING };
+        let written = Written { token: &self.token, record: &record, is_leased: true, keep: RUNNING, step: 1 };
         match sharing.store.take(&name, &epoch, written).await {
-            Ok(Taken::Free) => Look::Over(self.start(None)),
+            Ok(Taken::Free) => Look::Over(self.start(None, 1)),
             Ok(Taken::Held(held)) => self.held(sharing, &name, &held).await,
             Ok(Taken::Recovering(left)) => Look::Over(self.without_store(failure::STORE_RECOVERING, Some(left))),
             Err(_) => {
@@ -108,9 +106,15 @@ impl RunningCall {
             }
             Decision::GoOn(asked) => {
                 let record = self.running_record();
-                let written = Written { token: &self.token, record: &record, is_leased: true, keep: RUNNING };
+                let written = Written {
+                    token: &self.token,
+                    record: &record,
+                    is_leased: true,
+                    keep: RUNNING,
+                    step: held.step + 1,
+                };
                 match sharing.store.go_on(name, held, written).await {
-                    Ok(true) => Look::Over(self.start(Some(asked))),
+                    Ok(true) => Look::Over(self.start(Some(asked), held.step + 1)),
                     Ok(false) => Look::Again,
                     Err(_) => Look::Over(self.without_store(failure::STORE_AWAY, None)),
                 }
@@ -130,15 +134,17 @@ impl RunningCall {
             asked: None,
             until: None,
             token: self.token,
+            step: 0,
         };
         record::written(&self.key, &entry, (RUNNING, Instant::now()))
     }
 
     /// It runs here; it answers what was `asked`.
-    fn start(&mut self, asked: Option<Asked>) -> Claimed {
+    fn start(&mut self, asked: Option<Asked>, step: u64) -> Claimed {
         let mut state = self.calls.state();
         if let Some(entry) = state.entries.get_mut(&self.key) {
-            (entry.digest, entry.asked, entry.token) = (self.asked_for.0, asked, self.token);
+            (entry.digest, entry.asked) = (self.asked_for.0, asked);
+            (entry.token, entry.step) = (self.token, step);
             entry.status = Status::Running(self.sender.subscribe());
         }
         self.sender.send_replace(Progress::Running);
@@ -156,18 +162,19 @@ impl RunningCall {
         let known = {
             let state = self.calls.state();
             let entry = state.entries.get(&self.key);
-            entry.and_then(|entry| Some((entry.digest, Status::Asked(entry.asked.clone()?))))
+            entry.and_then(|entry| Some((entry.digest, Status::Asked(entry.asked.clone()?), entry.step)))
         };
-        let Some((digest, status)) = known else { return self.start(None) };
+        let Some((digest, status, step)) = known else { return self.start(None, 1) };
         let (until, token) = (None, self.token);
-        let decision = Entry { digest, status, asked: None, until, token }.decide(&self.asked_for.0, self.asked_for.1);
+        let decision =
+            Entry { digest, status, asked: None, until, token, step }.decide(&self.asked_for.0, self.asked_for.1);
         match decision {
-            Decision::GoOn(asked) => self.start(Some(asked)),
+            Decision::GoOn(asked) => self.start(Some(asked), step + 1),
             Decision::Answered(answer) => {
                 self.give_up();
                 Claimed::Answered(answer)
             }
-            Decision::Wait(_) | Decision::Claiming(_) => self.start(None),
+            Decision::Wait(_) | Decision::Claiming(_) => self.start(None, 1),
             Decision::Refused(failure) => {
                 self.give_up();
                 Claimed::Refused(failure, None)

@@ -141,6 +141,6 @@ impl Record {
         };
         let Self { server, upstream, tool, key, digest, .. } = self;
         let key = CallKey { principal, server, upstream, tool, key };
-        Ok((key, Entry { digest, status, asked: None, until: None, token: Token::default() }))
+        Ok((key, Entry { digest, status, asked: None, until: None, token: Token::default(), step: 0 }))
     }
 }

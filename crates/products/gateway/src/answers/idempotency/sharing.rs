@@ -30,6 +30,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 struct Pending {
     token: Token,
+    step: u64,
     /// Nothing to forget it.
     value: Option<(Arc<[u8]>, Instant)>,
 }
@@ -95,12 +96,13 @@ impl Sharing {
             let until = entry.until.unwrap_or(now + RUNNING);
             (record::written(key, entry, (ttl, now)).into(), until)
         });
-        self.later(calls, record::name(key), Pending { token: *token, value })
+        let step = entry.map_or(0, |entry| entry.step);
+        self.later(calls, record::name(key), Pending { token: *token, step, value })
     }
 
     /// Forgets a key that may have been taken, when the store is there again.
     pub(super) fn forget_later(&self, calls: &Arc<KeptCalls>, name: Vec<u8>, token: Token) {
-        let _ = self.later(calls, name, Pending { token, value: None });
+        let _ = self.later(calls, name, Pending { token, step: 0, value: None });
     }
 
     fn later(&self, calls: &Arc<KeptCalls>, name: Vec<u8>, pending: Pending) -> Written {
@@ -130,13 +132,13 @@ impl Sharing {
             return true;
         }
         let _gate = self.gate(name).lock().await;
-        let Some(Pending { token, value }) = pending() else { return true };
+        let Some(Pending { token, step, value }) = pending() else { return true };
         let done = match &value {
             None => self.store.forget(name, &token).await.map(|()| true),
             Some((record, until)) => {
                 let keep = until.saturating_duration_since(Instant::now());
                 let is_leased = false;
-                self.store.put(name, shared::Written { token: &token, record, is_leased, keep }).await
+                self.store.put(name, shared::Written { token: &token, record, is_leased, keep, step }).await
             }
         };
         let Ok(is_ours) = done else { return false };
@@ -150,10 +152,12 @@ impl Sharing {
         true
     }
 
-    /// Another gateway has the key. It may have gone on with it properly: then this one does not hold it any more.
+    /// Another gateway has the key. It may have gone on with a question that this one asked.
     fn note_conflict(&self, calls: &KeptCalls, name: &[u8], token: Token) {
         let state = calls.state();
-        let held = state.entries.iter().any(|(key, entry)| entry.token == token && record::name(key) == name);
+        let has_run = |entry: &Entry| !matches!(entry.status, Status::Claiming(_) | Status::Asked(_));
+        let mut held = state.entries.iter().filter(|(_, entry)| entry.token == token && has_run(entry));
+        let held = held.any(|(key, _)| record::name(key) == name);
         drop(state);
         if held {
             self.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -174,13 +178,13 @@ impl Sharing {
             return false;
         }
         let _gate = self.gate(&name).lock().await;
-        let Some((record, until, token, is_leased)) = known(calls, &key) else { return true };
+        let Some(Known { record, until, token, step, is_leased }) = known(calls, &key) else { return true };
         if self.pending().contains_key(&name) {
             // It has just ended, and is written by whoever waits at the gate.
             return true;
         }
         let keep = until.map_or(RUNNING, |until| until.saturating_duration_since(Instant::now()));
-        let written = shared::Written { token: &token, record: &record, is_leased, keep };
+        let written = shared::Written { token: &token, record: &record, is_leased, keep, step };
         match self.store.put(&name, written).await {
             Ok(true) => true,
             Ok(false) => {
@@ -212,20 +216,28 @@ impl Sharing {
     }
 }
 
-/// What this gateway knows of a key that the store may not: record, end, token, whether it runs.
-fn known(calls: &KeptCalls, key: &CallKey) -> Option<(Vec<u8>, Option<Instant>, Token, bool)> {
+/// What this gateway knows of a key that the store may not.
+struct Known {
+    record: Vec<u8>,
+    until: Option<Instant>,
+    token: Token,
+    step: u64,
+    is_leased: bool,
+}
+
+fn known(calls: &KeptCalls, key: &CallKey) -> Option<Known> {
     let state = calls.state();
     let entry = state.entries.get(key)?;
-    let now = Instant::now();
+    let (now, token, step) = (Instant::now(), entry.token, entry.step);
     if let Status::Claiming(_) = entry.status {
         // Before it is claimed, the question is still open.
-        let (digest, token) = (entry.digest, entry.token);
         let status = Status::Asked(entry.asked.clone()?);
-        let asked = Entry { digest, status, asked: None, until: None, token };
-        return Some((record::written(key, &asked, (RUNNING, now)), None, token, false));
+        let asked = Entry { digest: entry.digest, status, asked: None, until: None, token, step };
+        let record = record::written(key, &asked, (RUNNING, now));
+        return Some(Known { record, until: None, token, step, is_leased: false });
     }
-    let is_running = entry.is_running();
-    Some((record::written(key, entry, (RUNNING, now)), entry.until, entry.token, is_running))
+    let record = record::written(key, entry, (RUNNING, now));
+    Some(Known { record, until: entry.until, token, step, is_leased: entry.is_running() })
 }
 
 /// Writes what could not be written yet, before the gateway ends.
