@@ -79,6 +79,7 @@ const PARTS: &[Part] = &[
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
+    Part { name: "replicas", title: "gateways that share a store which fails, by many seeds", run: replicas },
     Part { name: "gateway-as-client", title: "the gateway as a client of the servers behind it", run: as_client },
     Part {
         name: "gateway-faults",
@@ -274,12 +275,21 @@ fn attacked(_: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn chaos(options: &Options) -> anyhow::Result<Outcome> {
+    seeds(options, "chaos")
+}
+
+fn replicas(options: &Options) -> anyhow::Result<Outcome> {
+    seeds(options, "replicas")
+}
+
+/// A test of the gateway that plays as many seeds as it is told.
+fn seeds(options: &Options, test: &str) -> anyhow::Result<Outcome> {
     let variables = [
         ("CHAOS_SEEDS", options.share(CHAOS_SEEDS, 20).to_string()),
         ("CHAOS_SEED", (options.seed * 1000).to_string()),
     ];
-    let run = cargo_test("gateway", &["--test", "chaos"], &variables)?;
-    let figure = run.line("chaos: ");
+    let run = cargo_test("gateway", &["--test", test], &variables)?;
+    let figure = run.line(&format!("{test}: "));
     run.outcome(figure)
 }
 

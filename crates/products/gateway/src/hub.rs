@@ -1,6 +1,8 @@
 //! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
 //! configuration, while requests under way keep what they began with. Knows no message.
 
+mod replicas;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -12,6 +14,8 @@ use net::service::{Answer, Call, Context, Reply, Service};
 use tokio::time::{Instant, sleep, timeout};
 use wire::{Message, RequestId};
 
+use self::replicas::Announced;
+pub(crate) use self::replicas::ToldWrite;
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
@@ -112,6 +116,7 @@ pub(crate) struct Hub {
     /// Answers that are used again, and by which settings.
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
+    announced: Announced,
     budgets: Arc<BudgetState>,
     /// How much clients may ask for.
     traffic: RwLock<Option<Arc<Traffic>>>,
@@ -157,7 +162,7 @@ impl Gateway {
     pub fn new(settings: &Settings, children: &Children) -> Result<Self, SettingsError> {
         let audit = settings.audit.as_ref().map(|audit| AuditLog::open(audit, settings)).transpose();
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
-        let kept = Kept::open(settings.store.as_deref()).map_err(SettingsError::Store)?;
+        let kept = Kept::open(settings.store.as_ref()).map_err(SettingsError::Store)?;
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let hub = Arc::new(Hub {
             children: children.clone(),
@@ -169,6 +174,7 @@ impl Gateway {
             stats: Arc::default(),
             kept: Arc::new(kept),
             answers: RwLock::default(),
+            announced: Announced::default(),
             budgets: Arc::default(),
             traffic: RwLock::default(),
             interceptors: RwLock::default(),
@@ -177,6 +183,7 @@ impl Gateway {
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
+        hub.follow_replicas();
         Ok(Self(hub))
     }
 
@@ -333,6 +340,7 @@ impl Gateway {
         if let Some(telemetry) = &self.0.telemetry {
             telemetry.flush().await;
         }
+        self.0.kept.calls.finish().await;
         let (audit, kept) = (self.0.audit.clone(), Arc::clone(&self.0.kept));
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
@@ -415,6 +423,7 @@ impl Hub {
     pub(crate) fn changed(&self, index: usize, message: &Message) {
         let uri = message.string_member("uri");
         self.kept.cache.end_changed(index, message.method().unwrap_or_default(), uri.as_deref());
+        self.tell_change(index, message);
         for server in self.servers_with(index) {
             server.changed(message);
         }

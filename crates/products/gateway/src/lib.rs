@@ -25,6 +25,7 @@ mod sanitize;
 mod session;
 pub mod settings;
 mod shaping;
+mod shared;
 mod stats;
 mod telemetry;
 mod traffic;

@@ -7,6 +7,7 @@ mod context;
 mod credentials;
 mod interceptors;
 mod sanitize;
+mod store;
 mod telemetry;
 mod traffic;
 
@@ -27,6 +28,7 @@ pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
@@ -58,8 +60,8 @@ pub struct Settings {
     pub record: Option<RecordSettings>,
     /// The log of who asked for what.
     pub audit: Option<AuditSettings>,
-    /// The folder of what must outlive the gateway; without one it is kept in memory.
-    pub store: Option<PathBuf>,
+    /// Where what must outlive the gateway is kept; without this, in memory.
+    pub store: Option<StoreSettings>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
     /// How long calls of tools may take.

@@ -206,6 +206,7 @@ enum Cause {
     Rule(usize),
     /// All rules.
     Rules,
+    Everything,
 }
 
 #[derive(Default)]
@@ -215,6 +216,8 @@ struct State {
     order: BTreeMap<u64, Arc<EntryKey>>,
     tick: u64,
     bytes: usize,
+    /// What others change may go unheard.
+    is_suspended: bool,
     /// How often the settings changed.
     generation: u64,
     /// Goes on with all that ends entries.
@@ -276,7 +279,7 @@ impl AnswerCache {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Found::Hit(answer);
         }
-        if plan.generation != state.generation || state.is_unsettled(plan.rule, now) {
+        if plan.generation != state.generation || state.is_suspended || state.is_unsettled(plan.rule, now) {
             self.misses.fetch_add(1, Ordering::Relaxed);
             return Found::Alone;
         }
@@ -379,6 +382,13 @@ impl AnswerCache {
         state.unsettle_all();
     }
 
+    /// Ends everything, as changes may have gone unheard; while they may, nothing is kept.
+    pub(crate) fn suspend(&self, is_suspended: bool) {
+        let mut state = self.state();
+        state.is_suspended = is_suspended;
+        state.end_cause(Cause::Everything);
+    }
+
     /// Removes results that are not fresh any more.
     pub(crate) fn sweep(&self, now: Instant) {
         let mut state = self.state();
@@ -396,7 +406,7 @@ impl AnswerCache {
 
 impl State {
     fn hit(&mut self, plan: &Plan, id: &RequestId, now: Instant) -> Option<Answer> {
-        if plan.generation != self.generation || self.is_unsettled(plan.rule, now) {
+        if plan.generation != self.generation || self.is_suspended || self.is_unsettled(plan.rule, now) {
             return None;
         }
         for key in [&plan.key, &plan.key.public()] {
@@ -412,9 +422,10 @@ impl State {
     }
 
     fn may_keep(&mut self, plan: &Plan, mark: u64, now: Instant) -> bool {
-        let causes =
-            [Some(Cause::Upstream(plan.key.upstream)), plan.rule.map(Cause::Rule), plan.rule.map(|_| Cause::Rules)];
+        let of_rule = [plan.rule.map(Cause::Rule), plan.rule.map(|_| Cause::Rules)];
+        let causes = [Some(Cause::Upstream(plan.key.upstream)), Some(Cause::Everything), of_rule[0], of_rule[1]];
         plan.generation == self.generation
+            && !self.is_suspended
             && !self.is_unsettled(plan.rule, now)
             && causes.iter().flatten().all(|cause| self.ended.get(cause).is_none_or(|ended| *ended <= mark))
     }
@@ -452,6 +463,7 @@ impl State {
             Cause::Upstream(upstream) => key.upstream == upstream,
             Cause::Rule(rule) => entry.rule == Some(rule),
             Cause::Rules => entry.rule.is_some(),
+            Cause::Everything => true,
         });
     }
 

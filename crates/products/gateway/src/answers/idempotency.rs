@@ -1,7 +1,11 @@
-//! Calls with an idempotency key run once: which key a call has, and what came of it. Kept in memory, and in a store where there
-//! is one. Must not know how a call runs.
+//! Calls with an idempotency key run once: what came of the call of a key. Kept in memory, and in a store where there is one.
+//! Must not know how a call runs.
 
+mod claim;
+mod given;
 mod record;
+mod room;
+mod sharing;
 
 use std::collections::HashMap;
 use std::io;
@@ -11,72 +15,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
-use net::service::{Answer, Call, code};
+use net::service::{Answer, code};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
-use wire::json::unquote;
 use wire::message::{Packet, parse};
-use wire::splice::{member, members};
-use wire::{Kind, Message, Revision, meta};
+use wire::{Kind, Message, Revision};
 
-use super::request::{KEY_ARGUMENT, RequestDigest};
+pub(crate) use self::claim::Claimed;
+pub(crate) use self::given::{GivenKey, key_of};
+use self::room::OVERHEAD;
+#[cfg(test)]
+use self::room::{LONGEST_NAME, MOST_RUNNING};
+use self::sharing::Sharing;
+use super::request::RequestDigest;
 use super::store::{Store, Written};
 use crate::failure::{self, Failure};
-use crate::settings::IdempotencySettings;
-
-/// The header that may hold a key.
-const HEADER: &str = "idempotency-key";
-/// The longest key, in characters.
-const LONGEST: usize = 255;
-/// The most calls with a key that run at the same time: they go on when their clients leave.
-const MOST_RUNNING: usize = 1024;
-/// How many bytes a key costs besides its texts and its result.
-const OVERHEAD: usize = 512;
-/// The longest name of a tool, in bytes: a client may make one up.
-const LONGEST_NAME: usize = 1024;
-
-/// A key that a client gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GivenKey {
-    pub(crate) text: String,
-    /// It is an argument of the tool.
-    pub(crate) is_argument: bool,
-}
-
-/// The key of a call; what is wrong with it otherwise.
-pub(crate) fn key_of(call: &Call) -> Result<Option<GivenKey>, String> {
-    let argument = argument_of(&call.message)?;
-    let is_argument = argument.is_some();
-    let of_meta = match call.message.meta().and_then(|all| all.get(meta::IDEMPOTENCY_KEY)) {
-        Some(value) => Some(value.as_str().ok_or("the key in `_meta` is not a string")?.to_owned()),
-        None => None,
-    };
-    let mut keys: Vec<String> = argument.into_iter().chain(of_meta).collect();
-    for value in call.context.headers.iter().flat_map(|headers| headers.get_all(HEADER)) {
-        let text = value.to_str().map_err(|_| "the header `Idempotency-Key` is not plain text")?.trim();
-        // As a string of RFC 8941, or as it is.
-        let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-        keys.push(text.to_owned());
-    }
-    let Some(text) = keys.pop() else { return Ok(None) };
-    if keys.iter().any(|other| *other != text) {
-        return Err("the call has several keys".to_owned());
-    }
-    if text.is_empty() || text.len() > LONGEST || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("a key has 1 to {LONGEST} visible ASCII characters"));
-    }
-    Ok(Some(GivenKey { text, is_argument }))
-}
-
-fn argument_of(message: &Message) -> Result<Option<String>, String> {
-    let Some(arguments) = message.body_member("arguments") else { return Ok(None) };
-    let Some(all) = members(arguments) else { return Ok(None) };
-    let Some(found) = member(arguments, &all, KEY_ARGUMENT) else { return Ok(None) };
-    match &arguments[found.value.clone()] {
-        text if text.starts_with('"') => Ok(Some(unquote(text).into_owned())),
-        _ => Err(format!("the argument `{KEY_ARGUMENT}` is not a string")),
-    }
-}
+use crate::settings::{IdempotencySettings, StoreSettings};
+use crate::shared::{SharedStore, Token};
 
 /// What a key belongs to. The same text of another principal, server or tool is another key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -164,12 +119,16 @@ const REFUSALS: [i64; 8] = [
 /// How a call stands that others wait for.
 #[derive(Clone, Debug)]
 pub(crate) enum Progress {
+    /// The shared store is asked whether it may run.
+    Claiming,
     Running,
     Answered(Arc<KeptAnswer>),
     Unknown,
 }
 
 enum Status {
+    /// It runs if the shared store has nothing else of its key.
+    Claiming(watch::Receiver<Progress>),
     Running(watch::Receiver<Progress>),
     /// It waits for the client's next request.
     Asked(Asked),
@@ -219,11 +178,46 @@ struct Entry {
     asked: Option<Asked>,
     /// Nothing while it runs.
     until: Option<Instant>,
+    /// Whose it is in the shared store, and after how many steps: where two gateways hold it, the later step counts.
+    token: Token,
+    step: u64,
+}
+
+/// What a kept key says of another call with it.
+enum Decision {
+    Claiming(watch::Receiver<Progress>),
+    Wait(watch::Receiver<Progress>),
+    /// It answers the question that is open.
+    GoOn(Asked),
+    Answered(Arc<KeptAnswer>),
+    Refused(Failure),
 }
 
 impl Entry {
     const fn is_running(&self) -> bool {
-        matches!(self.status, Status::Running(_))
+        matches!(self.status, Status::Claiming(_) | Status::Running(_))
+    }
+
+    /// What it says of a call that asks for this.
+    fn decide(&self, digest: &RequestDigest, round: Option<Round>) -> Decision {
+        // Only the shared store knows what the first one asks for.
+        if let Status::Claiming(running) = &self.status {
+            return Decision::Claiming(running.clone());
+        }
+        if self.digest != *digest {
+            return Decision::Refused(failure::IDEMPOTENCY_CONFLICT);
+        }
+        match &self.status {
+            Status::Claiming(running) | Status::Running(running) => Decision::Wait(running.clone()),
+            Status::Asked(asked) if round.is_some_and(|round| round.fits(asked)) => Decision::GoOn(asked.clone()),
+            Status::Asked(Asked { answer: Some(answer), .. }) | Status::Ended(answer) => {
+                Decision::Answered(Arc::clone(answer))
+            }
+            Status::TooLarge => Decision::Refused(failure::IDEMPOTENCY_TOO_LARGE),
+            Status::Asked(Asked { answer: None, .. }) | Status::Unknown => {
+                Decision::Refused(failure::IDEMPOTENCY_UNKNOWN)
+            }
+        }
     }
 
     fn kept_bytes(&self) -> usize {
@@ -250,6 +244,8 @@ struct State {
 pub(crate) enum Begun {
     /// It runs.
     Run(RunningCall),
+    /// Another one with the same key waits for the shared store: begin once more when it has its answer.
+    Claiming(watch::Receiver<Progress>),
     /// Another one with the same key runs.
     Wait(watch::Receiver<Progress>),
     /// It has run.
@@ -257,17 +253,39 @@ pub(crate) enum Begun {
     Refused(Failure),
 }
 
+/// Where keys are kept in addition to the memory.
+#[derive(Default)]
+enum Backing {
+    #[default]
+    Memory,
+    File(Store),
+    Shared(Sharing),
+}
+
 /// What came of calls with a key.
 #[derive(Default)]
 pub(crate) struct KeptCalls {
     state: Mutex<State>,
     replayed: AtomicU64,
-    store: Option<Store>,
+    backing: Backing,
 }
 
 impl KeptCalls {
-    /// What the store in `folder` holds, and all that is added to it.
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+    /// What the store holds, and all that is added to it.
+    pub(crate) fn open(settings: &StoreSettings, shared: Option<&Arc<SharedStore>>) -> io::Result<Arc<Self>> {
+        match (settings, shared) {
+            (StoreSettings::Shared(settings), Some(store)) => {
+                let backing = Backing::Shared(Sharing::new(store, settings.on_loss));
+                let calls = Arc::new(Self { backing, ..Self::default() });
+                sharing::keep_written(&calls);
+                Ok(calls)
+            }
+            (StoreSettings::Folder(folder), _) => Self::in_folder(folder).map(Arc::new),
+            (StoreSettings::Shared(_), None) => Ok(Arc::default()),
+        }
+    }
+
+    fn in_folder(folder: &Path) -> io::Result<Self> {
         let (store, pairs) = Store::open(folder)?;
         let (now, mut state) = (Instant::now(), State::default());
         for (name, value) in pairs {
@@ -280,21 +298,42 @@ impl KeptCalls {
                 Err(_) => return Err(io::Error::other("it holds what this version of the gateway cannot read")),
             }
         }
-        Ok(Self { state: Mutex::new(state), replayed: AtomicU64::new(0), store: Some(store) })
+        Ok(Self { state: Mutex::new(state), replayed: AtomicU64::new(0), backing: Backing::File(store) })
+    }
+
+    /// Writes what a shared store does not have yet.
+    pub(crate) async fn finish(&self) {
+        sharing::finish(self).await;
     }
 
     /// Writes what waits, and closes the store.
     pub(crate) fn close(&self) {
-        if let Some(store) = &self.store {
+        if let Backing::File(store) = &self.backing {
             store.close();
         }
     }
 
+    /// Whether other gateways have the same keys.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.backing, Backing::Shared(_))
+    }
+
+    /// How often two gateways used a key while the store was away; nothing without a shared store.
+    pub(crate) fn conflicts(&self) -> Option<u64> {
+        match &self.backing {
+            Backing::Shared(sharing) => Some(sharing.conflicts()),
+            Backing::Memory | Backing::File(_) => None,
+        }
+    }
+
     /// Writes how a key stands now. To be called while the state is locked: the order is that of what happened.
-    fn write(&self, state: &State, key: &CallKey, (ttl, now): (Duration, Instant)) -> Written {
-        let Some(store) = &self.store else { return Written::default() };
-        let value = state.entries.get(key).map(|entry| record::written(key, entry, (ttl, now)));
-        store.set(record::name(key), value)
+    fn write(self: &Arc<Self>, state: &State, key: &CallKey, token: &Token, time: (Duration, Instant)) -> Written {
+        let entry = state.entries.get(key);
+        match &self.backing {
+            Backing::Memory => Written::default(),
+            Backing::File(store) => store.set(record::name(key), entry.map(|entry| record::written(key, entry, time))),
+            Backing::Shared(sharing) => sharing.write(self, key, (entry, token), time),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -313,46 +352,54 @@ impl KeptCalls {
         if state.entries.get(&key).is_some_and(|entry| entry.until.is_some_and(|until| until <= now)) {
             state.remove(&key);
         }
-        let (sender, receiver) = watch::channel(Progress::Running);
-        let running = |state: &State, key: CallKey| {
-            let begun = self.write(state, &key, (settings.ttl, now));
-            RunningCall { calls: Arc::clone(self), key, settings: settings.clone(), sender, begun, over: false }
+        let first = if self.is_shared() { Progress::Claiming } else { Progress::Running };
+        let (sender, receiver) = watch::channel(first);
+        let status = if self.is_shared() { Status::Claiming(receiver) } else { Status::Running(receiver) };
+        let call = |key: CallKey, begun: Written| {
+            let (calls, settings, token) = (Arc::clone(self), settings.clone(), sharing::token());
+            RunningCall { calls, key, asked_for: (digest, round), settings, sender, begun, token, over: false }
         };
         let Some(entry) = state.entries.get_mut(&key) else {
             if let Some(full) = state.lacks(&key, settings, now) {
                 return Begun::Refused(full);
             }
-            let entry = Entry { digest, status: Status::Running(receiver), asked: None, until: None };
+            let entry = Entry { digest, status, asked: None, until: None, token: Token::default(), step: 0 };
             state.bytes += entry.bytes(&key);
             state.running += 1;
             state.entries.insert(key.clone(), entry);
-            return Begun::Run(running(&state, key));
+            let begun = self.write_begun(&state, &key, (settings.ttl, now));
+            return Begun::Run(call(key, begun));
         };
-        if entry.digest != digest {
-            return Begun::Refused(failure::IDEMPOTENCY_CONFLICT);
+        let asked = match entry.decide(&digest, round) {
+            // Another gateway may have gone on with it: the shared store decides, also about a wrong answer to the question.
+            _ if self.is_shared() && matches!(entry.status, Status::Asked(_)) => match &entry.status {
+                Status::Asked(asked) => asked.clone(),
+                _ => return Begun::Refused(failure::IDEMPOTENCY_UNKNOWN),
+            },
+            Decision::GoOn(asked) => asked,
+            Decision::Claiming(claiming) => return Begun::Claiming(claiming),
+            Decision::Wait(running) => return Begun::Wait(running),
+            Decision::Answered(answer) => return Begun::Answered(answer),
+            Decision::Refused(failure) => return Begun::Refused(failure),
+        };
+        let freed = entry.kept_bytes();
+        if !state.may_run(&key) {
+            return Begun::Refused(failure::IDEMPOTENCY_BUSY);
         }
-        match &entry.status {
-            Status::Running(running) => Begun::Wait(running.clone()),
-            Status::Asked(asked) if round.is_some_and(|round| round.fits(asked)) => {
-                let (asked, freed) = (asked.clone(), entry.kept_bytes());
-                if !state.may_run(&key) {
-                    return Begun::Refused(failure::IDEMPOTENCY_BUSY);
-                }
-                let Some(entry) = state.entries.get_mut(&key) else {
-                    return Begun::Refused(failure::IDEMPOTENCY_UNKNOWN);
-                };
-                entry.asked = Some(asked);
-                (entry.status, entry.until) = (Status::Running(receiver), None);
-                state.bytes -= freed;
-                state.running += 1;
-                Begun::Run(running(&state, key))
-            }
-            Status::Asked(Asked { answer: Some(answer), .. }) | Status::Ended(answer) => {
-                Begun::Answered(Arc::clone(answer))
-            }
-            Status::TooLarge => Begun::Refused(failure::IDEMPOTENCY_TOO_LARGE),
-            Status::Asked(Asked { answer: None, .. }) | Status::Unknown => Begun::Refused(failure::IDEMPOTENCY_UNKNOWN),
-        }
+        let Some(entry) = state.entries.get_mut(&key) else {
+            return Begun::Refused(failure::IDEMPOTENCY_UNKNOWN);
+        };
+        entry.asked = Some(asked);
+        (entry.status, entry.until) = (status, None);
+        state.bytes -= freed;
+        state.running += 1;
+        let begun = self.write_begun(&state, &key, (settings.ttl, now));
+        Begun::Run(call(key, begun))
+    }
+
+    /// Writes that a call runs. In a shared store it is claimed instead.
+    fn write_begun(self: &Arc<Self>, state: &State, key: &CallKey, time: (Duration, Instant)) -> Written {
+        if self.is_shared() { Written::default() } else { self.write(state, key, &Token::default(), time) }
     }
 
     /// A kept answer goes to another request.
@@ -364,7 +411,8 @@ impl KeptCalls {
     pub(crate) fn sweep(&self, now: Instant) {
         let mut state = self.state();
         for key in state.sweep(now) {
-            if let Some(store) = &self.store {
+            // A shared store forgets by itself.
+            if let Backing::File(store) = &self.backing {
                 store.forget(record::name(&key));
             }
         }
@@ -391,75 +439,27 @@ impl State {
         self.bytes -= forgotten.iter().map(|(key, entry)| entry.bytes(key)).sum::<usize>();
         forgotten.into_iter().map(|(key, _)| key).collect()
     }
-
-    /// Why one more key cannot be kept. A key is never given up for another one: its call could run twice.
-    fn lacks(&mut self, key: &CallKey, settings: &IdempotencySettings, now: Instant) -> Option<Failure> {
-        if key.tool.len() > LONGEST_NAME {
-            return Some(failure::IDEMPOTENCY_KEY_INVALID);
-        }
-        let cost = OVERHEAD + key.bytes();
-        let fits = |state: &Self| {
-            state.fits(key, 1, (state.entries.len(), settings.entries), |_, _| 1)
-                && state.has_bytes(key, cost, settings.bytes)
-        };
-        if !fits(self) {
-            self.sweep(now);
-            if !fits(self) {
-                return Some(failure::IDEMPOTENCY_FULL);
-            }
-        }
-        (!self.may_run(key)).then_some(failure::IDEMPOTENCY_BUSY)
-    }
-
-    /// Whether one more call may run.
-    fn may_run(&self, key: &CallKey) -> bool {
-        self.fits(key, 1, (self.running, MOST_RUNNING), |_, entry| usize::from(entry.is_running()))
-    }
-
-    /// Whether there is room for more of what `count` counts, of which there is `now` and may be `most`: in all, and for the
-    /// principal of `key`.
-    fn fits(
-        &self,
-        key: &CallKey,
-        more: usize,
-        (now, most): (usize, usize),
-        count: impl Fn(&CallKey, &Entry) -> usize,
-    ) -> bool {
-        if now + more > most {
-            return false;
-        }
-        // While most of it is free, nobody is in need.
-        if key.principal.is_none() || now + more <= most / 4 {
-            return true;
-        }
-        let of_principal = self.entries.iter().filter(|(other, _)| other.principal == key.principal);
-        let own: usize = of_principal.map(|(key, entry)| count(key, entry)).sum();
-        // Three quarters of what others leave: however many have all that they may, there is something for the next one.
-        let left = most - (now - own);
-        own + more <= (left - left / 4).max(1)
-    }
-
-    /// Whether a result of this size can be kept.
-    fn has_bytes(&self, key: &CallKey, more: usize, most: usize) -> bool {
-        self.fits(key, more, (self.bytes, most), |key, entry| entry.bytes(key))
-    }
 }
 
-/// A call that runs. Dropped before its end, its outcome is unknown.
+/// A call that runs, or that waits for the shared store. Dropped before its end, its outcome is unknown.
 pub(crate) struct RunningCall {
     calls: Arc<KeptCalls>,
     key: CallKey,
+    asked_for: (RequestDigest, Option<Round>),
     settings: IdempotencySettings,
     sender: watch::Sender<Progress>,
     /// That it runs is being written.
     begun: Written,
+    token: Token,
     over: bool,
 }
 
 impl RunningCall {
-    /// Waits until it outlives a crash that the call runs; whether it does. Otherwise the call must not run.
-    pub(crate) async fn is_recorded(&mut self) -> bool {
-        std::mem::take(&mut self.begun).outlives_crash().await
+    /// The call was refused, and is over if it was not before.
+    pub(crate) fn refuse(self, answer: &Answer, revision: Revision) {
+        if !self.over {
+            drop(self.end(answer, revision, Instant::now()));
+        }
     }
 
     /// The call was answered to a client of `revision`. What is returned is over when that outlives a crash.
@@ -473,7 +473,9 @@ impl RunningCall {
         self.over = true;
         let mut state = self.calls.state();
         state.running -= 1;
-        let room = kept.as_ref().is_some_and(|kept| state.has_bytes(&self.key, kept.text.len(), self.settings.bytes));
+        let most = if self.calls.is_shared() { sharing::LARGEST } else { usize::MAX };
+        let fits = |text: &str| text.len() <= most && state.has_bytes(&self.key, text.len(), self.settings.bytes);
+        let room = kept.as_ref().is_some_and(|kept| fits(&kept.text));
         let before = state.entries.get_mut(&self.key).and_then(|entry| entry.asked.take());
         let status = match (end, before) {
             (CallEnd::NotRun, Some(asked)) => Some(Status::Asked(asked)),
@@ -492,12 +494,13 @@ impl RunningCall {
                 if let Some(entry) = state.entries.get_mut(&self.key) {
                     let before = entry.kept_bytes();
                     (entry.status, entry.until) = (status, until);
+                    entry.step += 1;
                     let after = entry.kept_bytes();
                     state.bytes = state.bytes + after - before;
                 }
             }
         }
-        let written = self.calls.write(&state, &self.key, (self.settings.ttl, now));
+        let written = self.calls.write(&state, &self.key, &self.token, (self.settings.ttl, now));
         drop(state);
         let progress = match kept {
             Some(kept) if end != CallEnd::Unknown => Progress::Answered(kept),
@@ -510,7 +513,13 @@ impl RunningCall {
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        if !self.over {
+        if self.over {
+            return;
+        }
+        let is_claiming = matches!(*self.sender.borrow(), Progress::Claiming);
+        if is_claiming {
+            self.abandon();
+        } else {
             let _ = self.settle(CallEnd::Unknown, None, Instant::now());
         }
     }
@@ -518,11 +527,16 @@ impl Drop for RunningCall {
 
 /// Waits for the end of a call that runs. `None` where its outcome is unknown.
 pub(crate) async fn awaited(mut running: watch::Receiver<Progress>) -> Option<Arc<KeptAnswer>> {
-    let ended = running.wait_for(|progress| !matches!(progress, Progress::Running)).await.ok()?;
-    match &*ended {
+    let is_over = |progress: &Progress| matches!(progress, Progress::Answered(_) | Progress::Unknown);
+    match &*running.wait_for(is_over).await.ok()? {
         Progress::Answered(answer) => Some(Arc::clone(answer)),
         _ => None,
     }
+}
+
+/// Waits until the shared store has answered another call with the same key.
+pub(crate) async fn claimed(mut claiming: watch::Receiver<Progress>) {
+    let _ = claiming.wait_for(|progress| !matches!(progress, Progress::Claiming)).await;
 }
 
 #[cfg(test)]

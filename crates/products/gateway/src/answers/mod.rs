@@ -8,7 +8,6 @@ mod store;
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,20 +16,27 @@ use wire::Message;
 
 use self::cache::{AnswerCache, Lead};
 use self::idempotency::KeptCalls;
-use crate::settings::AnswerSettings;
+use crate::settings::{AnswerSettings, StoreSettings};
+use crate::shared::SharedStore;
 
 /// What all servers keep, each under its own name.
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) calls: Arc<KeptCalls>,
     pub(crate) cache: Arc<AnswerCache>,
+    /// What other gateways share.
+    pub(crate) shared: Option<Arc<SharedStore>>,
 }
 
 impl Kept {
-    /// Nothing, and what outlived the last gateway: its folder.
-    pub(crate) fn open(store: Option<&Path>) -> io::Result<Self> {
-        let calls = store.map(KeptCalls::open).transpose()?.unwrap_or_default();
-        Ok(Self { calls: Arc::new(calls), cache: Arc::default() })
+    /// Nothing, and what the store has.
+    pub(crate) fn open(store: Option<&StoreSettings>) -> io::Result<Self> {
+        let shared = match store {
+            Some(StoreSettings::Shared(settings)) => Some(Arc::new(SharedStore::open(settings))),
+            Some(StoreSettings::Folder(_)) | None => None,
+        };
+        let calls = store.map(|settings| KeptCalls::open(settings, shared.as_ref())).transpose()?.unwrap_or_default();
+        Ok(Self { calls, cache: Arc::default(), shared })
     }
 
     /// Forgets what is too old.
@@ -51,6 +57,16 @@ impl Kept {
             metric("idempotency_keys", "gauge", "Idempotency keys that are kept.", keys as u64);
             metric("idempotency_bytes", "gauge", "Bytes of results that are kept for them.", bytes as u64);
             metric("idempotency_replayed_total", "counter", "Calls that got a kept result and did not run.", replayed);
+        }
+        if let Some(conflicts) = self.calls.conflicts() {
+            let help = "Keys whose call ran at two gateways while the store was away.";
+            metric("idempotency_conflicts_total", "counter", help, conflicts);
+        }
+        if let Some(shared) = &self.shared {
+            let (is_up, lost, failed) = shared.counts();
+            metric("store_up", "gauge", "Whether the shared store can be used.", u64::from(is_up));
+            metric("store_lost_total", "counter", "Times that the connection to the shared store was lost.", lost);
+            metric("store_failed_total", "counter", "Operations that the shared store did not do in time.", failed);
         }
         if settings.cache.is_some() {
             let (entries, bytes, hits, misses) = self.cache.counts();

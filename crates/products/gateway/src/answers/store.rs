@@ -40,6 +40,12 @@ pub(crate) struct Store {
 pub(crate) struct Written(Option<oneshot::Receiver<()>>);
 
 impl Written {
+    /// A change that is over when the sender says so.
+    pub(crate) fn later() -> (oneshot::Sender<()>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(Some(receiver)))
+    }
+
     /// Waits until the change outlives a crash; whether it does. Without a store there is nothing to wait for.
     pub(crate) async fn outlives_crash(self) -> bool {
         match self.0 {

@@ -165,7 +165,7 @@ impl Reader<'_> {
         Some(Client { method, ..Client::new(id?, credential) })
     }
 
-    fn one_of(&mut self, entry: &Entry, known: &[&str]) -> Option<String> {
+    pub(super) fn one_of(&mut self, entry: &Entry, known: &[&str]) -> Option<String> {
         let text = self.text(entry)?;
         if known.contains(&text) {
             return Some(text.to_owned());
@@ -176,7 +176,7 @@ impl Reader<'_> {
     }
 
     /// A value that must not stand in the file.
-    fn secret(&mut self, entry: &Entry) -> Option<Secret> {
+    pub(super) fn secret(&mut self, entry: &Entry) -> Option<Secret> {
         if matches!(entry.node.content, Content::Text(_)) {
             let what = format!("{} stands in the file", quoted(&entry.key));
             self.error(entry.at, what, "{ from_env: NAME } or { from_file: PATH }");

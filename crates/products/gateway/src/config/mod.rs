@@ -13,6 +13,7 @@ mod members;
 mod sanitize;
 mod servers;
 mod sources;
+mod store;
 mod telemetry;
 mod traffic;
 mod units;
@@ -147,7 +148,7 @@ impl Reader<'_> {
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
-        let store = members.get("store").and_then(|entry| self.path(entry));
+        let store = members.get("store").and_then(|entry| self.store(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));

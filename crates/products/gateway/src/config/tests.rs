@@ -6,6 +6,7 @@ mod credentials;
 mod egress;
 mod interceptors;
 mod sanitize;
+mod store;
 mod telemetry;
 mod traffic;
 

@@ -204,6 +204,12 @@ rows! {
 
     IDEMPOTENCY_NOT_WRITTEN = Failure::new("idempotency-not-written", INTERNAL_ERROR, InternalError,
         "`store` cannot be written, so that the call could run twice").not_run().retry(5000);
+    STORE_AWAY = Failure::new("store-away", INTERNAL_ERROR, InternalError,
+        "`store` cannot be reached, so that the call could run twice").not_run().retry(2000)
+        .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
+    STORE_RECOVERING = Failure::new("store-recovering", INTERNAL_ERROR, InternalError,
+        "`store` lost its memory or restarted; gateways write again what they know").not_run().retry(3000)
+        .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
 
     // What a server itself says. Only `errors: {as: result}` shows these.
     SERVER_SAYS_INVALID = Failure::new("server-says-invalid", INVALID_PARAMS, InvalidInput,

@@ -15,12 +15,15 @@ use wire::translate::message::response;
 
 use super::{FRESH, Inner, WATCHED, surviving};
 use crate::answers::cache::{EntryKey, Found, LONGEST_NAME, Plan, Scope, SessionOf, Subject, ended_by, rule_for};
-use crate::answers::idempotency::{Begun, CallKey, GivenKey, KeptAnswer, Round, RunningCall, awaited, key_of};
+use crate::answers::idempotency::{
+    Begun, CallKey, Claimed, GivenKey, KeptAnswer, Round, RunningCall, awaited, claimed, key_of,
+};
 use crate::answers::request::{cache_digest, call_digest, without_key};
 use crate::answers::{Hints, Watch};
 use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::failure::{self, Failure};
+use crate::hub::ToldWrite;
 use crate::relay::Edits;
 use crate::settings::Writes;
 use crate::upstream::{Client, Upstream};
@@ -76,6 +79,8 @@ impl Inner {
         let ended = |cache| ended_by(cache, &shown, name_there(&edits, &shown));
         let is_call = call.message.method() == Some("tools/call");
         let rules = self.answers.settings.cache.as_ref().filter(|_| is_call).map(ended).unwrap_or_default();
+        let shared = self.answers.kept.shared.as_ref().filter(|_| !rules.is_empty());
+        let told = ToldWrite::new(shared, &shown, name_there(&edits, &shown));
         drop(shown);
         if rules.is_empty() {
             return self.carry(upstream, (client, trail), call, edits).await;
@@ -84,8 +89,13 @@ impl Inner {
         let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
         edits.write = Some(Arc::clone(writing.write()));
         let answer = self.carry(upstream, (client, trail), call, edits).await;
-        if was_not_run(&answer) {
-            writing.write().answered();
+        match outcome(&answer) {
+            Some("not run") => {
+                writing.write().answered();
+                told.changed_nothing();
+            }
+            Some(_) => drop(told),
+            None => told.ended().await,
         }
         answer
     }
@@ -148,12 +158,26 @@ impl Inner {
             key: given.text.clone(),
         };
         let asked_for = (call_digest(&call.message), Round::of(&call.message));
-        let answer = match self.answers.kept.calls.begin(key, asked_for, settings, Instant::now()) {
+        let calls = &inner.answers.kept.calls;
+        let begun = loop {
+            match calls.begin(key.clone(), asked_for, settings, Instant::now()) {
+                Begun::Claiming(other) => {
+                    if let Err(error) = self.in_budget((&call, &client, &edits), claimed(other)).await {
+                        return Answer::error(Some(call.id()), &error);
+                    }
+                }
+                begun => break begun,
+            }
+        };
+        let answer = match begun {
+            Begun::Claiming(_) => Err(failure::IDEMPOTENCY_UNKNOWN),
             Begun::Run(running) => {
                 let (id, trail) = (call.id().clone(), trail.clone());
                 drop(shown);
                 // Noted before it runs: the call goes on when its client leaves, who is all that is recorded then.
-                trail.goes_to(&upstream.name);
+                if !calls.is_shared() {
+                    trail.goes_to(&upstream.name);
+                }
                 // A client that leaves does not end it: its next call with the key wants the result.
                 let run = self.run_to_the_end((running, given), upstream, (client, trail), call, edits);
                 return tokio::spawn(run).await.unwrap_or_else(|_| refused(&failure::IDEMPOTENCY_UNKNOWN, &id));
@@ -165,15 +189,21 @@ impl Inner {
                 Err(error) => return Answer::error(Some(call.id()), &error),
             },
         };
-        let answer = answer.and_then(|kept| replayed(&kept, &call, &upstream));
-        match answer {
-            Ok(answer) => {
-                trail.trace.stage("idempotency", "replayed");
-                self.answers.kept.calls.note_replayed();
-                answer
-            }
-            Err(failure) => refused(&failure, call.id()),
-        }
+        let answer = answer.and_then(|kept| self.replayed((&kept, &call), &upstream, trail));
+        answer.unwrap_or_else(|failure| refused(&failure, call.id()))
+    }
+
+    /// A kept answer for another request.
+    fn replayed(
+        &self,
+        (kept, call): (&KeptAnswer, &Call),
+        upstream: &Upstream,
+        trail: &Trail,
+    ) -> Result<Answer, Failure> {
+        let answer = replayed(kept, call, upstream)?;
+        trail.trace.stage("idempotency", "replayed");
+        self.answers.kept.calls.note_replayed();
+        Ok(answer)
     }
 
     async fn run_to_the_end(
@@ -185,10 +215,24 @@ impl Inner {
         mut edits: Edits,
     ) -> Answer {
         let (id, revision) = (call.id().clone(), call.context.revision);
-        if !running.is_recorded().await {
-            let answer = refused(&failure::IDEMPOTENCY_NOT_WRITTEN, &id);
-            let _ = running.end(&answer, revision, Instant::now());
-            return answer;
+        // What waits for another gateway has no more time than what runs.
+        let claimed = if self.answers.kept.calls.is_shared() {
+            let claim = running.claim(self.limits.request_total);
+            self.in_budget((&call, &client, &edits), claim).await
+        } else {
+            Ok(running.claim(Duration::ZERO).await)
+        };
+        match claimed {
+            Ok(Claimed::Run) => trail.goes_to(&upstream.name),
+            Ok(Claimed::Answered(kept)) => {
+                return self.replayed((&kept, &call), &upstream, &trail).unwrap_or_else(|why| refused(&why, &id));
+            }
+            Ok(Claimed::Refused(failure, again)) => {
+                let answer = refused_for(&failure, again, &id);
+                running.refuse(&answer, revision);
+                return answer;
+            }
+            Err(error) => return Answer::error(Some(&id), &error),
         }
         let run = async move {
             // A server gets the argument only where its tool has it.
@@ -324,13 +368,14 @@ impl Inner {
     }
 }
 
-/// Whether a request ended before its server could act on it.
-fn was_not_run(answer: &Answer) -> bool {
-    if answer.code().is_none() {
-        return false;
+/// What an error says of whether its request ran; nothing for other answers.
+fn outcome(answer: &Answer) -> Option<&'static str> {
+    answer.code()?;
+    let Ok(Packet::Message(message)) = parse(answer.text()) else { return None };
+    match message.error()?.get("data")?.get("outcome")?.as_str()? {
+        "not run" => Some("not run"),
+        _ => Some("unknown"),
     }
-    let Ok(Packet::Message(message)) = parse(answer.text()) else { return false };
-    message.error().and_then(|error| error.get("data")?.get("outcome")?.as_str()) == Some("not run")
 }
 
 /// Whether a header of a client may reach a server, and says something that the body does not.
@@ -346,6 +391,15 @@ pub(super) fn name_there<'n>(edits: &'n Edits, shown: &'n str) -> &'n str {
 
 fn refused(failure: &Failure, id: &wire::RequestId) -> Answer {
     Answer::error(Some(id), &failure.error(format!("The call is not run: {}", failure.when)))
+}
+
+/// The same; over HTTP with the time from which it is worth another try.
+fn refused_for(failure: &Failure, again: Option<Duration>, id: &wire::RequestId) -> Answer {
+    let Some(again) = again else { return refused(failure, id) };
+    let millis = u64::try_from(again.as_millis()).unwrap_or(u64::MAX).max(1);
+    let what = format!("The call is not run: {}", failure.when);
+    let error = failure.error_with(what, serde_json::json!({ "retry_after_ms": millis }));
+    Answer::error(Some(id), &error).with_retry_after(again)
 }
 
 /// A kept answer for another request, in the form of its client's revision.

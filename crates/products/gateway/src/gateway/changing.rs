@@ -60,14 +60,18 @@ pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<C
 impl Inner {
     /// Passes a change on, and forgets what it makes stale.
     pub(crate) fn changed(&self, message: &Message) {
-        let stale = |list: List| match message.method() {
+        self.changed_quietly(message);
+        self.changes.announce(message);
+    }
+
+    /// Forgets what a change makes stale.
+    pub(crate) fn changed_quietly(&self, message: &Message) {
+        self.make_stale(|list| match message.method() {
             Some("notifications/tools/list_changed") => list == List::Tools,
             Some("notifications/prompts/list_changed") => list == List::Prompts,
             Some("notifications/resources/list_changed") => matches!(list, List::Resources | List::Templates),
             _ => false,
-        };
-        self.make_stale(stale);
-        self.changes.announce(message);
+        });
     }
 
     /// The same for every server that shows the upstream.

@@ -6,8 +6,11 @@ use net::server::http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, CallKey, Entry, KeptAnswer, StateDigest, Status};
+use tokio::sync::watch;
+
+use super::{Asked, CallKey, Entry, KeptAnswer, Progress, StateDigest, Status};
 use crate::answers::request::RequestDigest;
+use crate::shared::Token;
 
 /// The longest time that a key is kept: a clock that was wrong must not keep one for ever.
 const LONGEST: Duration = Duration::from_hours(24);
@@ -78,8 +81,8 @@ fn now_ms() -> u64 {
 /// An entry as the store has it. One that runs is kept for `ttl` from now on.
 pub(super) fn written(key: &CallKey, entry: &Entry, (ttl, now): (Duration, Instant)) -> Vec<u8> {
     let status = match &entry.status {
-        Status::Running(_) => Outcome::Running,
-        Status::Asked(asked) => Outcome::Asked(asked.answer.as_ref().map(|answer| KeptText::of(answer)), asked.state),
+        Status::Claiming(_) | Status::Running(_) => Outcome::Running,
+        Status::Asked(asked) => asked_of(asked),
         Status::Ended(answer) => Outcome::Ended(KeptText::of(answer)),
         Status::TooLarge => Outcome::TooLarge,
         Status::Unknown => Outcome::Unknown,
@@ -103,20 +106,41 @@ pub(super) fn read(value: &[u8], now: Instant) -> Result<Option<(CallKey, Entry)
     let record: Record = serde_json::from_slice(value)?;
     let Some(left) = record.until.checked_sub(now_ms()).filter(|left| *left > 0) else { return Ok(None) };
     let left = Duration::from_millis(left).min(LONGEST);
-    let status = match record.status {
-        Outcome::Running | Outcome::Unknown => Status::Unknown,
-        Outcome::TooLarge => Status::TooLarge,
-        Outcome::Asked(text, state) => {
-            Status::Asked(Asked { answer: text.and_then(KeptText::answer).map(Into::into), state })
-        }
-        // What cannot be read is not run again.
-        Outcome::Ended(text) => text.answer().map_or(Status::Unknown, |answer| Status::Ended(answer.into())),
-    };
-    let principal = match record.principal {
-        Some(bytes) => Some(HeaderValue::from_bytes(&bytes).map_err(serde::de::Error::custom)?),
-        None => None,
-    };
-    let Record { server, upstream, tool, key, digest, .. } = record;
-    let key = CallKey { principal, server, upstream, tool, key };
-    Ok(Some((key, Entry { digest, status, asked: None, until: Some(now + left) })))
+    let (key, mut entry) = record.entry()?;
+    if entry.is_running() {
+        entry.status = Status::Unknown;
+    }
+    entry.until = Some(now + left);
+    Ok(Some((key, entry)))
+}
+
+/// What a gateway that shares the store has written, which may still be at it. The store itself forgets it in time.
+pub(super) fn shared(value: &[u8]) -> Result<(CallKey, Entry), serde_json::Error> {
+    serde_json::from_slice::<Record>(value)?.entry()
+}
+
+fn asked_of(asked: &Asked) -> Outcome {
+    Outcome::Asked(asked.answer.as_ref().map(|answer| KeptText::of(answer)), asked.state)
+}
+
+impl Record {
+    fn entry(self) -> Result<(CallKey, Entry), serde_json::Error> {
+        let status = match self.status {
+            Outcome::Running => Status::Running(watch::channel(Progress::Running).1),
+            Outcome::Unknown => Status::Unknown,
+            Outcome::TooLarge => Status::TooLarge,
+            Outcome::Asked(text, state) => {
+                Status::Asked(Asked { answer: text.and_then(KeptText::answer).map(Into::into), state })
+            }
+            // What cannot be read is not run again.
+            Outcome::Ended(text) => text.answer().map_or(Status::Unknown, |answer| Status::Ended(answer.into())),
+        };
+        let principal = match self.principal {
+            Some(bytes) => Some(HeaderValue::from_bytes(&bytes).map_err(serde::de::Error::custom)?),
+            None => None,
+        };
+        let Self { server, upstream, tool, key, digest, .. } = self;
+        let key = CallKey { principal, server, upstream, tool, key };
+        Ok((key, Entry { digest, status, asked: None, until: None, token: Token::default(), step: 0 }))
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use wire::message::{Packet, parse};
 use wire::{RequestId, Revision};
 
-use super::{Begun, CallKey, KeptCalls, LONGEST_NAME, MOST_RUNNING, OVERHEAD, Round, RunningCall, awaited};
+use super::{Begun, CallKey, Claimed, KeptCalls, LONGEST_NAME, MOST_RUNNING, OVERHEAD, Round, RunningCall, awaited};
 use crate::failure;
 use crate::settings::IdempotencySettings;
 
@@ -44,7 +44,7 @@ impl Store {
 
     /// What a gateway that starts again finds in a folder.
     fn open(folder: &Path) -> Self {
-        let calls = Arc::new(KeptCalls::open(folder).expect("a store"));
+        let calls = Arc::new(KeptCalls::in_folder(folder).expect("a store"));
         Self { calls, ..Self::new(IdempotencySettings::default()) }
     }
 
@@ -81,7 +81,7 @@ fn running(begun: Begun) -> RunningCall {
 fn name(begun: &Begun) -> String {
     match begun {
         Begun::Run(_) => "run".to_owned(),
-        Begun::Wait(_) => "wait".to_owned(),
+        Begun::Claiming(_) | Begun::Wait(_) => "wait".to_owned(),
         Begun::Answered(answer) => answer.text.clone(),
         Begun::Refused(failure) => failure.name.to_owned(),
     }
@@ -218,7 +218,7 @@ async fn a_store_keeps_what_came_of_calls_and_blocks_what_ran() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path());
     let mut ran = store.run(key("me", "ran"));
-    assert!(ran.is_recorded().await);
+    assert!(matches!(ran.claim(Duration::ZERO).await, Claimed::Run));
     assert!(ran.end(&result("done"), Revision::R2025_06_18, store.now).outlives_crash().await);
     let runs = store.run(key("me", "runs"));
     store.end(store.run(key("", "not run")), &error(code::INVALID_PARAMS, json!({})));
@@ -268,7 +268,8 @@ async fn a_call_does_not_run_where_it_cannot_be_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path());
     store.calls.close();
-    assert!(!store.run(key("me", "k")).is_recorded().await);
+    let claimed = store.run(key("me", "k")).claim(Duration::ZERO).await;
+    assert!(matches!(claimed, Claimed::Refused(failure, None) if failure.name == "idempotency-not-written"));
 }
 
 #[test]

@@ -1,0 +1,93 @@
+//! What the store does in one step. Times are the store's own: the clocks of gateways do not matter.
+
+use redis::Cmd;
+
+/// A command that runs a script on these keys.
+pub(super) fn command(script: &str, keys: &[&[u8]]) -> Cmd {
+    let mut command = redis::cmd("EVAL");
+    command.arg(script).arg(keys.len());
+    for key in keys {
+        command.arg(*key);
+    }
+    command
+}
+
+/// Which memory the store has: its name, and until when nobody takes a key. Another process (`ARGV[1]`) has another memory.
+/// `ARGV`: run, a new name, grace. Returns name, milliseconds.
+pub(super) const EPOCH: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local e = redis.call('HMGET', KEYS[1], 'id', 'run', 'opens')
+if not e[1] or e[2] ~= ARGV[1] then
+  e[1] = ARGV[2] e[3] = now + ARGV[3]
+  redis.call('HSET', KEYS[1], 'id', e[1], 'run', ARGV[1], 'opens', e[3])
+end
+local left = tonumber(e[3]) - now
+if left > tonumber(ARGV[3]) then
+  left = tonumber(ARGV[3]) redis.call('HSET', KEYS[1], 'opens', now + left)
+end
+return {e[1], math.max(0, left)}";
+
+/// `ARGV`: token, record, lease, keep, the name of the memory. Returns 0; or 1, token, record, whether it is leased; its step; or 2 and
+/// for how long no key can be taken.
+pub(super) const TAKE: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local h = redis.call('HMGET', KEYS[1], 't', 'r', 'l', 's')
+if h[1] then return {1, h[1], h[2], tonumber(h[3]) > now and 1 or 0, tonumber(h[4])} end
+local e = redis.call('HMGET', KEYS[2], 'id', 'opens')
+if e[1] ~= ARGV[5] then return {2, 1000} end
+if tonumber(e[2]) > now then return {2, tonumber(e[2]) - now} end
+redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', now + ARGV[3], 's', 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return {0}";
+
+/// `ARGV`: token, record, lease or 0, keep, grace, step. Of two tokens, the later step counts. While the store recovers, new
+/// keys wait for what is still written.
+pub(super) const PUT: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local h = redis.call('HMGET', KEYS[1], 't', 's')
+local held, step = h[1], tonumber(h[2] or 0)
+if held and held ~= ARGV[1] and step >= tonumber(ARGV[6]) then return 0 end
+if held == ARGV[1] and step > tonumber(ARGV[6]) then return 1 end
+local l = 0
+if tonumber(ARGV[3]) > 0 then l = now + ARGV[3] end
+redis.call('HSET', KEYS[1], 't', ARGV[1], 'r', ARGV[2], 'l', l, 's', ARGV[6])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+if not held then
+  local opens = redis.call('HGET', KEYS[2], 'opens')
+  if opens and tonumber(opens) > now then redis.call('HSET', KEYS[2], 'opens', now + ARGV[5]) end
+end
+return 1";
+
+/// `ARGV`: the token and the record that are there, token, record, lease, keep, step.
+pub(super) const GO_ON: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local h = redis.call('HMGET', KEYS[1], 't', 'r')
+if h[1] ~= ARGV[1] or h[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], 't', ARGV[3], 'r', ARGV[4], 'l', now + ARGV[5], 's', ARGV[7])
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+return 1";
+
+/// `ARGV`: token, record, keep.
+pub(super) const BURY: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local h = redis.call('HMGET', KEYS[1], 't', 'l')
+if h[1] ~= ARGV[1] then return 0 end
+local l = tonumber(h[2])
+if l == 0 or l > now then return 0 end
+redis.call('HSET', KEYS[1], 'r', ARGV[2], 'l', 0)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1";
+
+/// `ARGV`: token.
+pub(super) const FORGET: &str = "
+if redis.call('HGET', KEYS[1], 't') == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0";
+
+/// `ARGV`: token, lease, keep. What was written off meanwhile stays so until its owner says how it ended.
+pub(super) const RENEW: &str = "
+local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local h = redis.call('HMGET', KEYS[1], 't', 'l')
+if h[1] ~= ARGV[1] or tonumber(h[2]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'l', now + ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1";

@@ -1,0 +1,294 @@
+//! Replicas of the gateway as processes, and clients of several principals that choose one for each request.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use net::server::http::Server;
+use oauth::jose::Signer;
+use oauth::now;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::ledger::Ledger;
+use crate::redis::{Redis, send_signal};
+
+const ISSUER: &str = "https://auth.example";
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Keys of probes.
+static PROBES: AtomicU64 = AtomicU64::new(0);
+/// When every request must be answered: `limits.request_total`, a lease, and some grace.
+const DEADLINE: Duration = Duration::from_secs(25);
+
+/// A gateway.
+pub(crate) struct Replica {
+    process: Mutex<Child>,
+    /// For clients, and for those who run it.
+    addresses: Mutex<[SocketAddr; 2]>,
+    config: PathBuf,
+    pub(crate) log: PathBuf,
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Replica {
+    async fn start(config: PathBuf) -> Self {
+        let log = config.with_extension("log");
+        let (process, addresses) = spawn(&config, &log).await;
+        Self { process: Mutex::new(process), addresses: Mutex::new(addresses), config, log }
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        send_signal(&self.process.lock().unwrap_or_else(PoisonError::into_inner), signal);
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&self) {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    /// Starts it again, at other ports.
+    pub(crate) async fn start_again(&self) {
+        let (process, addresses) = spawn(&self.config, &self.log).await;
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = process;
+        *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
+    }
+
+    fn addresses(&self) -> [SocketAddr; 2] {
+        *self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.addresses()[0]
+    }
+
+    /// A page such as `/metrics`.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.addresses()[1]);
+        exchange(self.addresses()[1], &request).await.unwrap_or_default()
+    }
+
+    /// Waits until it can use the store.
+    pub(crate) async fn uses_store(&self) {
+        let begun = Instant::now();
+        loop {
+            let page = self.page("/metrics").await;
+            if page.contains("\nstore_up 1\n") {
+                return;
+            }
+            let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+            assert!(begun.elapsed() < PATIENCE, "it does not find the store: {page}\n{log}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn spawn(config: &PathBuf, log: &PathBuf) -> (Child, [SocketAddr; 2]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
+    command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
+    command.stderr(File::create(log).expect("a log"));
+    let process = command.spawn().expect("it starts");
+    let begun = Instant::now();
+    loop {
+        let said = std::fs::read_to_string(log).expect("a log");
+        let address = |end: &str| {
+            let url = said.split_whitespace().find(|word| word.ends_with(end))?;
+            url.trim_start_matches("http://").trim_end_matches(end).parse().ok()
+        };
+        if let (Some(clients), Some(admin)) = (address("/mcp"), address("/metrics")) {
+            return (process, [clients, admin]);
+        }
+        assert!(begun.elapsed() < PATIENCE, "it does not say where it listens: {said}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What came of a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    Response {
+        status: u16,
+        retry_after: Option<u64>,
+        message: Value,
+    },
+    /// The connection ended before the response.
+    Broken,
+}
+
+impl Outcome {
+    /// The name of the failure, or an empty text.
+    pub(crate) fn failure(&self) -> &str {
+        match self {
+            Self::Response { message, .. } => message["error"]["data"]["failure"].as_str().unwrap_or_default(),
+            Self::Broken => "",
+        }
+    }
+
+    /// What the result says, or an empty text.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Response { message, .. } => message["result"]["content"][0]["text"].as_str().unwrap_or_default(),
+            Self::Broken => "",
+        }
+    }
+
+    /// The error says that the call did not run.
+    pub(crate) fn is_not_run(&self) -> bool {
+        matches!(self, Self::Response { message, .. } if message["error"]["data"]["outcome"] == "not run")
+    }
+}
+
+/// Replicas before one server, with one store.
+pub(crate) struct Scene {
+    pub(crate) redis: Redis,
+    pub(crate) ledger: Ledger,
+    pub(crate) replicas: Vec<Replica>,
+    signer: Signer,
+    _server: Server,
+    _folder: TempDir,
+}
+
+impl Scene {
+    /// With `store` as the configuration has it; its `URL` is that of the store. `more` is added to the file.
+    pub(crate) async fn start(count: usize, redis: Redis, store: &str, more: &str) -> Self {
+        let (ledger, server) = Ledger::start().await;
+        let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
+        std::fs::write(folder.path().join("keys.json"), json!({ "keys": [signer.public()] }).to_string())
+            .expect("a file");
+        let store = store.replace("URL", &format!("redis://{}", redis.proxy.address));
+        let file = format!(
+            "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {store}\nidempotency: {{ writes: require }}\n\
+             limits: {{ request: 10s, request_total: 15s }}\n\
+             auth: {{ issuer: {ISSUER}, keys: keys.json, audience: gateway }}\n\
+             upstreams:\n  a:\n    url: http://{}/mcp\n{more}",
+            server.local_addr()
+        );
+        let mut replicas = Vec::new();
+        for number in 0..count {
+            let config = folder.path().join(format!("gateway{number}.yaml"));
+            std::fs::write(&config, &file).expect("a file");
+            replicas.push(Replica::start(config).await);
+        }
+        Self { redis, ledger, replicas, signer, _server: server, _folder: folder }
+    }
+
+    /// The same, when the store can be used.
+    pub(crate) async fn ready(count: usize) -> Self {
+        let scene = Self::start(count, Redis::start().await, "URL", "").await;
+        scene.recovered().await;
+        scene
+    }
+
+    /// Waits until calls with keys run at every replica.
+    pub(crate) async fn recovered(&self) {
+        for replica in &self.replicas {
+            replica.uses_store().await;
+        }
+        for (number, _) in self.replicas.iter().enumerate() {
+            let begun = Instant::now();
+            let key = format!("ready{}", PROBES.fetch_add(1, Ordering::Relaxed));
+            loop {
+                let outcome = self.write(number, "probe", &key, json!({})).await;
+                if !outcome.text().is_empty() {
+                    break;
+                }
+                assert!(begun.elapsed() < PATIENCE, "{outcome:?}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+
+    fn token(&self, subject: &str) -> String {
+        let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 600, "sub": subject });
+        self.signer.sign(json!({ "typ": "at+jwt" }), &claims)
+    }
+
+    /// A call of `write` with a key, by a principal, at one replica.
+    pub(crate) async fn write(&self, replica: usize, owner: &str, key: &str, more: Value) -> Outcome {
+        let mut arguments = json!({ "text": key, "owner": owner, "idempotency_key": key });
+        if let (Some(all), Some(more)) = (arguments.as_object_mut(), more.as_object()) {
+            all.extend(more.clone());
+        }
+        self.call(replica, owner, "write", arguments).await
+    }
+
+    /// The same until it is more than "not run".
+    pub(crate) async fn insist(&self, replica: usize, owner: &str, key: &str) -> Outcome {
+        let begun = Instant::now();
+        loop {
+            let outcome = self.write(replica, owner, key, json!({})).await;
+            if !outcome.is_not_run() || begun.elapsed() > PATIENCE {
+                return outcome;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn call(&self, replica: usize, owner: &str, tool: &str, arguments: Value) -> Outcome {
+        self.ask((replica, owner), "tools/call", tool, json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// A call of the tool that only reads.
+    pub(crate) async fn read(&self, replica: usize, owner: &str) -> String {
+        let outcome = self.call(replica, owner, "read", json!({})).await;
+        assert!(outcome.text().starts_with("read "), "{outcome:?}");
+        outcome.text().to_owned()
+    }
+
+    /// Asks one replica for its tools.
+    pub(crate) async fn list(&self, replica: usize, owner: &str) {
+        let outcome = self.ask((replica, owner), "tools/list", "", json!({})).await;
+        assert!(matches!(&outcome, Outcome::Response { status: 200, .. }), "{outcome:?}");
+    }
+
+    async fn ask(&self, (replica, owner): (usize, &str), method: &str, name: &str, mut params: Value) -> Outcome {
+        params["_meta"] = json!({
+            wire::meta::PROTOCOL_VERSION: "2026-07-28",
+            wire::meta::CLIENT_INFO: { "name": "a", "version": "1" },
+            wire::meta::CLIENT_CAPABILITIES: {},
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let name = if name.is_empty() { String::new() } else { format!("mcp-name: {name}\r\n") };
+        let address = self.replicas[replica].address();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nhost: {address}\r\naccept: application/json, text/event-stream\r\n\
+             content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
+             {name}authorization: Bearer {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            self.token(owner),
+            body.len()
+        );
+        let response = tokio::time::timeout(DEADLINE, exchange(address, &request)).await;
+        let response = response.unwrap_or_else(|_| panic!("no answer in {DEADLINE:?}: {body}"));
+        response.and_then(|text| read(&text)).unwrap_or(Outcome::Broken)
+    }
+}
+
+async fn exchange(address: SocketAddr, request: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).await.ok()?;
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.ok()?;
+    String::from_utf8(response).ok()
+}
+
+/// A whole response; nothing where it is cut off.
+fn read(text: &str) -> Option<Outcome> {
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.split_whitespace().nth(1)?.parse().ok()?;
+    let retry_after = head.lines().find_map(|line| line.strip_prefix("retry-after: ")?.trim().parse().ok());
+    let message = serde_json::from_str(&body[body.find('{')?..=body.rfind('}')?]).ok()?;
+    Some(Outcome::Response { status, retry_after, message })
+}
