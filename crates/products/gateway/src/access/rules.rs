@@ -60,6 +60,49 @@ struct Rule {
     condition: Option<Condition>,
 }
 
+/// What decided about a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// There is no token, and the gateway asks for one.
+    NoToken,
+    /// The token lacks this scope, which `auth` demands of every token.
+    TokenLacks(String),
+    /// There are no access rules.
+    NoRules,
+    /// The URI has a `..` in its path.
+    DotSegments,
+    /// The access rule with this number, from 1.
+    Rule(usize),
+    /// No rule fits.
+    NoRule,
+}
+
+/// What a rule says of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleLook {
+    /// The rule's effect.
+    pub effect: Effect,
+    /// Whether the rule fits. The first one that does decides.
+    pub fits: bool,
+    /// Why it does or does not.
+    pub look: Look,
+}
+
+/// Why a rule fits a request or does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The rule is about other items.
+    OtherItem,
+    /// The token lacks this scope.
+    LacksScope(String),
+    /// The rule has no condition.
+    Unconditional,
+    /// The condition looks at arguments, which a list does not know.
+    WaitsForArguments,
+    /// The value of the condition, or why it has none.
+    Condition(Result<bool, String>),
+}
+
 /// A condition in CEL.
 #[derive(Debug)]
 struct Condition {
@@ -112,19 +155,50 @@ impl AccessRules {
             .any(|condition| condition.uses.contains(&"annotations"))
     }
 
-    /// Whether the target may be used. The first rule that fits decides; where none does, it may not.
+    /// Whether the target may be used.
     pub(crate) fn allow(&self, target: &Target<'_>) -> bool {
+        self.decide(target).0
+    }
+
+    /// Whether the target may be used, and what says so. The first rule that fits decides; where none does, it may not.
+    pub(crate) fn decide(&self, target: &Target<'_>) -> (bool, Decider) {
         if target.kind == Kind::Resource && has_dot_segments(target.name) {
-            return false;
+            return (false, Decider::DotSegments);
         }
-        let first = self.0.iter().find(|rule| rule.fits(target));
-        first.is_some_and(|rule| rule.settings.effect == Effect::Allow)
+        let first = self.0.iter().position(|rule| rule.look(target).fits(rule.settings.effect));
+        match first {
+            Some(index) => (self.0[index].settings.effect == Effect::Allow, Decider::Rule(index + 1)),
+            None => (false, Decider::NoRule),
+        }
+    }
+
+    /// What each rule says of the target, in their order; also those behind the one that decides.
+    pub(crate) fn look(&self, target: &Target<'_>) -> Vec<RuleLook> {
+        let look = |rule: &Rule| {
+            let look = rule.look(target);
+            RuleLook { effect: rule.settings.effect, fits: look.fits(rule.settings.effect), look }
+        };
+        self.0.iter().map(look).collect()
+    }
+}
+
+impl Look {
+    /// Whether a rule of this effect counts. What cannot be decided speaks against the request.
+    fn fits(&self, effect: Effect) -> bool {
+        match self {
+            Self::OtherItem | Self::LacksScope(_) => false,
+            Self::Unconditional => true,
+            // It depends on the call. What might be allowed is shown, and the call decides.
+            Self::WaitsForArguments => effect == Effect::Allow,
+            Self::Condition(Ok(holds)) => *holds,
+            Self::Condition(Err(_)) => effect == Effect::Deny,
+        }
     }
 }
 
 impl Rule {
-    fn fits(&self, target: &Target<'_>) -> bool {
-        let AccessRule { tools, prompts, resources, scopes, effect, .. } = &self.settings;
+    fn look(&self, target: &Target<'_>) -> Look {
+        let AccessRule { tools, prompts, resources, scopes, .. } = &self.settings;
         let named = [(Kind::Tool, tools), (Kind::Prompt, prompts), (Kind::Resource, resources)];
         // A rule that names nothing is for everything.
         let about = named.iter().all(|(_, patterns)| patterns.is_none())
@@ -132,23 +206,24 @@ impl Rule {
                 let fits = |patterns: &Vec<String>| patterns.iter().any(|pattern| matches(pattern, target.name));
                 *kind == target.kind && patterns.as_ref().is_some_and(fits)
             });
-        let has = |scope: &String| target.grant.is_some_and(|grant| grant.scopes.contains(scope));
-        if !about || !scopes.iter().all(has) {
-            return false;
+        if !about {
+            return Look::OtherItem;
         }
-        let Some(condition) = &self.condition else { return true };
-        if target.arguments.is_none() && condition.uses.contains(&"arguments") {
-            // It depends on the call. What might be allowed is shown, and the call decides.
-            return *effect == Effect::Allow;
+        let has = |scope: &&String| target.grant.is_some_and(|grant| grant.scopes.contains(scope));
+        if let Some(lacking) = scopes.iter().find(|scope| !has(scope)) {
+            return Look::LacksScope(lacking.clone());
         }
-        match condition.holds(target) {
-            Ok(holds) => holds,
-            // A condition that cannot be decided speaks against the request.
-            Err(error) => {
-                tracing::debug!(kind = target.kind.as_str(), name = target.name, "a condition failed: {error}");
-                *effect == Effect::Deny
-            }
+        let Some(condition) = &self.condition else { return Look::Unconditional };
+        // A resource has no arguments, neither in a list nor when it is read.
+        let unknown = target.arguments.is_none() && target.kind != Kind::Resource;
+        if unknown && condition.uses.contains(&"arguments") {
+            return Look::WaitsForArguments;
         }
+        let holds = condition.holds(target);
+        if let Err(error) = &holds {
+            tracing::debug!(kind = target.kind.as_str(), name = target.name, "a condition failed: {error}");
+        }
+        Look::Condition(holds)
     }
 }
 

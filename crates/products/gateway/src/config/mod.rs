@@ -8,6 +8,7 @@ pub(crate) mod budgets;
 mod context;
 mod credentials;
 mod members;
+mod policy;
 mod sanitize;
 mod servers;
 mod sources;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use document::{Content, Entry, FileError, FileErrors, Node, quoted};
 use url::Url;
 
+pub use self::policy::read_policy;
 use self::sources::Sources;
 use crate::settings::{Limits, Settings};
 
