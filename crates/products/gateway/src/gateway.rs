@@ -536,4 +536,5 @@ mod shaped;
 mod traced;
 
 pub(crate) use self::changing::outside;
+mod outputs;
 pub(crate) use self::missing::Missing;

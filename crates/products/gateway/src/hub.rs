@@ -492,6 +492,7 @@ impl Hub {
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
         let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
+        let same = same && old_settings.outputs == settings.outputs;
         let shaping = Shaping::new(settings);
         let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access, shaping), budgets, changes);
         entrance.set(Some(Arc::new(inner)));

@@ -17,6 +17,7 @@ mod kept_tasks;
 mod losses;
 mod metrics;
 mod pages;
+mod outputs;
 mod parked;
 pub mod recording;
 mod relay;

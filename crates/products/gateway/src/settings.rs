@@ -5,6 +5,7 @@ mod answers;
 mod budgets;
 mod context;
 mod credentials;
+mod outputs;
 mod sanitize;
 mod telemetry;
 mod traffic;
@@ -24,6 +25,7 @@ pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use outputs::{OutputSettings, SchemaMode};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
@@ -69,6 +71,8 @@ pub struct Settings {
     pub sanitize: Option<SanitizeSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
+    /// How results of tools are held against their schemas.
+    pub outputs: Option<OutputSettings>,
     /// Bounds.
     pub limits: Limits,
 }

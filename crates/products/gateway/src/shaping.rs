@@ -11,6 +11,7 @@ use wire::RequestId;
 use crate::audit::Trail;
 use crate::context::{Injected, claim_text, principal};
 use crate::failure;
+use crate::outputs::Outputs;
 use crate::sanitize::{Kind, Removed, Sanitizer};
 use crate::settings::{ContextKind, ContextSettings, Settings};
 use crate::upstream::Client;
@@ -24,11 +25,18 @@ pub(crate) struct Shaping {
     context: Option<ContextSettings>,
     sanitizer: Option<Arc<Sanitizer>>,
 }
+    outputs: Option<Outputs>,
 
 impl Shaping {
     pub(crate) fn new(settings: &Settings) -> Self {
         let sanitizer = settings.sanitize.as_ref().map(|settings| Arc::new(Sanitizer::new(settings)));
-        Self { context: settings.context.clone(), sanitizer }
+        let outputs = settings.outputs.as_ref().map(Outputs::new);
+        Self { context: settings.context.clone(), sanitizer, outputs }
+    }
+
+    /// How results of tools are checked.
+    pub(crate) const fn outputs(&self) -> Option<&Outputs> {
+        self.outputs.as_ref()
     }
 
     /// Gives a client its shape; the error where its token lacks what servers must be told.

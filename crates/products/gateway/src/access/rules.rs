@@ -8,7 +8,7 @@ use cel::{Context, Env, Program, Value as CelValue};
 use net::server::http::Grant;
 use serde_json::{Map, Value, json};
 
-use crate::settings::{AccessRule, Effect};
+use crate::settings::{AccessRule, Effect, Settings};
 use crate::view::{has_dot_segments, matches};
 
 /// The names that conditions may use.

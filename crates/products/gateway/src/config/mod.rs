@@ -9,6 +9,7 @@ mod context;
 mod credentials;
 mod members;
 mod policy;
+mod outputs;
 mod sanitize;
 mod servers;
 mod sources;
@@ -63,6 +64,7 @@ const MEMBERS: &[&str] = &[
     "context",
     "sanitize",
     "telemetry",
+    "outputs",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -148,6 +150,7 @@ impl Reader<'_> {
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
+        let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
             admin,
             hosts,
             origins,
@@ -169,6 +172,7 @@ impl Reader<'_> {
         })
     }
 
+            outputs,
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {
         let text = self.text(entry)?;
         let address = text.parse().ok();

@@ -221,3 +221,9 @@ rows! {
         "a request of a revision with sessions came without one").not_run();
     GATEWAY_FAILED = Failure::new("gateway-failed", INTERNAL_ERROR, InternalError, "a bug").unknown();
 }
+    OUTPUT_INVALID = Failure::new("output-invalid", INTERNAL_ERROR, UpstreamFailure,
+        "`outputs`: the result does not conform to the output schema of its tool").unknown()
+        .action("Look what the server did. Report it to those who run the server: its schema or its result is wrong");
+    OUTPUT_SCHEMA_UNUSABLE = Failure::new("output-schema-unusable", INTERNAL_ERROR, UpstreamFailure,
+        "`outputs`: the output schema of the tool is invalid, too large, or refers to other documents").not_run()
+        .action("Report it to those who run the server: its schema is wrong");
