@@ -157,7 +157,7 @@ pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
     let text = text_of(file)?;
     let name = file.to_string_lossy();
     let settings = gateway::config::read(&text, &name).map_err(|errors| Failure::file(errors.to_string()))?;
-    gateway::access::check(settings.access.as_deref().unwrap_or_default()).map_err(|error| {
+    gateway::access::check_all(&settings).map_err(|error| {
         let (line, column) = error.at;
         let remedy = "an expression in CEL: claims.team == \"data\"";
         Failure::file(format!("error: {error} – {name}:{line}:{column}\n  try: {remedy}"))

@@ -21,6 +21,7 @@ use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
 use crate::failure;
+use crate::guards::GuardState;
 use crate::hub::Hub;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) parked: Arc<ParkedRequests>,
     pub(crate) kept_tasks: Arc<KeptTasks>,
+    guard_state: Arc<GuardState>,
     pub(crate) losses: Arc<Losses>,
     hub: Weak<Hub>,
     upstreams: Vec<Arc<Upstream>>,
@@ -80,6 +82,7 @@ impl Inner {
         changes: Arc<Changes>,
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
+        let guard_state = Arc::clone(&hub.guarded);
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
         let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
         let traffic = hub.traffic();
@@ -88,6 +91,7 @@ impl Inner {
             limits,
             parked,
             kept_tasks,
+            guard_state,
             losses,
             hub,
             upstreams,
@@ -141,7 +145,8 @@ impl Inner {
 
     /// The only upstream, where everything of it is shown as it is.
     pub(crate) fn upstream_alone(&self) -> Option<&Arc<Upstream>> {
-        let shows_all = self.view.is_plain() && self.access.is_none();
+        // A rule is about names that a list has: a server may answer to others, too.
+        let shows_all = self.view.is_plain() && self.access.is_none() && self.shaping.guards().is_none();
         self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
     }
 
@@ -214,7 +219,7 @@ impl Inner {
             Err(error) => return Answer::error(Some(&id), &error),
         };
         match finding::edits(&call, &method, &route) {
-            Ok(edits) => self.answered(upstream, (client, trail), call, edits).await,
+            Ok(edits) => self.guarded(upstream, (client, trail), call, edits).await,
             Err(error) => Answer::error(Some(&id), &error),
         }
     }
@@ -527,14 +532,15 @@ mod failing;
 mod finding;
 mod following;
 mod following_tasks;
+mod guarded;
 mod known_lists;
 mod missing;
 mod opening;
+mod outputs;
 mod recorded;
 pub(crate) mod rejected;
 mod shaped;
 mod traced;
 
 pub(crate) use self::changing::outside;
-mod outputs;
 pub(crate) use self::missing::Missing;

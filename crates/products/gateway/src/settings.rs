@@ -5,6 +5,7 @@ mod answers;
 mod budgets;
 mod context;
 mod credentials;
+mod guards;
 mod outputs;
 mod sanitize;
 mod telemetry;
@@ -24,8 +25,9 @@ pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, Idempoten
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
-pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use outputs::{OutputSettings, SchemaMode};
+pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
@@ -69,10 +71,14 @@ pub struct Settings {
     pub context: Option<ContextSettings>,
     /// What is removed from what servers say.
     pub sanitize: Option<SanitizeSettings>,
-    /// Where spans of requests go.
-    pub telemetry: Option<TelemetrySettings>,
+    /// Which calls of tools the user is asked about.
+    pub confirm: Option<ConfirmSettings>,
+    /// Tools that must not be called after others.
+    pub sequences: Vec<SequenceRule>,
     /// How results of tools are held against their schemas.
     pub outputs: Option<OutputSettings>,
+    /// Where spans of requests go.
+    pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
     pub limits: Limits,
 }

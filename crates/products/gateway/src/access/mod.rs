@@ -9,4 +9,4 @@ mod tokens;
 pub use guard::TokenGuard;
 pub use policy::{Action, Policy, PolicyRequest, PolicySettings};
 pub(crate) use rules::{AccessRules, Kind, Target};
-pub use rules::{ConditionError, Decider, Look, RuleLook, check};
+pub use rules::{ConditionError, Decider, Look, RuleLook, check, check_all};

@@ -113,6 +113,8 @@ struct Condition {
 /// Why a rule's condition cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionError {
+    /// The section of the file that has the rule.
+    pub section: &'static str,
     /// The rule's number, from 1.
     pub rule: usize,
     /// Line and column of the condition in its file.
@@ -123,7 +125,14 @@ pub struct ConditionError {
 
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the condition of access rule {} is wrong: {}", self.rule, self.what)
+        write!(f, "the condition of {} rule {} is wrong: {}", self.section, self.rule, self.what)
+    }
+}
+
+impl ConditionError {
+    /// The same for a rule of another section.
+    pub(crate) fn of_section(self, section: &'static str) -> Self {
+        Self { section, ..self }
     }
 }
 
@@ -134,13 +143,25 @@ pub fn check(rules: &[AccessRule]) -> Result<(), ConditionError> {
     AccessRules::new(rules).map(drop)
 }
 
+/// The same for all conditions of a gateway.
+pub fn check_all(settings: &Settings) -> Result<(), ConditionError> {
+    check(settings.access.as_deref().unwrap_or_default())?;
+    let confirm = settings.confirm.as_ref().map_or(&[][..], |confirm| &confirm.rules);
+    check(confirm).map_err(|error| error.of_section("confirm"))
+}
+
 impl AccessRules {
     /// The rules in their order.
     pub(crate) fn new(rules: &[AccessRule]) -> Result<Self, ConditionError> {
         let rule = |(index, settings): (usize, &AccessRule)| {
             let condition = settings.condition.as_ref().map(|condition| {
                 let at = (condition.line, condition.column);
-                Condition::new(&condition.text).map_err(|what| ConditionError { rule: index + 1, at, what })
+                Condition::new(&condition.text).map_err(|what| ConditionError {
+                    section: "access",
+                    rule: index + 1,
+                    at,
+                    what,
+                })
             });
             Ok(Rule { settings: settings.clone(), condition: condition.transpose()? })
         };

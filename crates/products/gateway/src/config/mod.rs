@@ -7,9 +7,10 @@ mod audit;
 pub(crate) mod budgets;
 mod context;
 mod credentials;
+mod guards;
 mod members;
-mod policy;
 mod outputs;
+mod policy;
 mod sanitize;
 mod servers;
 mod sources;
@@ -63,8 +64,10 @@ const MEMBERS: &[&str] = &[
     "traffic",
     "context",
     "sanitize",
-    "telemetry",
+    "confirm",
+    "sequences",
     "outputs",
+    "telemetry",
     "limits",
 ];
 const LIMITS: &[&str] =
@@ -147,10 +150,12 @@ impl Reader<'_> {
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
+        let confirm = members.get("confirm").and_then(|entry| self.confirm(entry));
+        let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
+        let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
-        let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
             admin,
             hosts,
             origins,
@@ -167,12 +172,14 @@ impl Reader<'_> {
             traffic,
             context,
             sanitize,
+            confirm,
+            sequences,
+            outputs,
             telemetry,
             limits,
         })
     }
 
-            outputs,
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {
         let text = self.text(entry)?;
         let address = text.parse().ok();

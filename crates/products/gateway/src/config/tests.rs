@@ -3,6 +3,7 @@
 mod budgets;
 mod context;
 mod credentials;
+mod guards;
 mod outputs;
 mod sanitize;
 mod telemetry;
