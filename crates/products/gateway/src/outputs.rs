@@ -173,12 +173,11 @@ impl Flaw {
         let mark = (MARK, self.place.to_string());
         let mut splice = Splice::new(text);
         let meta = member(text, &inner, "_meta").filter(|meta| text[meta.value.clone()].starts_with('{'));
-        match meta.and_then(|meta| Some((meta.value.clone(), members_at(text, &meta.value)?))) {
-            Some((at, members)) => splice.object(&at, &members, |name| name != MARK, &[mark]),
-            None => {
-                let meta = format!("{{\"{}\":{}}}", mark.0, mark.1);
-                splice.object(&result, &inner, |name| name != "_meta", &[("_meta", meta)]);
-            }
+        if let Some((at, members)) = meta.and_then(|meta| Some((meta.value.clone(), members_at(text, &meta.value)?))) {
+            splice.object(&at, &members, |name| name != MARK, &[mark]);
+        } else {
+            let meta = format!("{{\"{}\":{}}}", mark.0, mark.1);
+            splice.object(&result, &inner, |name| name != "_meta", &[("_meta", meta)]);
         }
         splice.finish()
     }

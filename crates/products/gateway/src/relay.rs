@@ -94,6 +94,13 @@ pub(crate) struct Edits {
     pub(crate) arrived: Option<Instant>,
 }
 
+impl Edits {
+    /// Whether the answer is looked at, so that it is read whole.
+    const fn need_the_answer(&self) -> bool {
+        self.watch.is_some() || self.output.is_some()
+    }
+}
+
 /// What a step leads to.
 enum Step {
     Done(Answer),
@@ -280,8 +287,7 @@ impl Relay {
         let passes = unchanged
             && self.gateway.audit.is_none()
             && self.client.shape.passes()
-            && self.edits.watch.is_none()
-            && self.edits.output.is_none()
+            && !self.edits.need_the_answer()
             && self.allowance.is_none()
             && over_http
             && profile.revision == self.to()

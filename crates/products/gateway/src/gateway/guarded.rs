@@ -30,7 +30,7 @@ const KEY: &str = "confirm";
 /// What becomes of a call that the user may have to agree to.
 enum Agreed {
     /// It goes on. With what was confirmed, later rounds of it go on, too.
-    Yes(Call, Option<Confirmed>),
+    Yes(Box<Call>, Option<Confirmed>),
     /// This is the answer.
     No(Answer),
 }
@@ -62,7 +62,7 @@ impl Inner {
         let (call, confirmed) = match &guards.confirm {
             Some(confirm) if self.needs_confirmation(confirm, &name, &call, &client).await => {
                 match self.confirm(confirm, &upstream, (&client, trail), call).await {
-                    Agreed::Yes(call, confirmed) => (call, confirmed),
+                    Agreed::Yes(call, confirmed) => (*call, confirmed),
                     Agreed::No(answer) => return answer,
                 }
             }
@@ -82,7 +82,7 @@ impl Inner {
             edits.text = edits.text.map(|text| with_params(&text, &["inputResponses", "requestState"], &[]));
         }
         let answer = self.answered(upstream, (client, trail), call, edits).await;
-        if let Some(state) = next_round(&answer) {
+        if let Some(NextRound { state }) = next_round(&answer) {
             let until = (inner.limits.answer, Instant::now());
             let state = state.as_deref();
             inner.guard_state.confirmations.goes_on(confirmed, state, principal.as_ref(), until);
@@ -121,7 +121,7 @@ impl Inner {
             let refused = self.ask_at_once(confirm, upstream, client, &call).await;
             trail.stage("confirmation", refused.map_or("accepted", verdict_of));
             return match refused {
-                None => Agreed::Yes(call, None),
+                None => Agreed::Yes(Box::new(call), None),
                 Some(failure) => Agreed::No(refused_call(&call, &failure)),
             };
         }
@@ -140,12 +140,12 @@ impl Inner {
                 }
             },
             // What waits at a server was confirmed when it was sent, and goes on with the same parameters only.
-            Some(state) if ParkedRequests::is_ours(state) => return Agreed::Yes(call, None),
+            Some(state) if ParkedRequests::is_ours(state) => return Agreed::Yes(Box::new(call), None),
             state => {
                 let has_responses = call.message.body_member("inputResponses").is_some() || state.is_some();
                 if has_responses && waiting.is_next(what, state, Instant::now()) {
                     trail.stage("confirmation", "accepted before");
-                    return Agreed::Yes(call, Some(what));
+                    return Agreed::Yes(Box::new(call), Some(what));
                 }
                 return Agreed::No(self.ask_in_a_round(confirm, upstream, (client, trail), (&call, what)));
             }
@@ -156,7 +156,7 @@ impl Inner {
             Some("accept") => {
                 trail.stage("confirmation", "accepted");
                 match without_answer(call) {
-                    Ok(call) => Agreed::Yes(call, Some(what)),
+                    Ok(call) => Agreed::Yes(Box::new(call), Some(what)),
                     Err(answer) => Agreed::No(answer),
                 }
             }
@@ -180,7 +180,7 @@ impl Inner {
         if !may_be_asked(client) {
             return Some(failure::CONFIRMATION_IMPOSSIBLE);
         }
-        let params = self.question(call, upstream, client.revision);
+        let params = asked(call, upstream, client.revision);
         match timeout(confirm.settings.wait, call.link.request("elicitation/create", params)).await {
             Err(_) => Some(failure::CONFIRMATION_EXPIRED),
             Ok(Err(NoAnswer::NotAllowed | NoAnswer::Gone)) => Some(failure::CONFIRMATION_IMPOSSIBLE),
@@ -209,18 +209,19 @@ impl Inner {
             return refused_call(call, &failure::TOO_MANY_WAIT);
         };
         trail.stage("confirmation", "asked");
-        let params = self.question(call, upstream, client.revision);
+        let params = asked(call, upstream, client.revision);
         let request = json!({ "method": "elicitation/create", "params": params });
         let body = json!({ "resultType": "input_required", "inputRequests": { KEY: request }, "requestState": state });
         Answer::result(call.id(), &result("tools/call", &body, client.revision, &identity()))
     }
+}
 
-    fn question(&self, call: &Call, upstream: &Upstream, revision: Revision) -> Value {
-        let name = call.message.string_member("name").unwrap_or_default();
-        let arguments = call.message.params().and_then(|params| params.get("arguments"));
-        let params = question(&name, &upstream.name, arguments);
-        input_request_params("elicitation/create", &params, revision, KEY)
-    }
+/// The parameters of the question about a call.
+fn asked(call: &Call, upstream: &Upstream, revision: Revision) -> Value {
+    let name = call.message.string_member("name").unwrap_or_default();
+    let arguments = call.message.params().and_then(|params| params.get("arguments"));
+    let params = question(&name, &upstream.name, arguments);
+    input_request_params("elicitation/create", &params, revision, KEY)
 }
 
 /// Whether the client declared that it shows forms to its user.
@@ -278,12 +279,18 @@ fn without_answer(call: Call) -> Result<Call, Answer> {
     }
 }
 
-/// The state of the next round, where the answer asks for one.
-fn next_round(answer: &Answer) -> Option<Option<String>> {
+/// What the next round of a call must bring.
+struct NextRound {
+    state: Option<String>,
+}
+
+/// The next round, where the answer asks for one.
+fn next_round(answer: &Answer) -> Option<NextRound> {
     if answer.code().is_some() {
         return None;
     }
     let Ok(Packet::Message(message)) = parse(answer.text()) else { return None };
     let kind = |message: &Message| message.string_member("resultType").is_some_and(|kind| kind == "input_required");
-    kind(&message).then(|| message.string_member("requestState").map(std::borrow::Cow::into_owned))
+    let state = || message.string_member("requestState").map(std::borrow::Cow::into_owned);
+    kind(&message).then(|| NextRound { state: state() })
 }

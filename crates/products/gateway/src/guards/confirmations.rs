@@ -38,7 +38,9 @@ impl Confirmed {
         let mut numbers =
             message.body_members().find(|(name, _)| name == "arguments").map_or_else(Vec::new, |it| exact(it.1));
         numbers.sort_unstable();
-        numbers.iter().for_each(|number| part(number.as_bytes()));
+        for number in numbers {
+            part(number.as_bytes());
+        }
         Self(digest.finalize().into())
     }
 }

@@ -125,7 +125,9 @@ fn key(rule: &SequenceRule, caller: &Caller) -> [u8; 32] {
     };
     for names in [&rule.after, &rule.deny] {
         part(&(names.len() as u64).to_be_bytes());
-        names.iter().for_each(|name| part(name.as_bytes()));
+        for name in names {
+            part(name.as_bytes());
+        }
     }
     part(&[u8::from(caller.principal.is_some())]);
     part(caller.principal.as_ref().map_or(&[][..], HeaderValue::as_bytes));

@@ -83,9 +83,9 @@ fn cases_that_are_as_expected_pass() {
 /// Each expectation, turned into its opposite, is found with its place.
 #[test]
 fn each_case_that_is_not_as_expected_is_shown() {
-    let opposite = |line: &str| match line.contains("expect: allow") {
-        true => line.replace("expect: allow", "expect: deny"),
-        false => line.replace("expect: deny", "expect: allow"),
+    let opposite = |line: &str| {
+        let (from, to) = if line.contains("expect: allow") { ("allow", "deny") } else { ("deny", "allow") };
+        line.replace(&format!("expect: {from}"), &format!("expect: {to}"))
     };
     let lines: Vec<&str> = CASES.lines().collect();
     let mut found = 0;

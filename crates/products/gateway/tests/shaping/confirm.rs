@@ -45,7 +45,7 @@ async fn scene(back: Revision, wait: Duration) -> Scene {
 }
 
 async fn long(back: Revision) -> Scene {
-    scene(back, Duration::from_secs(60)).await
+    scene(back, Duration::from_mins(1)).await
 }
 
 fn client(scene: &Scene, revision: Revision, subject: &str) -> Raw {

@@ -118,7 +118,7 @@ async fn no_other_stage_leads_around_it() {
         tools: vec!["*".to_owned()],
         resources: Vec::new(),
         lists: Vec::new(),
-        ttl: std::time::Duration::from_secs(60),
+        ttl: std::time::Duration::from_mins(1),
         shared: false,
         invalidated_by: Vec::new(),
     };

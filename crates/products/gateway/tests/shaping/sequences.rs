@@ -48,7 +48,7 @@ fn denied(answer: &Value) {
 #[tokio::test]
 async fn after_one_tool_the_other_is_denied_to_its_principal() {
     for back in [MODERN, LEGACY] {
-        let scene = scene(back, SequenceScope::Principal, Duration::from_secs(60)).await;
+        let scene = scene(back, SequenceScope::Principal, Duration::from_mins(1)).await;
         let ann = client(&scene, MODERN, "ann").await;
         for tool in ["send_mail", "read_secret", "other"] {
             assert!(call(&ann, tool).await.to_string().contains("done"), "{tool}");
@@ -68,13 +68,13 @@ async fn after_one_tool_the_other_is_denied_to_its_principal() {
 
 #[tokio::test]
 async fn sessions_and_chains_are_apart_where_the_rule_says_so() {
-    let by_session = scene(LEGACY, SequenceScope::Session, Duration::from_secs(60)).await;
+    let by_session = scene(LEGACY, SequenceScope::Session, Duration::from_mins(1)).await;
     let (one, two) = (client(&by_session, LEGACY, "ann").await, client(&by_session, LEGACY, "ann").await);
     call(&one, "read_secret").await;
     denied(&call(&one, "send_mail").await);
     assert!(call(&two, "send_mail").await.to_string().contains("done"));
     by_session.end().await;
-    let by_chain = scene(MODERN, SequenceScope::Chain, Duration::from_secs(60)).await;
+    let by_chain = scene(MODERN, SequenceScope::Chain, Duration::from_mins(1)).await;
     let ann = client(&by_chain, MODERN, "ann").await;
     let in_chain =
         |tool: &str, chain: &str| json!({ "name": tool, "arguments": {}, "_meta": { "dev.proofhouse/chain": chain } });
@@ -100,7 +100,7 @@ async fn it_is_over_when_its_time_is() {
 /// Two calls at the same time: the one that is denied after the other is not let through because both began.
 #[tokio::test]
 async fn calls_at_the_same_time_are_in_an_order() {
-    let scene = scene(MODERN, SequenceScope::Principal, Duration::from_secs(60)).await;
+    let scene = scene(MODERN, SequenceScope::Principal, Duration::from_mins(1)).await;
     let ann = client(&scene, MODERN, "ann").await;
     let (_, mails) = tokio::join!(call(&ann, "read_secret"), async {
         let mut mails = Vec::new();

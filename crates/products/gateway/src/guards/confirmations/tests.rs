@@ -8,7 +8,7 @@ use wire::message::{Packet, parse};
 
 use super::{Confirmations, Confirmed, Invalid, MOST, MOST_OF_ONE};
 
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_mins(1);
 
 fn call(params: &str) -> Message {
     match parse(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#).as_bytes()) {

@@ -7,7 +7,7 @@ use net::server::http::HeaderValue;
 use super::{Caller, MOST_OF_ONE, Sequences, Stopped};
 use crate::settings::{SequenceRule, SequenceScope};
 
-const TTL: Duration = Duration::from_secs(60);
+const TTL: Duration = Duration::from_mins(1);
 
 fn rule(per: SequenceScope) -> Vec<SequenceRule> {
     let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
