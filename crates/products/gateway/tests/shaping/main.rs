@@ -1,4 +1,5 @@
-//! `confirm`, `context`, `sanitize`, `sequences` and `outputs` over HTTP: what servers learn of principals, and what clients get of what servers say.
+//! `confirm`, `context`, `outputs`, `sanitize` and `sequences` over HTTP: what servers learn of principals, what clients get of
+//! what servers say, and which calls are made.
 
 mod confirm;
 mod context;
