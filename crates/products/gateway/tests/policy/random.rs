@@ -59,11 +59,11 @@ impl Random {
     }
 
     fn some(&mut self, all: &[&'static str], most: usize) -> Vec<&'static str> {
-        (0..1 + self.below(most)).map(|_| self.of(all)).collect()
+        (0..=self.below(most)).map(|_| self.of(all)).collect()
     }
 
     pub(crate) fn rules(&mut self) -> Vec<Rule> {
-        (0..1 + self.below(6)).map(|_| self.rule()).collect()
+        (0..=self.below(6)).map(|_| self.rule()).collect()
     }
 
     fn rule(&mut self) -> Rule {
