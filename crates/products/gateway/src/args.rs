@@ -13,6 +13,7 @@ use wire::Revision;
 use crate::audit_command::AuditArgs;
 use crate::errors_command::ErrorsArgs;
 use crate::init::InitArgs;
+use crate::policy::PolicyArgs;
 use crate::ready::ReadyArgs;
 use crate::tell::Failure;
 use crate::watch::{Question, WatchArgs};
@@ -33,6 +34,7 @@ use crate::watch::{Question, WatchArgs};
   proof-gateway status                             (also: top, tail, reload)
   proof-gateway audit verify /var/log/gateway
   proof-gateway ready gateway.yaml                 (is it ready for production?)
+  proof-gateway policy test cases.yaml             (do the access rules say what they should?)
   proof-gateway errors                             (what each error means, and what to do)",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
@@ -96,6 +98,8 @@ pub(crate) enum Action {
     Reload(WatchArgs),
     /// Verify an audit log, or make the key that signs one
     Audit(AuditArgs),
+    /// Test access rules, or explain what they say of a request
+    Policy(PolicyArgs),
     /// Print the failures of the gateway, and what a client does about each kind
     Errors(ErrorsArgs),
     /// Answer the questions of a checklist before production, with evidence
@@ -106,7 +110,7 @@ impl Action {
     /// What is asked of a running gateway.
     pub(crate) const fn question(&self) -> Option<(Question, &WatchArgs)> {
         match self {
-            Self::Init(_) | Self::Audit(_) | Self::Errors(_) | Self::Ready(_) => None,
+            Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) | Self::Ready(_) => None,
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
             Self::Tail(watch) => Some((Question::Tail, watch)),
@@ -153,7 +157,7 @@ pub(crate) fn read(file: &std::path::Path) -> Result<Settings, Failure> {
     let text = text_of(file)?;
     let name = file.to_string_lossy();
     let settings = gateway::config::read(&text, &name).map_err(|errors| Failure::file(errors.to_string()))?;
-    gateway::access::check(settings.access.as_deref().unwrap_or_default()).map_err(|error| {
+    gateway::access::check_all(&settings).map_err(|error| {
         let (line, column) = error.at;
         let remedy = "an expression in CEL: claims.team == \"data\"";
         Failure::file(format!("error: {error} – {name}:{line}:{column}\n  try: {remedy}"))

@@ -21,6 +21,7 @@ use crate::budget::Budgets;
 use crate::catalogue::{List, Merged, Rendered, merge};
 use crate::changes::Changes;
 use crate::failure;
+use crate::guards::GuardState;
 use crate::hub::Hub;
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
@@ -50,6 +51,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) parked: Arc<ParkedRequests>,
     pub(crate) kept_tasks: Arc<KeptTasks>,
+    guard_state: Arc<GuardState>,
     pub(crate) losses: Arc<Losses>,
     hub: Weak<Hub>,
     upstreams: Vec<Arc<Upstream>>,
@@ -83,6 +85,7 @@ impl Inner {
         changes: Arc<Changes>,
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
+        let guard_state = Arc::clone(&hub.guarded);
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
         let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
         let (traffic, interceptors) = (hub.traffic(), hub.interceptors());
@@ -91,6 +94,7 @@ impl Inner {
             limits,
             parked,
             kept_tasks,
+            guard_state,
             losses,
             hub,
             upstreams,
@@ -145,7 +149,8 @@ impl Inner {
 
     /// The only upstream, where everything of it is shown as it is.
     pub(crate) fn upstream_alone(&self) -> Option<&Arc<Upstream>> {
-        let shows_all = self.view.is_plain() && self.access.is_none();
+        // A rule is about names that a list has: a server may answer to others, too.
+        let shows_all = self.view.is_plain() && self.access.is_none() && self.shaping.guards().is_none();
         self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
     }
 
@@ -225,7 +230,7 @@ impl Inner {
             Err(error) => return Answer::error(Some(&id), &error),
         };
         match finding::edits(&call, &method, &route) {
-            Ok(edits) => self.answered(upstream, (client, trail), call, edits).await,
+            Ok(edits) => self.guarded(upstream, (client, trail), call, edits).await,
             Err(error) => Answer::error(Some(&id), &error),
         }
     }
@@ -542,10 +547,12 @@ mod failing;
 mod finding;
 mod following;
 mod following_tasks;
+mod guarded;
 mod intercepting;
 mod known_lists;
 mod missing;
 mod opening;
+mod outputs;
 mod recorded;
 pub(crate) mod rejected;
 mod shaped;

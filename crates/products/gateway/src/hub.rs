@@ -24,6 +24,7 @@ use crate::changes::Changes;
 use crate::context::Injected;
 use crate::failure;
 use crate::gateway::{Inner, lock};
+use crate::guards::{GuardState, Guards};
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
 use crate::losses::Losses;
@@ -111,6 +112,7 @@ pub(crate) struct Hub {
     next: AtomicUsize,
     pub(crate) parked: Arc<ParkedRequests>,
     pub(crate) kept_tasks: Arc<KeptTasks>,
+    pub(crate) guarded: Arc<GuardState>,
     pub(crate) losses: Arc<Losses>,
     pub(crate) stats: Arc<Stats>,
     /// Answers that are used again, and by which settings.
@@ -170,6 +172,7 @@ impl Gateway {
             next: AtomicUsize::new(0),
             parked: Arc::default(),
             kept_tasks: Arc::default(),
+            guarded: Arc::default(),
             losses: Arc::default(),
             stats: Arc::default(),
             kept: Arc::new(kept),
@@ -324,6 +327,7 @@ impl Gateway {
             };
             self.0.parked.sweep(answer, &self.0.losses).await;
             self.0.kept_tasks.sweep();
+            self.0.guarded.sweep();
             self.0.kept.sweep();
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
@@ -448,6 +452,7 @@ impl Hub {
 
     fn take_over(self: &Arc<Self>, settings: &Settings) -> Result<Reloaded, SettingsError> {
         let access = settings.access.as_deref().map(AccessRules::new).transpose()?.map(Arc::new);
+        let guards = Guards::new(settings)?.map(Arc::new);
         let (before, old_limits) = {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
             (state.upstreams.clone(), state.settings.limits.clone())
@@ -475,7 +480,7 @@ impl Hub {
         }
         let entrances: Vec<_> = servers_of(settings)
             .into_iter()
-            .map(|server| self.entrance(server, &state, (settings, access.clone()), &upstreams))
+            .map(|server| self.entrance(server, &state, (settings, access.clone(), guards.clone()), &upstreams))
             .collect();
         let gone: Vec<_> =
             before.into_iter().filter(|old| !upstreams.iter().any(|new| Arc::ptr_eq(old, new))).collect();
@@ -499,7 +504,7 @@ impl Hub {
         self: &Arc<Self>,
         server: ServerSettings,
         before: &State,
-        (settings, access): (&Settings, Option<Arc<AccessRules>>),
+        (settings, access, guards): (&Settings, Option<Arc<AccessRules>>, Option<Arc<Guards>>),
         upstreams: &[Arc<Upstream>],
     ) -> Arc<Entrance> {
         let known = before.entrances.iter().find(|entrance| entrance.name == server.name);
@@ -516,12 +521,14 @@ impl Hub {
             && old_settings.traffic == settings.traffic
             && old_settings.interceptors == settings.interceptors;
         let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
+        let same = same && old_settings.outputs == settings.outputs;
+        let same = same && old_settings.confirm == settings.confirm && old_settings.sequences == settings.sequences;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
         let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
-        let shaping = Shaping::new(settings);
+        let shaping = Shaping::new(settings, guards);
         let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access, shaping), budgets, changes);
         entrance.set(Some(Arc::new(inner)));
         // What clients know of the lists may be out of date.

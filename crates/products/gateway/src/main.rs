@@ -6,6 +6,7 @@ mod control;
 mod errors_command;
 mod init;
 mod log;
+mod policy;
 mod ready;
 mod reload;
 mod tell;
@@ -45,6 +46,7 @@ fn ended(args: &mut Args) -> Result<ExitCode, Failure> {
     let action = match args.action.take() {
         Some(Action::Init(init)) => return init::run(&init).map(done),
         Some(Action::Audit(audit)) => return audit_command::run(&audit).map(done),
+        Some(Action::Policy(policy)) => return policy::run(&policy),
         Some(Action::Errors(errors)) => {
             errors_command::run(&errors);
             return Ok(ExitCode::SUCCESS);

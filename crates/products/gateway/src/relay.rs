@@ -2,6 +2,7 @@
 //! questions answered. Every way out is an answer.
 
 mod asking;
+mod finishing;
 mod limited;
 mod retrying;
 mod tasks;
@@ -16,27 +17,27 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use net::server::http::{Body, HeaderMap};
-use net::service::{Answer, Call, RpcError, code};
+use net::service::{Answer, Call, RpcError};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, check_headers};
 use wire::json::duplicate_name;
-use wire::translate::is_untranslatable_task;
-use wire::translate::message::{Envelope, RequestEdits, Translated, notification, response};
+use wire::translate::message::{Envelope, RequestEdits, Translated, notification};
 use wire::translate::table::{Loss, losses, with_losses};
-use wire::{Era, Kind, Message, Revision, meta, method};
+use wire::{Era, Message, Revision, meta, method};
 
 use self::asking::Handling;
 use self::retrying::Round;
 pub(crate) use self::tasks::task_capabilities;
-use self::texts::{code_of, with_params, with_round, with_trace};
-pub(crate) use self::texts::{error_text, result_text};
+pub(crate) use self::texts::{error_text, result_text, with_params};
+use self::texts::{with_round, with_trace};
 use crate::answers::Watch;
 use crate::answers::cache::OpenWrite;
 use crate::audit::Trail;
 use crate::budget::Allowance;
 use crate::failure;
 use crate::gateway::{Inner, noted, rejected};
+use crate::outputs::OutputCheck;
 use crate::parked::{ParkedRequests, Question};
 use crate::session::LogLevel;
 use crate::telemetry::Outgoing;
@@ -87,8 +88,17 @@ pub(crate) struct Edits {
     pub(crate) trace: Option<Outgoing>,
     /// It changes what the cache keeps.
     pub(crate) write: Option<Arc<OpenWrite>>,
+    /// How the result is held against the schema of its tool.
+    pub(crate) output: Option<OutputCheck>,
     /// When the request came, where it may have waited since.
     pub(crate) arrived: Option<Instant>,
+}
+
+impl Edits {
+    /// Whether the answer is looked at, so that it is read whole.
+    const fn need_the_answer(&self) -> bool {
+        self.watch.is_some() || self.output.is_some()
+    }
 }
 
 /// What a step leads to.
@@ -279,7 +289,7 @@ impl Relay {
         let passes = unchanged
             && self.gateway.audit.is_none()
             && self.client.shape.passes()
-            && self.edits.watch.is_none()
+            && !self.edits.need_the_answer()
             && self.allowance.is_none()
             && over_http
             && profile.revision == self.to()
@@ -511,75 +521,6 @@ impl Relay {
         if let Some(text) = self.client.shape.notification(&text) {
             let _ = self.call.link.send(text.into_owned());
         }
-    }
-
-    /// Whether a result is a task of a form that the client's revision does not have.
-    fn is_untold_task(&self, message: &Message) -> bool {
-        // Only a result with such a member can be a task: nothing else is read as a tree.
-        let may_be_task =
-            message.body_member("task").is_some() || message.string_member("resultType").as_deref() == Some("task");
-        may_be_task && message.result().is_some_and(|result| is_untranslatable_task(self.method(), result, self.to()))
-    }
-
-    /// The answer for the client, or the next round.
-    async fn finish(&self, conversation: &Arc<Conversation>, message: Message, attempt: u32) -> Result<Step, Trouble> {
-        self.edits.watch.iter().for_each(|watch| watch.note_response(&message));
-        let profile = &conversation.profile;
-        let (from, to) = (profile.revision, self.to());
-        self.learn_from(&message);
-        if from.era() == Era::Modern && to.era() == Era::Legacy && message.kind() == Kind::Result {
-            match message.string_member("resultType").as_deref() {
-                Some("input_required") => return Box::pin(self.next_round(&message, from, attempt)).await,
-                None | Some("complete") => {}
-                Some("task") if self.may_become_task(profile) => {
-                    return Ok(Step::Done(Box::pin(self.task_began(conversation, &message)).await));
-                }
-                Some(kind) => {
-                    if kind == "task" {
-                        self.lose(losses::TASK);
-                    }
-                    let what = format!("The server sent a result of the unknown type `{}`", wire::escape::line(kind));
-                    return Ok(Step::Done(self.refuse(&failure::ANSWER_INVALID.error(what))));
-                }
-            }
-        }
-        if self.may_become_task(profile) && self.is_refused_without_tasks(&message) {
-            return Ok(Step::Again(None, None));
-        }
-        if from.era() == Era::Legacy
-            && to.era() == Era::Modern
-            && message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
-        {
-            return Ok(Step::Done(self.url_elicitation(conversation, &message)));
-        }
-        if self.is_untold_task(&message) {
-            self.lose(losses::TASK);
-            let what = "The server made a task, which a client of this revision cannot follow";
-            return Ok(Step::Done(self.refuse(&failure::TASK_NOT_SHOWN.error(what))));
-        }
-        // A task that the client asked for is a call that it waits for, unless the gateway can make one of it.
-        let wanted_task = from.era() != to.era() && self.call.message.body_member("task").is_some();
-        let makes_task = self.may_become_task(profile) && self.wants_task();
-        if wanted_task && self.method() == "tools/call" && !makes_task {
-            self.lose(losses::TASK);
-        }
-        let message_kind = message.kind();
-        let code = code_of(&message);
-        let text = if from == to {
-            if message.id() == Some(self.call.id()) { message.into_text() } else { message.with_id(self.call.id()) }
-        } else {
-            let Translated { text, losses } =
-                response(&message, self.method(), from, to, self.call.id(), &profile.server);
-            for loss in losses {
-                self.lose(loss);
-            }
-            text.into_owned()
-        };
-        let text = self.offering_tasks(text, profile);
-        if makes_task && message_kind == Kind::Result {
-            return Ok(Step::Done(self.task_of_result(text)));
-        }
-        Ok(Step::Done(Answer::raw(text.into_bytes(), code)))
     }
 }
 

@@ -5,7 +5,9 @@ mod answers;
 mod budgets;
 mod context;
 mod credentials;
+mod guards;
 mod interceptors;
+mod outputs;
 mod sanitize;
 mod store;
 mod telemetry;
@@ -26,7 +28,9 @@ pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, Idempoten
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
+pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
+pub use outputs::{OutputSettings, SchemaMode};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
 pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use telemetry::{Sample, TelemetrySettings};
@@ -74,6 +78,12 @@ pub struct Settings {
     pub sanitize: Option<SanitizeSettings>,
     /// Who looks at calls on their way, in order.
     pub interceptors: Vec<InterceptorSettings>,
+    /// Which calls of tools the user is asked about.
+    pub confirm: Option<ConfirmSettings>,
+    /// Tools that must not be called after others.
+    pub sequences: Vec<SequenceRule>,
+    /// How results of tools are held against their schemas.
+    pub outputs: Option<OutputSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.

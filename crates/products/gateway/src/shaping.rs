@@ -12,7 +12,9 @@ use wire::RequestId;
 use crate::audit::Trail;
 use crate::context::{Injected, claim_text, principal};
 use crate::failure;
+use crate::guards::Guards;
 use crate::interceptors::Intercepted;
+use crate::outputs::Outputs;
 use crate::sanitize::{Kind, Removed, Sanitizer};
 use crate::settings::{ContextKind, ContextSettings, Settings};
 use crate::upstream::Client;
@@ -25,12 +27,25 @@ const DESCRIPTIONS: [&str; 6] =
 pub(crate) struct Shaping {
     context: Option<ContextSettings>,
     sanitizer: Option<Arc<Sanitizer>>,
+    outputs: Option<Outputs>,
+    guards: Option<Arc<Guards>>,
 }
 
 impl Shaping {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, guards: Option<Arc<Guards>>) -> Self {
         let sanitizer = settings.sanitize.as_ref().map(|settings| Arc::new(Sanitizer::new(settings)));
-        Self { context: settings.context.clone(), sanitizer }
+        let outputs = settings.outputs.as_ref().map(Outputs::new);
+        Self { context: settings.context.clone(), sanitizer, outputs, guards }
+    }
+
+    /// What stands between calls and their servers.
+    pub(crate) const fn guards(&self) -> Option<&Arc<Guards>> {
+        self.guards.as_ref()
+    }
+
+    /// How results of tools are checked.
+    pub(crate) const fn outputs(&self) -> Option<&Outputs> {
+        self.outputs.as_ref()
     }
 
     /// Gives a client its shape; the error where its token lacks what servers must be told.

@@ -27,7 +27,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
-    ("gateway", Some(&["wire", "document", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",

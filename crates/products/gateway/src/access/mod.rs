@@ -2,9 +2,11 @@
 //! such settings, neither costs anything.
 
 mod guard;
+mod policy;
 mod rules;
 mod tokens;
 
 pub use guard::TokenGuard;
+pub use policy::{Action, Policy, PolicyRequest, PolicySettings};
 pub(crate) use rules::{AccessRules, Kind, Target};
-pub use rules::{ConditionError, check};
+pub use rules::{ConditionError, Decider, Look, RuleLook, check, check_all};

@@ -8,7 +8,7 @@ use cel::{Context, Env, Program, Value as CelValue};
 use net::server::http::Grant;
 use serde_json::{Map, Value, json};
 
-use crate::settings::{AccessRule, Effect};
+use crate::settings::{AccessRule, Effect, Settings};
 use crate::view::{is_ambiguous, matches};
 
 /// The names that conditions may use.
@@ -60,6 +60,49 @@ struct Rule {
     condition: Option<Condition>,
 }
 
+/// What decided about a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// There is no token, and the gateway asks for one.
+    NoToken,
+    /// The token lacks this scope, which `auth` demands of every token.
+    TokenLacks(String),
+    /// There are no access rules.
+    NoRules,
+    /// The URI may be read as another one.
+    AmbiguousUri,
+    /// The access rule with this number, from 1.
+    Rule(usize),
+    /// No rule fits.
+    NoRule,
+}
+
+/// What a rule says of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleLook {
+    /// The rule's effect.
+    pub effect: Effect,
+    /// Whether the rule fits. The first one that does decides.
+    pub fits: bool,
+    /// Why it does or does not.
+    pub look: Look,
+}
+
+/// Why a rule fits a request or does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The rule is about other items.
+    OtherItem,
+    /// The token lacks this scope.
+    LacksScope(String),
+    /// The rule has no condition.
+    Unconditional,
+    /// The condition looks at arguments, which a list does not know.
+    WaitsForArguments,
+    /// The value of the condition, or why it has none.
+    Condition(Result<bool, String>),
+}
+
 /// A condition in CEL.
 #[derive(Debug)]
 struct Condition {
@@ -70,6 +113,8 @@ struct Condition {
 /// Why a rule's condition cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionError {
+    /// The section of the file that has the rule.
+    pub section: &'static str,
     /// The rule's number, from 1.
     pub rule: usize,
     /// Line and column of the condition in its file.
@@ -80,7 +125,14 @@ pub struct ConditionError {
 
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the condition of access rule {} is wrong: {}", self.rule, self.what)
+        write!(f, "the condition of {} rule {} is wrong: {}", self.section, self.rule, self.what)
+    }
+}
+
+impl ConditionError {
+    /// The same for a rule of another section.
+    pub(crate) fn of_section(self, section: &'static str) -> Self {
+        Self { section, ..self }
     }
 }
 
@@ -91,13 +143,25 @@ pub fn check(rules: &[AccessRule]) -> Result<(), ConditionError> {
     AccessRules::new(rules).map(drop)
 }
 
+/// The same for all conditions of a gateway.
+pub fn check_all(settings: &Settings) -> Result<(), ConditionError> {
+    check(settings.access.as_deref().unwrap_or_default())?;
+    let confirm = settings.confirm.as_ref().map_or(&[][..], |confirm| &confirm.rules);
+    check(confirm).map_err(|error| error.of_section("confirm"))
+}
+
 impl AccessRules {
     /// The rules in their order.
     pub(crate) fn new(rules: &[AccessRule]) -> Result<Self, ConditionError> {
         let rule = |(index, settings): (usize, &AccessRule)| {
             let condition = settings.condition.as_ref().map(|condition| {
                 let at = (condition.line, condition.column);
-                Condition::new(&condition.text).map_err(|what| ConditionError { rule: index + 1, at, what })
+                Condition::new(&condition.text).map_err(|what| ConditionError {
+                    section: "access",
+                    rule: index + 1,
+                    at,
+                    what,
+                })
             });
             Ok(Rule { settings: settings.clone(), condition: condition.transpose()? })
         };
@@ -112,19 +176,50 @@ impl AccessRules {
             .any(|condition| condition.uses.contains(&"annotations"))
     }
 
-    /// Whether the target may be used. The first rule that fits decides; where none does, it may not.
+    /// Whether the target may be used.
     pub(crate) fn allow(&self, target: &Target<'_>) -> bool {
+        self.decide(target).0
+    }
+
+    /// Whether the target may be used, and what says so. The first rule that fits decides; where none does, it may not.
+    pub(crate) fn decide(&self, target: &Target<'_>) -> (bool, Decider) {
         if target.kind == Kind::Resource && is_ambiguous(target.name) {
-            return false;
+            return (false, Decider::AmbiguousUri);
         }
-        let first = self.0.iter().find(|rule| rule.fits(target));
-        first.is_some_and(|rule| rule.settings.effect == Effect::Allow)
+        let first = self.0.iter().position(|rule| rule.look(target).fits(rule.settings.effect));
+        match first {
+            Some(index) => (self.0[index].settings.effect == Effect::Allow, Decider::Rule(index + 1)),
+            None => (false, Decider::NoRule),
+        }
+    }
+
+    /// What each rule says of the target, in their order; also those behind the one that decides.
+    pub(crate) fn look(&self, target: &Target<'_>) -> Vec<RuleLook> {
+        let look = |rule: &Rule| {
+            let look = rule.look(target);
+            RuleLook { effect: rule.settings.effect, fits: look.fits(rule.settings.effect), look }
+        };
+        self.0.iter().map(look).collect()
+    }
+}
+
+impl Look {
+    /// Whether a rule of this effect counts. What cannot be decided speaks against the request.
+    fn fits(&self, effect: Effect) -> bool {
+        match self {
+            Self::OtherItem | Self::LacksScope(_) => false,
+            Self::Unconditional => true,
+            // It depends on the call. What might be allowed is shown, and the call decides.
+            Self::WaitsForArguments => effect == Effect::Allow,
+            Self::Condition(Ok(holds)) => *holds,
+            Self::Condition(Err(_)) => effect == Effect::Deny,
+        }
     }
 }
 
 impl Rule {
-    fn fits(&self, target: &Target<'_>) -> bool {
-        let AccessRule { tools, prompts, resources, scopes, effect, .. } = &self.settings;
+    fn look(&self, target: &Target<'_>) -> Look {
+        let AccessRule { tools, prompts, resources, scopes, .. } = &self.settings;
         let named = [(Kind::Tool, tools), (Kind::Prompt, prompts), (Kind::Resource, resources)];
         // A rule that names nothing is for everything.
         let about = named.iter().all(|(_, patterns)| patterns.is_none())
@@ -132,23 +227,24 @@ impl Rule {
                 let fits = |patterns: &Vec<String>| patterns.iter().any(|pattern| matches(pattern, target.name));
                 *kind == target.kind && patterns.as_ref().is_some_and(fits)
             });
-        let has = |scope: &String| target.grant.is_some_and(|grant| grant.scopes.contains(scope));
-        if !about || !scopes.iter().all(has) {
-            return false;
+        if !about {
+            return Look::OtherItem;
         }
-        let Some(condition) = &self.condition else { return true };
-        if target.arguments.is_none() && condition.uses.contains(&"arguments") {
-            // It depends on the call. What might be allowed is shown, and the call decides.
-            return *effect == Effect::Allow;
+        let has = |scope: &&String| target.grant.is_some_and(|grant| grant.scopes.contains(scope));
+        if let Some(lacking) = scopes.iter().find(|scope| !has(scope)) {
+            return Look::LacksScope(lacking.clone());
         }
-        match condition.holds(target) {
-            Ok(holds) => holds,
-            // A condition that cannot be decided speaks against the request.
-            Err(error) => {
-                tracing::debug!(kind = target.kind.as_str(), name = target.name, "a condition failed: {error}");
-                *effect == Effect::Deny
-            }
+        let Some(condition) = &self.condition else { return Look::Unconditional };
+        // A resource has no arguments, neither in a list nor when it is read.
+        let unknown = target.arguments.is_none() && target.kind != Kind::Resource;
+        if unknown && condition.uses.contains(&"arguments") {
+            return Look::WaitsForArguments;
         }
+        let holds = condition.holds(target);
+        if let Err(error) = &holds {
+            tracing::debug!(kind = target.kind.as_str(), name = target.name, "a condition failed: {error}");
+        }
+        Look::Condition(holds)
     }
 }
 

@@ -60,6 +60,8 @@ struct Decisions {
     attempts: AtomicU32,
     context: OnceLock<&'static str>,
     sanitized: OnceLock<String>,
+    /// What stages say that not every request meets.
+    stages: Mutex<Vec<(&'static str, String)>>,
 }
 
 impl Trail {
@@ -103,6 +105,22 @@ impl Trail {
     pub(crate) fn sanitized(&self, verdict: String) {
         if let Some(decisions) = &self.decisions {
             let _ = decisions.sanitized.set(verdict);
+        }
+    }
+
+    /// What a stage says that not every request meets: a member of its record of this name.
+    pub(crate) fn stage(&self, name: &'static str, verdict: &'static str) {
+        self.trace.stage(name, verdict);
+        self.noted(name, verdict.to_owned());
+    }
+
+    /// The same for a text that may hold what clients sent: it goes to the log alone.
+    pub(crate) fn noted(&self, name: &'static str, verdict: String) {
+        let Some(decisions) = &self.decisions else { return };
+        let mut stages = decisions.stages.lock().unwrap_or_else(PoisonError::into_inner);
+        match stages.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = verdict,
+            None => stages.push((name, verdict)),
         }
     }
 
@@ -239,6 +257,10 @@ impl Received {
         let said = decisions.map(|it| it.intercepted.lock().unwrap_or_else(PoisonError::into_inner).clone());
         record.extend(said.filter(|said| !said.is_empty()).map(|said| ("interceptors", Value::Array(said))));
         record.extend((attempts > 1).then(|| ("attempts", json!(attempts))));
+        if let Some(decisions) = decisions {
+            let stages = decisions.stages.lock().unwrap_or_else(PoisonError::into_inner);
+            record.extend(stages.iter().map(|(name, verdict)| (*name, json!(verdict))));
+        }
         record
     }
 

@@ -58,6 +58,11 @@ impl Asked {
     }
 }
 
+/// The name of the chain that a call belongs to, where its client gives one.
+pub(crate) fn chain_of(call: &Call) -> Result<Option<String>, RpcError> {
+    Asked::of(call).map(|asked| asked.chain)
+}
+
 fn plan(value: &Value) -> Result<AskedPlan, RpcError> {
     let wrong = || invalid(PLAN, "a list of 1 to 64 names of tools, or the name of a chain of the configuration");
     let name = |value: &Value| value.as_str().filter(|name| name.len() <= LONGEST).map(str::to_owned);

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 pub(crate) use self::allowance::{Allowance, Begun, Kind, is_success};
+pub(crate) use self::asked::chain_of;
 use self::asked::{Asked, AskedPlan};
 pub(crate) use self::chains::Chain;
 use self::chains::Chains;

@@ -139,7 +139,7 @@ impl Reader<'_> {
         names
     }
 
-    fn condition(&mut self, entry: &Entry) -> Option<ConditionText> {
+    pub(super) fn condition(&mut self, entry: &Entry) -> Option<ConditionText> {
         let text = self.text(entry)?;
         if text.len() > LONGEST_CONDITION {
             self.error(entry.at, "the condition is longer than 4 KiB", "split it into several rules");

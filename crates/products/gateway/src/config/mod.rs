@@ -8,8 +8,11 @@ pub(crate) mod budgets;
 mod context;
 mod credentials;
 mod egress;
+mod guards;
 mod interceptors;
 mod members;
+mod outputs;
+mod policy;
 mod sanitize;
 mod servers;
 mod sources;
@@ -28,6 +31,7 @@ use document::{Content, Entry, FileError, FileErrors, Node, quoted};
 use net::egress::EgressRules;
 use url::Url;
 
+pub use self::policy::read_policy;
 use self::sources::Sources;
 use crate::settings::{Limits, Settings};
 
@@ -64,6 +68,9 @@ const MEMBERS: &[&str] = &[
     "traffic",
     "context",
     "sanitize",
+    "confirm",
+    "sequences",
+    "outputs",
     "telemetry",
     "egress",
     "interceptors",
@@ -155,6 +162,9 @@ impl Reader<'_> {
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
+        let confirm = members.get("confirm").and_then(|entry| self.confirm(entry));
+        let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
+        let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
@@ -175,6 +185,9 @@ impl Reader<'_> {
             context,
             sanitize,
             interceptors,
+            confirm,
+            sequences,
+            outputs,
             telemetry,
             limits,
         })

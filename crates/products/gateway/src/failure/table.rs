@@ -69,6 +69,24 @@ rows! {
         "the call with this idempotency key was answered in a form that the client's revision does not have")
         .action("Send the call with the revision that it was first sent with");
 
+    CONFIRMATION_IMPOSSIBLE = Failure::new("confirmation-impossible", INVALID_REQUEST, PermissionDenied,
+        "`confirm`: the user must agree to the call, and the client cannot ask").not_run()
+        .action("Use a client that declares `elicitation`");
+    CONFIRMATION_DECLINED = Failure::new("confirmation-declined", INVALID_REQUEST, PermissionDenied,
+        "`confirm`: the user does not agree to the call").not_run()
+        .action("Do not send the call again. Ask the user what to do");
+    CONFIRMATION_EXPIRED = Failure::new("confirmation-expired", INVALID_REQUEST, PermissionDenied,
+        "`confirm`: the user gave no answer in time, or the answer was used before").not_run()
+        .action("If the user still wants it, send the call again without `requestState` and `inputResponses`");
+    CONFIRMATION_FOREIGN = Failure::new("confirmation-foreign", INVALID_REQUEST, PermissionDenied,
+        "`confirm`: the user's answer was given for another call or to another client").not_run()
+        .action("Send exactly the call that the user agreed to");
+    SEQUENCE_DENIED = Failure::new("sequence-denied", INVALID_REQUEST, PermissionDenied,
+        "`sequences`: the tool must not be called after another one that was called").not_run().retry(60_000)
+        .action("Go on without this tool, or wait `retry_after_ms`");
+    SEQUENCE_FULL = Failure::new("sequence-full", INTERNAL_ERROR, ResourceExhausted,
+        "`sequences`: as many calls are remembered as can be").not_run().retry(60_000);
+
     // What is asked for is not there.
     ITEM_UNKNOWN = Failure::new("item-unknown", INVALID_PARAMS, ResourceNotFound,
         "no server has a tool or prompt of this name, or the client may not use it").not_run();
@@ -227,6 +245,12 @@ rows! {
     RESULT_FOREIGN = Failure::new("result-foreign", INTERNAL_ERROR, PermissionDenied,
         "`sanitize.tenants`: the whole result belongs to another tenant").unknown()
         .action("Ask for something of your own tenant");
+    OUTPUT_INVALID = Failure::new("output-invalid", INTERNAL_ERROR, UpstreamFailure,
+        "`outputs`: the result does not conform to the output schema of its tool").unknown()
+        .action("Look what the server did. Report it to those who run the server: its schema or its result is wrong");
+    OUTPUT_SCHEMA_UNUSABLE = Failure::new("output-schema-unusable", INTERNAL_ERROR, UpstreamFailure,
+        "`outputs`: the output schema of the tool is invalid, too large, or refers to other documents").not_run()
+        .action("Report it to those who run the server: its schema is wrong");
     RESULT_UNREADABLE = Failure::new("result-unreadable", INTERNAL_ERROR, UpstreamFailure,
         "`sanitize`: the result cannot be checked").unknown();
 

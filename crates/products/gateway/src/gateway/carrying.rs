@@ -32,6 +32,10 @@ impl Inner {
         call: Call,
         mut edits: Edits,
     ) -> Answer {
+        edits.output = match self.output_check(&upstream, &call, &client).await {
+            Ok(check) => check,
+            Err(error) => return Answer::error(Some(call.id()), &error),
+        };
         let passage = match &self.traffic {
             Some(traffic) => {
                 let tool = call.message.string_member("name").filter(|_| call.message.method() == Some("tools/call"));

@@ -256,7 +256,7 @@ impl Relay {
                 return Waited::GivenUp(Answer::raw(text, code_of(&message)));
             };
             if is_over(status(task)) {
-                return Waited::Over(self.ended(conversation, &message, status(task), asked_for));
+                return Waited::Over(self.ended(conversation, &message, status(task), asked_for).await);
             }
             if status(task) == "input_required"
                 && let Err(answer) = self.answer_task(conversation, task, id, (asked_for, &mut answered)).await
@@ -307,7 +307,13 @@ impl Relay {
     }
 
     /// The answer of a task that is over, as the call would have had it.
-    fn ended(&self, conversation: &Conversation, message: &Message, status: &str, asked_for: Option<&str>) -> Answer {
+    async fn ended(
+        &self,
+        conversation: &Conversation,
+        message: &Message,
+        status: &str,
+        asked_for: Option<&str>,
+    ) -> Answer {
         let (holder, code) = match status {
             "completed" => ("result", None),
             "failed" => {
@@ -325,11 +331,18 @@ impl Relay {
         let Ok(Packet::Message(answer)) = parse_owned(text.into_bytes()) else {
             return self.refuse(&failure::ANSWER_INVALID.error("The outcome of the task is not valid"));
         };
+        let flaw = match self.judged(&answer, profile.revision).await {
+            Ok(flaw) => flaw,
+            Err(refused) => return refused,
+        };
         let translated = response(&answer, "tools/call", profile.revision, self.to(), self.call.id(), &profile.server);
         for loss in translated.losses {
             self.lose(loss);
         }
-        let text = translated.text.into_owned();
+        let text = match flaw {
+            Some(flaw) => flaw.mark(&translated.text),
+            None => translated.text.into_owned(),
+        };
         let related = asked_for.and_then(|id| with_related_task(&text, id));
         Answer::raw(related.unwrap_or(text).into_bytes(), code)
     }

@@ -23,7 +23,7 @@ pub(super) fn with_round(text: &str, responses: Option<&Value>, state: Option<&s
 }
 
 /// A request with other members in `params`.
-pub(super) fn with_params(text: &str, drop: &[&str], additions: &[Addition<'_>]) -> String {
+pub(crate) fn with_params(text: &str, drop: &[&str], additions: &[Addition<'_>]) -> String {
     let Some(all) = members(text) else { return text.to_owned() };
     let Some(params) = member(text, &all, "params") else { return text.to_owned() };
     let mut splice = Splice::new(text);

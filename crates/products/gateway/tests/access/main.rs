@@ -363,3 +363,20 @@ async fn a_websocket_does_not_outlive_its_token() {
     assert!(answer.contains("The access token has expired"), "{answer}");
     client.close().await;
 }
+
+/// A resource has no arguments: a condition that looks at them cannot be decided, whatever else it demands.
+#[tokio::test]
+async fn a_condition_on_arguments_opens_no_resource() {
+    let text = "claims.team == 'data' && arguments.path.startsWith('/data/')";
+    let everything = AccessRule { tools: None, ..rule(Effect::Allow, &[]) };
+    let scene = Scene::new(Some(vec![when(everything, text)])).await;
+    for team in ["sales", "data"] {
+        let token = scene.token(|claims| claims["team"] = json!(team));
+        let client = scene.client(Revision::R2026_07_28, &token).await;
+        assert_eq!(listed(&client, "resources/list", "resources", "uri").await, [""; 0], "{team}");
+        assert!(client.read("proof://counter").await.is_err(), "{team}");
+        // A tool may be called with such arguments: it is shown, and the call decides.
+        assert!(listed(&client, "tools/list", "tools", "name").await.contains(&"echo".to_owned()), "{team}");
+        client.close().await;
+    }
+}

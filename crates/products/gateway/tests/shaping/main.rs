@@ -1,8 +1,11 @@
-//! `context` and `sanitize` over HTTP: what servers learn of principals, and what clients get of what servers say; and what
-//! attackers try at all stages.
+//! `confirm`, `context`, `outputs`, `sanitize` and `sequences` over HTTP: what servers learn of principals, what clients get of
+//! what servers say, which calls are made; and what attackers try at all stages.
 
 mod attacks;
+mod confirm;
 mod context;
 mod identity;
+mod outputs;
 mod sanitize;
 mod scene;
+mod sequences;

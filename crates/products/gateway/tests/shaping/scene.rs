@@ -203,6 +203,7 @@ pub(crate) struct Raw {
     revision: Revision,
     headers: Mutex<HashMap<String, String>>,
     next: AtomicI64,
+    capabilities: Value,
 }
 
 impl Raw {
@@ -213,12 +214,46 @@ impl Raw {
             ("content-type".to_owned(), "application/json".to_owned()),
             ("authorization".to_owned(), format!("Bearer {token}")),
         ]);
-        Self { http, revision, headers: Mutex::new(headers), next: AtomicI64::new(1) }
+        Self { http, revision, headers: Mutex::new(headers), next: AtomicI64::new(1), capabilities: json!({}) }
+    }
+
+    /// The same client with these capabilities.
+    pub(crate) fn able(self, capabilities: Value) -> Self {
+        Self { capabilities, ..self }
+    }
+
+    /// The response to a request, and the questions that came before, each answered by `result` or, without one, not.
+    pub(crate) async fn ask_answering(
+        &self,
+        method: &str,
+        params: Value,
+        result: Option<Value>,
+    ) -> (Vec<Value>, Value) {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let mut response = self.start(&message.to_string(), &[]).await;
+        let mut questions = Vec::new();
+        if !response.is_event_stream() {
+            return (questions, read(&mut response).await);
+        }
+        loop {
+            let event = tokio::time::timeout(PATIENCE, response.next_event(16 << 20)).await.expect("in time");
+            let event = event.ok().flatten().expect("an answer");
+            let Some(Ok(message)) = event.data.map(|data| serde_json::from_str::<Value>(&data)) else { continue };
+            if message["method"].is_null() {
+                return (questions, message);
+            }
+            if let Some(result) = &result {
+                let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+                self.start(&answer.to_string(), &[]).await;
+            }
+            questions.push(message);
+        }
     }
 
     /// Begins a legacy session; returns the response.
     pub(crate) async fn initialize(&self) -> Value {
-        let params = json!({ "protocolVersion": self.revision.as_str(), "capabilities": {},
+        let params = json!({ "protocolVersion": self.revision.as_str(), "capabilities": self.capabilities,
             "clientInfo": { "name": "raw", "version": "1" } });
         let message = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let mut response = self.start(&message.to_string(), &[]).await;
@@ -281,7 +316,7 @@ impl Raw {
         if self.revision.era() == Era::Modern {
             params["_meta"][meta::PROTOCOL_VERSION] = json!(self.revision.as_str());
             params["_meta"][meta::CLIENT_INFO] = json!({ "name": "raw", "version": "1" });
-            params["_meta"][meta::CLIENT_CAPABILITIES] = json!({});
+            params["_meta"][meta::CLIENT_CAPABILITIES] = self.capabilities.clone();
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
