@@ -75,6 +75,11 @@ const PARTS: &[Part] = &[
         run: peers_flicker,
     },
     Part { name: "revisions", title: "every installed peer at every revision: only known findings", run: peers_whole },
+    Part {
+        name: "more-peers",
+        title: "the second set of peers by the default check: only known findings",
+        run: peers_more,
+    },
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
@@ -231,6 +236,11 @@ fn peers_whole(_: &Options) -> anyhow::Result<Outcome> {
     }
     let well = peers::run(&["--all-revisions".to_owned()])?;
     Ok(Outcome { well, figure: format!("{} peers", peers::names().len()) })
+}
+
+fn peers_more(_: &Options) -> anyhow::Result<Outcome> {
+    let well = peers::run(&["--more".to_owned()])?;
+    Ok(Outcome { well, figure: "judged".to_owned() })
 }
 
 fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {

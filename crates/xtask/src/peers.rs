@@ -10,6 +10,7 @@ mod expected;
 mod install;
 mod interop;
 mod judge;
+mod more;
 mod process_group;
 mod repeat;
 mod report;
@@ -30,8 +31,9 @@ use crate::Verdict;
 use crate::words::{Words, help};
 
 const USAGE: &str =
-    "usage: cargo xtask peers [--only NAME] [--visits | --repeat N] [--all-revisions] [--list] [--install-only] [--proof PATH]
+    "usage: cargo xtask peers [--more] [--only NAME] [--visits | --repeat N] [--all-revisions] [--list] [--install-only] [--proof PATH]
 
+  --more           the second set: many more servers and clients, judged by the plain default check alone
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
   --visits         judge nothing; only run our own client and server against the peers
   --repeat N       check each server N times by default options while every core is busy, and compare the verdicts
@@ -42,6 +44,7 @@ const USAGE: &str =
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
+    more: bool,
     only: Vec<String>,
     visits: bool,
     repeat: Option<usize>,
@@ -57,6 +60,7 @@ impl Options {
         let mut words = Words::of(args, USAGE);
         while let Some(option) = words.option() {
             match option {
+                "--more" => options.more = true,
                 "--visits" => options.visits = true,
                 "--repeat" => options.repeat = Some(words.value()?.parse().context("--repeat wants a number")?),
                 "--all-revisions" => options.at = Judged::All,
@@ -71,11 +75,12 @@ impl Options {
     }
 
     fn chosen(&self) -> anyhow::Result<Vec<&'static Peer>> {
-        if let Some(name) = self.only.iter().find(|name| !PEERS.iter().any(|peer| peer.is_called(name))) {
+        let set = if self.more { more::MORE } else { PEERS };
+        if let Some(name) = self.only.iter().find(|name| !set.iter().any(|peer| peer.is_called(name))) {
             bail!("there is no peer {name:?}; `cargo xtask peers --list` names them");
         }
         let chosen = |peer: &&Peer| self.only.is_empty() || self.only.iter().any(|name| peer.is_called(name));
-        Ok(PEERS.iter().filter(chosen).collect())
+        Ok(set.iter().filter(chosen).collect())
     }
 }
 
@@ -175,7 +180,10 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         list(&home, &peers);
         return Ok(true);
     }
-    let expectations = Expectations::load(&home.peers.join("expected.json"))?;
+    if options.more {
+        return run_more(&home, &options, &peers);
+    }
+    let expectations = Expectations::load(&home.peers.join("expected.json"), PEERS)?;
     home.install()?;
     if options.install_only {
         return Ok(true);
@@ -191,6 +199,19 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     let fine =
         "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains.";
     Ok(tell(&home, &complaints, fine))
+}
+
+/// Judges the second set.
+fn run_more(home: &Home, options: &Options, peers: &[&Peer]) -> Verdict {
+    let expectations = Expectations::load(&home.peers.join("expected-more.json"), more::MORE)?;
+    home.install_more()?;
+    if options.install_only {
+        return Ok(true);
+    }
+    let proof = proof(options.proof.as_deref())?;
+    let complaints = more::judge_all(home, &proof, peers, &expectations);
+    let fine = "Every broken MUST and safety rule is one that peers/expected-more.json explains.";
+    Ok(tell(home, &complaints, fine))
 }
 
 fn list(home: &Home, peers: &[&Peer]) {

@@ -61,8 +61,8 @@ pub(super) enum Side {
 pub(super) struct Peer {
     pub(super) name: &'static str,
     pub(super) transport: Transport,
-    /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{programs}`, `{peers}`, `{rust}` and `{files}`
-    /// stand for places under `.peers/` and `peers/`, `{port}` for where a server is to listen. In a client's command `{url}` or `{server}` is its server, and `{era}` stands
+    /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{programs}`, `{peers}`, `{rust}`, `{hidden}` and
+    /// `{files}` stand for places under `.peers/` and `peers/`, `{port}` for where a server is to listen. In a client's command `{url}` or `{server}` is its server, and `{era}` stands
     /// where its era can be chosen: `auto`, `legacy` or `modern`.
     pub(super) command: &'static [&'static str],
     /// Where it listens, for servers over HTTP.
@@ -71,6 +71,10 @@ pub(super) struct Peer {
     /// that is silently judged less than before must not look like a good one.
     pub(super) revisions: &'static [&'static str],
     pub(super) side: Side,
+    /// Variables of its process, `NAME=VALUE`, with the same places.
+    pub(super) env: &'static [&'static str],
+    /// Options of `proof check` for it.
+    pub(super) options: &'static [&'static str],
 }
 
 impl Peer {
@@ -113,8 +117,20 @@ impl Peer {
         self
     }
 
+    /// Sets variables of its process.
+    pub(super) const fn with(mut self, env: &'static [&'static str]) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Adds options of `proof check`.
+    pub(super) const fn checked(mut self, options: &'static [&'static str]) -> Self {
+        self.options = options;
+        self
+    }
+
     /// Makes it a client, judged in these scenarios.
-    const fn plays(mut self, scenarios: &'static [&'static str]) -> Self {
+    pub(super) const fn plays(mut self, scenarios: &'static [&'static str]) -> Self {
         self.side = Side::Client { scenarios };
         self
     }
@@ -122,12 +138,38 @@ impl Peer {
 
 type Visits = &'static [(&'static [&'static str], &'static str)];
 
-const fn stdio(name: &'static str, command: &'static [&'static str], revisions: &'static [&'static str]) -> Peer {
-    Peer { name, transport: Transport::Stdio, command, path: "", revisions, side: Side::Server { visits: &[] } }
+pub(super) const fn stdio(
+    name: &'static str,
+    command: &'static [&'static str],
+    revisions: &'static [&'static str],
+) -> Peer {
+    Peer {
+        name,
+        transport: Transport::Stdio,
+        command,
+        path: "",
+        revisions,
+        side: Side::Server { visits: &[] },
+        env: &[],
+        options: &[],
+    }
 }
 
-const fn http(name: &'static str, command: &'static [&'static str], revisions: &'static [&'static str]) -> Peer {
-    Peer { name, transport: Transport::Http, command, path: "/mcp", revisions, side: Side::Server { visits: &[] } }
+pub(super) const fn http(
+    name: &'static str,
+    command: &'static [&'static str],
+    revisions: &'static [&'static str],
+) -> Peer {
+    Peer {
+        name,
+        transport: Transport::Http,
+        command,
+        path: "/mcp",
+        revisions,
+        side: Side::Server { visits: &[] },
+        env: &[],
+        options: &[],
+    }
 }
 
 /// Every revision.
@@ -217,7 +259,7 @@ const SLOW: &[&str] = &[
     "hostile.session-id-changes",
 ];
 /// What clients can do that always do the same: list and call `echo`.
-const ONE_CALL: &[&str] =
+pub(super) const ONE_CALL: &[&str] =
     &["echo", "untyped-results", "pinged", "hostile.unknown-members", "hostile.unsupported-version", "session-ended"];
 
 /// What the client on rmcp does in addition to listing and calling.
@@ -247,6 +289,8 @@ pub(super) const PEERS: &[Peer] = &[
         path: "/sse",
         revisions: SSE,
         side: Side::Server { visits: EVERYTHING_VISITS },
+        env: &[],
+        options: &[],
     },
     stdio("ts-sdk", &["{node}", "{scripts}/ts-sdk.mjs", "stdio"], ALL).visited(OURS_BRIEFLY),
     http("ts-sdk", &["{node}", "{scripts}/ts-sdk.mjs", "http"], HTTP_ALL).visited(OURS),

@@ -1,4 +1,4 @@
-//! `peers/expected.json`: the broken MUST and safety rules that a person has looked into and found true, and
+//! `peers/expected.json` and `peers/expected-more.json`: the broken MUST and safety rules that a person has looked into and found true, and
 //! the comparison of a report with them. Pure: text in, complaints out.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::catalog::{PEERS, Peer};
+use super::catalog::Peer;
 use super::report::Report;
 
 /// One adjudicated finding.
@@ -25,26 +25,26 @@ struct Expectation {
 pub(super) struct Expectations(BTreeMap<String, Vec<Expectation>>);
 
 impl Expectations {
-    /// Reads the file.
-    pub(super) fn load(file: &Path) -> anyhow::Result<Self> {
+    /// Reads the file about these peers.
+    pub(super) fn load(file: &Path, peers: &[Peer]) -> anyhow::Result<Self> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Self::parse(&text).with_context(|| format!("in {}", file.display()))
+        Self::parse(&text, peers).with_context(|| format!("in {}", file.display()))
     }
 
-    /// Parses the text, which must speak of every peer over every transport and of no other.
-    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+    /// Parses the text, which must speak of each of these peers over every transport and of no other.
+    pub(super) fn parse(text: &str, peers: &[Peer]) -> anyhow::Result<Self> {
         let document: BTreeMap<String, BTreeMap<String, Vec<Value>>> =
             serde_json::from_str(text).context("not peer → transport → list")?;
         let mut all = BTreeMap::new();
         for (name, transports) in &document {
             for (transport, entries) in transports {
                 let id = format!("{name}-{transport}");
-                ensure!(PEERS.iter().any(|peer| peer.id() == id), "there is no peer {name} over {transport}");
+                ensure!(peers.iter().any(|peer| peer.id() == id), "there is no peer {name} over {transport}");
                 let parsed: anyhow::Result<Vec<_>> = entries.iter().map(Expectation::parse).collect();
                 all.insert(id.clone(), parsed.context(id)?);
             }
         }
-        for peer in PEERS {
+        for peer in peers {
             ensure!(
                 all.contains_key(&peer.id()),
                 "nothing is said of {}; an empty list expects no broken MUST",
@@ -66,7 +66,7 @@ impl Expectations {
             let fresh = broken.insert((one.rule.as_str(), one.revision.as_str()));
             if fresh && !expected.contains(&(&*one.rule, &*one.revision)) {
                 complaints.push(format!(
-                    "unexpected: {} is broken at {} – {} – read {}; if it is true, add it to peers/expected.json with \
+                    "unexpected: {} is broken at {} – {} – read {}; if it is true, add it to the expected findings with \
                      its reason, else fix the rule",
                     one.rule, one.revision, one.message, one.url
                 ));
@@ -76,7 +76,7 @@ impl Expectations {
             of_peer().filter(|one| one.sometimes).flat_map(Expectation::pairs).collect();
         for (rule, revision) in expected.difference(&broken).filter(|one| !sometimes.contains(one)) {
             complaints.push(format!(
-                "stale: {rule} is expected to be broken at {revision}, but is {}; take it out of peers/expected.json, \
+                "stale: {rule} is expected to be broken at {revision}, but is {}; take it out of the expected findings, \
                  or find out why it is no longer seen",
                 outcome(report, rule, revision)
             ));

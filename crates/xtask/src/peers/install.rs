@@ -2,6 +2,7 @@
 //! machine, and knows where everything lies. A stamp next to each tree holds the pins that it was made from, so that a
 //! second run installs nothing.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,12 +45,25 @@ pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
     let mut pins = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [registry @ ("npm" | "pypi" | "pypi1" | "crate"), package, version] = words[..] else {
-            bail!("peers/versions.txt:{}: not `npm|pypi|pypi1|crate PACKAGE VERSION`: {line}", at + 1);
+        let [registry, package, version] = words[..] else {
+            bail!("peers/versions.txt:{}: not `REGISTRY PACKAGE VERSION`: {line}", at + 1);
         };
+        let known = matches!(registry, "npm" | "pypi" | "pypi1" | "crate") || tree_of(registry).is_some();
+        ensure!(known, "peers/versions.txt:{}: not `npm|pypi|pypi1|crate` nor `npm:TREE|pypi:TREE`: {line}", at + 1);
         pins.push(Pin { registry: registry.into(), package: package.into(), version: version.into() });
     }
     Ok(pins)
+}
+
+/// The registry and the tree of a pin that has a tree of its own: `npm:more`.
+fn tree_of(registry: &str) -> Option<(&str, &str)> {
+    let is_name = |tree: &str| !tree.is_empty() && tree.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
+    registry.split_once(':').filter(|(kind, tree)| matches!(*kind, "npm" | "pypi") && is_name(tree))
+}
+
+/// The trees of the second set, each with its registry.
+pub(super) fn trees(pins: &[Pin]) -> BTreeSet<(&str, &str)> {
+    pins.iter().filter_map(|pin| tree_of(&pin.registry)).collect()
 }
 
 impl Home {
@@ -95,6 +109,7 @@ impl Home {
             ("{programs}", self.hidden.join("venv/bin")),
             ("{peers}", self.peers.clone()),
             ("{rust}", self.rust_target().join("debug")),
+            ("{hidden}", self.hidden.clone()),
             ("{files}", self.files()),
         ];
         let fill = |word: &&str| {
@@ -143,22 +158,10 @@ impl Home {
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
         fs::write(files.join("note.txt"), "A file for server-filesystem to find.\n")?;
         let npm = self.hidden.join("npm");
-        install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
-        self.copy_scripts(&npm)?;
+        install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.registry == "npm" && pin.package != SUITE))?;
+        copy_scripts(&self.peers, &npm)?;
         self.install_python("venv", "pypi", &pins)?;
         RUST_PEERS.iter().try_for_each(|(peer, _)| self.build_rust(peer))
-    }
-
-    /// Node looks for packages next to the script.
-    fn copy_scripts(&self, npm: &Path) -> anyhow::Result<()> {
-        for entry in fs::read_dir(&self.peers).with_context(|| format!("cannot read {}", self.peers.display()))? {
-            let script = entry?.path();
-            if script.extension().is_some_and(|extension| extension == "mjs") {
-                let name = script.file_name().unwrap_or_default();
-                fs::copy(&script, npm.join(name)).with_context(|| format!("cannot copy {}", script.display()))?;
-            }
-        }
-        Ok(())
     }
 
     /// One for all peers in Rust: what they have in common is compiled once.
@@ -169,7 +172,7 @@ impl Home {
     /// Installs the official suite where it is not there yet.
     pub(crate) fn install_suite(&self) -> anyhow::Result<()> {
         let pins = self.prepare()?;
-        let chosen = pins.iter().filter(|pin| SUITE_PINS.contains(&pin.package.as_str()));
+        let chosen = pins.iter().filter(|pin| pin.registry == "npm" && SUITE_PINS.contains(&pin.package.as_str()));
         install_npm(&self.hidden.join("suite"), "the official suite", chosen)
     }
 
@@ -193,11 +196,30 @@ impl Home {
         self.install_python("venv1", "pypi1", &self.prepare()?)
     }
 
+    /// Installs the peers of the second set, each group in a tree of its own; it needs nothing of the first set.
+    pub(super) fn install_more(&self) -> anyhow::Result<()> {
+        let pins = self.prepare()?;
+        let files = self.files();
+        fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
+        for (registry, name) in trees(&pins) {
+            let key = format!("{registry}:{name}");
+            let tree = format!("{registry}-{name}");
+            if registry == "npm" {
+                let folder = self.hidden.join(&tree);
+                install_npm(&folder, &format!("packages of {tree}"), pins.iter().filter(|pin| pin.registry == key))?;
+                copy_scripts(&self.peers.join("more"), &folder)?;
+            } else {
+                self.install_python(&tree, &key, &pins)?;
+            }
+        }
+        Ok(())
+    }
+
     fn install_python(&self, tree: &str, registry: &str, pins: &[Pin]) -> anyhow::Result<()> {
         let venv = self.hidden.join(tree);
         let pinned = pins.iter().filter(|pin| pin.registry == registry);
         let chosen: Vec<String> = pinned.map(|pin| format!("{}=={}", pin.package, pin.version)).collect();
-        once(&venv, &chosen.join("\n"), "Python packages", || {
+        once(&venv, &chosen.join("\n"), &format!("Python packages of {tree}"), || {
             let hint = "install python3, 3.10 or newer, with venv (Debian: `apt-get install python3-venv`)";
             succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv), hint)?;
             let mut install = Command::new(venv.join("bin/python"));
@@ -215,16 +237,32 @@ impl Home {
     }
 }
 
+/// Node looks for packages next to the script.
+fn copy_scripts(from: &Path, npm: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let script = entry?.path();
+        if script.extension().is_some_and(|extension| extension == "mjs") {
+            let name = script.file_name().unwrap_or_default();
+            fs::copy(&script, npm.join(name)).with_context(|| format!("cannot copy {}", script.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Installs pinned packages from npm in a tree of their own.
+///
+/// In a tree of many authors' packages, what they want of their neighbours collides: there npm must not look at it.
 fn install_npm<'p>(tree: &Path, what: &str, pins: impl Iterator<Item = &'p Pin>) -> anyhow::Result<()> {
-    let pinned = pins.filter(|pin| pin.registry == "npm");
     let dependencies: serde_json::Map<_, _> =
-        pinned.map(|pin| (pin.package.clone(), pin.version.clone().into())).collect();
+        pins.map(|pin| (pin.package.clone(), pin.version.clone().into())).collect();
     let manifest = serde_json::json!({ "private": true, "dependencies": dependencies }).to_string();
     once(tree, &manifest, what, || {
         fs::write(tree.join("package.json"), &manifest)?;
         let mut install = Command::new("npm");
         install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
+        if tree.ends_with("npm-more") {
+            install.arg("--legacy-peer-deps");
+        }
         succeed(install.current_dir(tree), "install npm (it comes with Node.js; Debian: `apt-get install npm`)")
     })
 }

@@ -130,6 +130,47 @@ fn check_client(
     reported(home, peer, command)
 }
 
+/// Judges one peer by the default check, as a user meets it: no safety option, no hints, the default limit of time. The peer
+/// gets no variables but its own.
+pub(super) fn judge_plainly(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(Report, Duration)> {
+    let own = home.filled(peer.env);
+    let files = home.files().to_string_lossy().into_owned();
+    let words = home.command(peer);
+    let mut command = Command::new(proof);
+    if let Side::Client { scenarios } = peer.side {
+        command.args(["check-client", "--format", "json", "--jobs", "2"]);
+        command.args(["--timeout", &SCENARIO_TIME.as_secs().to_string()]);
+        command.args(["--revision", &peer.revisions.join(","), "--scenario", &scenarios.join(",")]);
+        for variable in own.iter().chain([&format!("HOME={files}")]) {
+            command.args(["--env", variable]);
+        }
+        command.arg("--").args(words.iter().map(|word| word.replace("{era}", "auto")));
+        return reported(home, peer, command);
+    }
+    command.args(["check", "--format", "json"]).args(peer.options);
+    if peer.transport == Transport::Stdio {
+        for variable in own.iter().chain([&format!("HOME={files}")]) {
+            command.args(["--env", variable]);
+        }
+        command.args(["--cwd", &files, "--"]).args(words);
+        return reported(home, peer, command);
+    }
+    let port = free_port()?;
+    let path = std::env::var("PATH").unwrap_or_default();
+    let alone = ["env", "-i", "-C", &files].map(str::to_owned);
+    let ours = [format!("PATH={path}"), format!("HOME={files}"), format!("PORT={port}")];
+    let started = alone.into_iter().chain(ours).chain(own).chain(words).collect::<Vec<_>>();
+    let log = home.logs().join(format!("{}.log", peer.id()));
+    // Held until `proof` has ended.
+    let mut server = listening(&started, port, &log)?;
+    command.args(peer.transport.flags()).args(peer.url(port));
+    let judged = reported(home, peer, command)?;
+    if let Some(status) = server.ended()? {
+        bail!("the peer ended while it was judged ({status}); its output lies in {}", log.display());
+    }
+    Ok(judged)
+}
+
 fn reported(home: &Home, peer: &Peer, mut command: Command) -> anyhow::Result<(Report, Duration)> {
     let kept = home.reports().join(format!("{}.json", peer.id()));
     let said = home.logs().join(format!("{}-proof.log", peer.id()));

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::Options;
 use super::catalog::{OFFICIAL, PEERS, Peer};
 use super::expected::Expectations;
-use super::install::{Home, Pin, RUST_PEERS, once, pins};
+use super::install::{Home, Pin, RUST_PEERS, once, pins, trees};
 use super::judge::{end_within, executable, wait_until_listening};
+use super::more::MORE;
 use super::process_group::ProcessGroup;
 use super::report::Report;
 
@@ -26,7 +27,7 @@ fn expectations(id: &str, entries: Value) -> Expectations {
     for peer in PEERS {
         document[peer.name][peer.transport.name()] = if peer.id() == id { entries.clone() } else { json!([]) };
     }
-    Expectations::parse(&document.to_string()).expect("expectations parse")
+    Expectations::parse(&document.to_string(), PEERS).expect("expectations parse")
 }
 
 fn result(rule: &str, revision: &str, outcome: &str) -> Value {
@@ -159,7 +160,7 @@ fn expectations_refuse_what_nobody_could_rely_on() {
             document[peer.name][peer.transport.name()] = json!([]);
         }
         document["rmcp"]["http"] = json!([entry]);
-        Expectations::parse(&document.to_string()).map(|_| ()).map_err(|error| format!("{error:#}"))
+        Expectations::parse(&document.to_string(), PEERS).map(|_| ()).map_err(|error| format!("{error:#}"))
     };
     assert_eq!(with(json!({ "rule": "a", "revisions": [R], "why": "so" })), Ok(()));
     for (entry, says) in [
@@ -172,9 +173,9 @@ fn expectations_refuse_what_nobody_could_rely_on() {
         let error = with(entry).expect_err(says);
         assert!(error.contains(says) && error.contains("rmcp-http"), "{error}");
     }
-    let missing = Expectations::parse("{}").expect_err("peers are missing");
+    let missing = Expectations::parse("{}", PEERS).expect_err("peers are missing");
     assert!(missing.to_string().contains("server-everything-stdio"), "{missing}");
-    let unknown = Expectations::parse(r#"{"missing":{"stdio":[]}}"#).expect_err("the peer is unknown");
+    let unknown = Expectations::parse(r#"{"missing":{"stdio":[]}}"#, PEERS).expect_err("the peer is unknown");
     assert!(unknown.to_string().contains("no peer missing"), "{unknown}");
 }
 
@@ -214,7 +215,8 @@ fn committed(file: &str) -> String {
 
 #[test]
 fn the_committed_files_agree_with_each_other() {
-    Expectations::parse(&committed("expected.json")).expect("peers/expected.json");
+    Expectations::parse(&committed("expected.json"), PEERS).expect("peers/expected.json");
+    Expectations::parse(&committed("expected-more.json"), MORE).expect("peers/expected-more.json");
     let pins = pins(&committed("versions.txt")).expect("peers/versions.txt");
     let crates: Vec<_> = pins.iter().filter(|pin| pin.registry == "crate").collect();
     assert!(crates.iter().all(|pin| RUST_PEERS.iter().any(|(_, on)| *on == pin.package)), "an unused pin");
@@ -225,15 +227,15 @@ fn the_committed_files_agree_with_each_other() {
         let locked = format!("name = \"{package}\"\nversion = \"{version}\"");
         assert!(committed(&format!("{server}/Cargo.lock")).contains(&locked), "peers/{server}/Cargo.lock is stale");
     }
-    let ids: BTreeSet<String> = PEERS.iter().map(Peer::id).collect();
-    assert_eq!(ids.len(), PEERS.len(), "two peers share an id");
+    let ids: BTreeSet<String> = PEERS.iter().chain(MORE).map(Peer::id).collect();
+    assert_eq!(ids.len(), PEERS.len() + MORE.len(), "two peers share an id");
 }
 
 #[test]
 fn every_place_in_a_command_is_filled() {
     let home = Home::new(Path::new("/somewhere"));
-    for peer in PEERS {
-        let command = home.command(peer).join(" ");
+    for peer in PEERS.iter().chain(MORE) {
+        let command = [home.command(peer), home.filled(peer.env)].concat().join(" ");
         // What is filled in once a client is run, or a server.
         let command =
             ["{url}", "{server}", "{era}", "{port}"].iter().fold(command, |command, place| command.replace(place, ""));
@@ -244,7 +246,9 @@ fn every_place_in_a_command_is_filled() {
 #[test]
 fn pins_say_which_line_is_wrong() {
     assert_eq!(pins("# a\n\nnpm x 1\n").expect("one pin").len(), 1);
-    for bad in ["npm x", "npm x 1 2", "gem x 1"] {
+    let several = pins("npm:more x 1\npypi:old x 2\npypi:old y 1\nnpm z 1\n").expect("four pins");
+    assert_eq!(trees(&several), BTreeSet::from([("npm", "more"), ("pypi", "old")]));
+    for bad in ["npm x", "npm x 1 2", "gem x 1", "gem:more x 1", "npm: x 1", "npm:../up x 1", "crate:more x 1"] {
         let error = pins(&format!("# a\n{bad}\n")).expect_err(bad).to_string();
         assert!(error.contains("versions.txt:2"), "{error}");
     }
