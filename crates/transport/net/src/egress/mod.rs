@@ -133,7 +133,7 @@ impl Egress {
         host: &str,
         port: u16,
     ) -> Result<std::io::Result<Vec<SocketAddr>>, Box<EgressRefusal>> {
-        self.rules.check(scheme, host, port).map_err(noted)?;
+        self.rules.check(scheme, host, port).map_err(|refusal| Box::new(noted(refusal)))?;
         let found = match self.resolver.resolve(host, port).await {
             Ok(found) if !found.is_empty() => found,
             Ok(_) => return Ok(Err(std::io::ErrorKind::NotFound.into())),
@@ -144,17 +144,17 @@ impl Egress {
             found.into_iter().partition(|address| self.rules.permits(host, address.ip()));
         if permitted.is_empty() {
             let first = refused.first().map_or(first, SocketAddr::ip);
-            return Err(noted(self.rules.refused_address(host, first)));
+            return Err(Box::new(noted(self.rules.refused_address(host, first))));
         }
         Ok(Ok(permitted))
     }
 }
 
 /// Counts and logs a refusal.
-fn noted(refusal: EgressRefusal) -> Box<EgressRefusal> {
+fn noted(refusal: EgressRefusal) -> EgressRefusal {
     REFUSED[refusal.part as usize].fetch_add(1, Ordering::Relaxed);
     let (part, host, rules) = (refusal.part.as_str(), refusal.host.as_str(), refusal.place.as_str());
     let address = refusal.address.map(|address| address.to_string());
     tracing::warn!(part, host, address, rules, "a connection was not made: {}", refusal.why);
-    Box::new(refusal)
+    refusal
 }
