@@ -30,7 +30,9 @@ fn every_attack_of_the_list_has_a_test() {
         .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap_or_default()))
         .collect();
     let mut count = 0;
-    for line in page.lines().filter(|line| line.starts_with("| ") && line.as_bytes().get(2).is_some_and(u8::is_ascii_digit)) {
+    for line in
+        page.lines().filter(|line| line.starts_with("| ") && line.as_bytes().get(2).is_some_and(u8::is_ascii_digit))
+    {
         count += 1;
         let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
         let [number, attack, _, test] = cells[..] else { panic!("{line}: four cells") };

@@ -70,8 +70,10 @@ async fn a_session_serves_only_who_opened_it() {
         let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &scene.claims(&claims));
         for method in ["GET", "DELETE"] {
             let (host, session) = (scene.host(), owner.session());
-            let request = format!("{method} /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\naccept: text/event-stream\r\n\
-                authorization: Bearer {token}\r\nmcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n\r\n");
+            let request = format!(
+                "{method} /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\naccept: text/event-stream\r\n\
+                authorization: Bearer {token}\r\nmcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n\r\n"
+            );
             let response = scene.bytes(&request).await;
             assert!(response.starts_with("HTTP/1.1 404"), "{method} {claims}: {response}");
         }
@@ -92,7 +94,9 @@ async fn a_cached_answer_is_not_anothers() {
         let read = json!({ "name": "read", "arguments": { "a": 1 } });
         let mut before = Vec::new();
         for sub in [json!("ann"), json!("bob"), json!(7), json!(8), json!("7"), json!(["ann"])] {
-            let answer = said(&scene.client(MODERN, json!({ "sub": sub, "client_id": "web" })).ask("tools/call", read.clone()).await);
+            let answer = said(
+                &scene.client(MODERN, json!({ "sub": sub, "client_id": "web" })).ask("tools/call", read.clone()).await,
+            );
             assert!(!before.contains(&answer), "{sub} gets {answer}");
             before.push(answer);
         }
@@ -128,7 +132,9 @@ async fn a_key_repeats_nothing_for_another() {
     let write = || json!({ "name": "write", "arguments": {}, "_meta": { "dev.proofhouse/idempotencyKey": "k" } });
     let first = said(&scene.client(MODERN, json!({})).ask("tools/call", write()).await);
     assert_eq!(said(&scene.client(MODERN, json!({})).ask("tools/call", write()).await), first);
-    for claims in [json!({ "sub": "bob" }), json!({ "sub": 7, "client_id": "web" }), json!({ "sub": 8, "client_id": "web" })] {
+    for claims in
+        [json!({ "sub": "bob" }), json!({ "sub": 7, "client_id": "web" }), json!({ "sub": 8, "client_id": "web" })]
+    {
         assert_ne!(said(&scene.client(MODERN, claims.clone()).ask("tools/call", write()).await), first, "{claims}");
     }
     // The same key for another call is no way to learn what the first one said.

@@ -8,6 +8,26 @@ use crate::scene::{Raw, Scene};
 
 const MODERN: Revision = Revision::NEWEST;
 
+/// What a server may read as `file:///data/private/x`.
+const URIS: [&str; 16] = [
+    "file:///data/private/x",
+    "FILE:///data/private/x",
+    "file://localhost/data/private/x",
+    "file:///data/%70rivate/x",
+    "file:///data/%2570rivate/x",
+    "file:///%64ata/private/x",
+    "file:///data//private/x",
+    "file:///data/./private/x",
+    "file:///data/a/../private/x",
+    "file:///data/a/%2e%2e/private/x",
+    "file:///data\\private\\x",
+    "file:///data/private%2fx",
+    "file:///data/pri\u{200b}vate/x",
+    "file:///data/\tprivate/x",
+    " file:///data/private/x",
+    "file:///data/private/x\u{0}",
+];
+
 fn rule(effect: Effect) -> AccessRule {
     AccessRule { effect, tools: None, prompts: None, resources: None, scopes: Vec::new(), condition: None }
 }
@@ -31,7 +51,11 @@ async fn scene() -> Scene {
             let tools = ["delete_all", "read"].map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
             json!({ "tools": tools })
         }
-        Some("resources/templates/list") => json!({ "resourceTemplates": [{ "name": "f", "uriTemplate": "file:///{+path}" }] }),
+        // The server has them all: only rules keep them away.
+        Some("resources/list") => {
+            let all = ["file:///data/a%20b"].into_iter().chain(URIS);
+            json!({ "resources": all.map(|uri| json!({ "name": "r", "uri": uri })).collect::<Vec<_>>() })
+        }
         Some("resources/read") => json!({ "contents": [] }),
         _ => json!({ "content": [] }),
     })
@@ -61,7 +85,9 @@ async fn stays_away(scene: &Scene, client: &Raw, what: &str, request: (&str, &[(
 async fn a_denied_tool_has_no_other_name() {
     let scene = scene().await;
     let client = scene.client(MODERN, json!({}));
-    assert!(client.ask("tools/call", json!({ "name": "read", "arguments": { "path": "a" } })).await["result"].is_object());
+    assert!(
+        client.ask("tools/call", json!({ "name": "read", "arguments": { "path": "a" } })).await["result"].is_object()
+    );
     for name in [
         "delete_all",
         "DELETE_ALL",
@@ -91,24 +117,7 @@ async fn a_denied_resource_has_no_other_uri() {
     let scene = scene().await;
     let client = scene.client(MODERN, json!({}));
     assert!(client.ask("resources/read", json!({ "uri": "file:///data/a%20b" })).await["result"].is_object());
-    for uri in [
-        "file:///data/private/x",
-        "FILE:///data/private/x",
-        "file://localhost/data/private/x",
-        "file:///data/%70rivate/x",
-        "file:///data/%2570rivate/x",
-        "file:///%64ata/private/x",
-        "file:///data//private/x",
-        "file:///data/./private/x",
-        "file:///data/a/../private/x",
-        "file:///data/a/%2e%2e/private/x",
-        "file:///data\\private\\x",
-        "file:///data/private%2fx",
-        "file:///data/pri\u{200b}vate/x",
-        "file:///data/\tprivate/x",
-        " file:///data/private/x",
-        "file:///data/private/x\u{0}",
-    ] {
+    for uri in URIS {
         let before = reached(&scene);
         let answer = client.ask("resources/read", json!({ "uri": uri })).await;
         assert!(answer["error"].is_object(), "{uri:?}: {answer}");
@@ -166,9 +175,11 @@ async fn one_request_is_not_two() {
     let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &scene.claims(&json!({})));
     let inner = text("tools/call", r#""name":"read","arguments":{"path":"a"}"#);
     let (host, length) = (scene.host(), inner.len());
-    let begin = format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+    let begin = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
         accept: application/json, text/event-stream\r\ncontent-type: application/json\r\nmcp-method: tools/call\r\n\
-        mcp-name: read\r\nmcp-protocol-version: 2026-07-28\r\n");
+        mcp-name: read\r\nmcp-protocol-version: 2026-07-28\r\n"
+    );
     for (what, framing) in [
         ("two lengths", format!("content-length: 0\r\ncontent-length: {length}\r\n")),
         ("a length and chunks", format!("content-length: {length}\r\ntransfer-encoding: chunked\r\n")),
@@ -189,7 +200,13 @@ async fn one_request_is_not_two() {
 async fn arguments_in_another_form_count_against_the_client() {
     let scene = scene().await;
     let client = scene.client(MODERN, json!({}));
-    for arguments in [json!({ "path": "secret" }), json!({}), json!({ "Path": "secret" }), json!("{\"path\":\"secret\"}"), Value::Null] {
+    for arguments in [
+        json!({ "path": "secret" }),
+        json!({}),
+        json!({ "Path": "secret" }),
+        json!("{\"path\":\"secret\"}"),
+        Value::Null,
+    ] {
         let before = reached(&scene);
         let answer = client.ask("tools/call", json!({ "name": "read", "arguments": arguments })).await;
         assert!(answer["error"].is_object() && reached(&scene) == before, "{arguments}: {answer}");

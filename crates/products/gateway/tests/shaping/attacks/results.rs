@@ -112,7 +112,11 @@ async fn records_are_found_wherever_a_result_has_them() {
     for (what, result, secret) in [
         ("_meta", json!({ "content": [], "_meta": { "x/rows": foreign() } }), "FOREIGN"),
         ("a member that the protocol does not have", json!({ "content": [], "rows": foreign() }), "FOREIGN"),
-        ("a content block", json!({ "content": [{ "type": "text", "text": "FOREIGN", "tenant_id": "other" }] }), "FOREIGN"),
+        (
+            "a content block",
+            json!({ "content": [{ "type": "text", "text": "FOREIGN", "tenant_id": "other" }] }),
+            "FOREIGN",
+        ),
         ("a blob", held(json!({ "uri": "x:y", "blob": blob })), &blob[blob.len() - 24..]),
     ] {
         attack.hides(what, result, &[secret]).await;
@@ -168,11 +172,22 @@ async fn no_place_of_a_result_hides_personal_data_or_secrets() {
         ("a `name` of _meta", json!({ "content": [], "_meta": { "x/c": { "name": "ann@example.org" } } }), "example"),
         ("a name in _meta", json!({ "content": [], "_meta": { "x/c": { "ann@example.org": 1 } } }), "example"),
         ("the name of a member", json!({ "content": [], "ann@example.org": 1 }), "example"),
-        ("a secret of _meta", json!({ "content": [], "_meta": { "x/c": { "password": "hunter2-and-more" } } }), "hunter2"),
-        ("an error", json!({ "isError": true, "content": [{ "type": "text", "text": "no ann@example.org" }] }), "example"),
-        ("a blob", json!({ "content": [{ "type": "resource",
+        (
+            "a secret of _meta",
+            json!({ "content": [], "_meta": { "x/c": { "password": "hunter2-and-more" } } }),
+            "hunter2",
+        ),
+        (
+            "an error",
+            json!({ "isError": true, "content": [{ "type": "text", "text": "no ann@example.org" }] }),
+            "example",
+        ),
+        (
+            "a blob",
+            json!({ "content": [{ "type": "resource",
             "resource": { "uri": "x:y", "blob": STANDARD.encode("mail ann@example.org") } }] }),
-            &STANDARD.encode("mail ann@example.org")[8..20]),
+            &STANDARD.encode("mail ann@example.org")[8..20],
+        ),
     ] {
         attack.hides(what, result, &[secret]).await;
     }

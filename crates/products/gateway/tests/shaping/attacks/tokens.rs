@@ -90,7 +90,10 @@ async fn a_token_does_not_choose_how_it_is_verified() {
         for alg in ["HS256", "ES256"] {
             let text = text(json!({ "alg": alg, "typ": TYPE }));
             let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), text.as_bytes());
-            bad.push((format!("{alg} with {secret:?} as the secret"), format!("{text}.{}", URL_SAFE_NO_PAD.encode(tag))));
+            bad.push((
+                format!("{alg} with {secret:?} as the secret"),
+                format!("{text}.{}", URL_SAFE_NO_PAD.encode(tag)),
+            ));
         }
     }
     let thief = Signer::fresh();
@@ -115,7 +118,10 @@ async fn a_token_does_not_choose_how_it_is_verified() {
     let header = good.split('.').next().expect("three parts");
     bad.push(("claims that were not signed".to_owned(), format!("{header}.{changed}.{signature}")));
     bad.push(("an empty signature".to_owned(), format!("{header}.{}.", encoded(&claims))));
-    bad.push(("a signature of zeros".to_owned(), format!("{header}.{}.{}", encoded(&claims), URL_SAFE_NO_PAD.encode([0; 64]))));
+    bad.push((
+        "a signature of zeros".to_owned(),
+        format!("{header}.{}.{}", encoded(&claims), URL_SAFE_NO_PAD.encode([0; 64])),
+    ));
     bad.push(("a fourth part".to_owned(), format!("{good}.x")));
     for (what, token) in bad {
         refused(&scene, &what, &token).await;
