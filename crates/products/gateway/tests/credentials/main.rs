@@ -81,8 +81,12 @@ async fn a_narrow_token_does_not_use_what_a_wide_one_of_the_same_user_got() {
 #[tokio::test]
 async fn a_token_for_one_organization_is_not_used_for_another() {
     let scene = Scene::new(TokenExchange).await;
-    for more in [json!({ "org": "a" }), json!({ "org": "b" }), json!({ "org": ["a"] }), json!({ "authorization_details": [{ "org": "a" }] })]
-    {
+    for more in [
+        json!({ "org": "a" }),
+        json!({ "org": "b" }),
+        json!({ "org": ["a"] }),
+        json!({ "authorization_details": [{ "org": "a" }] }),
+    ] {
         for _ in 0..2 {
             assert!(ran(&call(&scene, &scene.token_with("ann", "read", &more)).await));
         }

@@ -94,9 +94,11 @@ pub fn granted(token: &str, claims: &Value) -> Grant {
 /// text or, with some issuers, a whole number; what is anything else names nobody, least of all the client.
 fn subject(token: &str, claims: &Value) -> String {
     let named = |name: &'static str| claims.get(name).filter(|value| !value.is_null()).map(|value| (name, value));
-    let is_name = |value: &Value| value.is_i64() || value.is_u64() || value.as_str().is_some_and(|text| !text.is_empty());
+    let is_name =
+        |value: &Value| value.is_i64() || value.is_u64() || value.as_str().is_some_and(|text| !text.is_empty());
     let found = named("sub").or_else(|| named("client_id")).filter(|(_, value)| is_name(value));
-    let (kind, name) = found.map_or_else(|| ("token", json!(jose::sha256(token))), |(kind, value)| (kind, value.clone()));
+    let (kind, name) =
+        found.map_or_else(|| ("token", json!(jose::sha256(token))), |(kind, value)| (kind, value.clone()));
     json!([text(claims, "iss"), kind, name]).to_string()
 }
 
@@ -202,7 +204,8 @@ mod tests {
         assert_eq!((granted.subject, granted.scopes), (subject, vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(granted.claims["sub"], "me");
         assert!(judged(json!({}), |claims| claims["aud"] = json!(["x", SERVER])).is_ok());
-        let listed = judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c", "d admin", 7])).expect("let in");
+        let listed =
+            judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c", "d admin", 7])).expect("let in");
         assert_eq!(listed.scopes, ["c"]);
     }
 
