@@ -9,10 +9,8 @@ use crate::scene::{Raw, Scene};
 const MODERN: Revision = Revision::NEWEST;
 
 /// What a server may read as `file:///data/private/x`.
-const URIS: [&str; 16] = [
+const URIS: [&str; 14] = [
     "file:///data/private/x",
-    "FILE:///data/private/x",
-    "file://localhost/data/private/x",
     "file:///data/%70rivate/x",
     "file:///data/%2570rivate/x",
     "file:///%64ata/private/x",
