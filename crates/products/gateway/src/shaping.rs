@@ -159,3 +159,43 @@ impl ClientShape {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::ClientShape;
+    use crate::sanitize::Sanitizer;
+    use crate::settings::{Personal, SanitizeSettings, TenantRecords};
+
+    fn shape() -> ClientShape {
+        let tenants = Some(TenantRecords { fields: vec!["tenant_id".to_owned()], claim: "tenant_id".to_owned() });
+        let (personal, result_bytes) = (Personal::ALL.to_vec(), 200);
+        let settings = SanitizeSettings { personal, tenants, result_bytes, ..SanitizeSettings::default() };
+        ClientShape { context: None, sanitizer: Some(Arc::new(Sanitizer::new(&settings))), tenant: Some("a".into()) }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_through_reaches_nobody() {
+        let (shape, long) = (shape(), "x".repeat(300));
+        assert!(!shape.passes());
+        assert_eq!(shape.notification(&json!({ "method": "x", "params": { "data": long } }).to_string()), None);
+        assert_eq!(shape.notification("no JSON"), None);
+        assert_eq!(shape.question(&json!({ "message": long })), Some(json!({})));
+        assert_eq!(shape.task(json!({ "taskId": "1", "statusMessage": long })), None);
+    }
+
+    #[test]
+    fn tasks_notifications_and_questions_are_looked_through() {
+        let shape = shape();
+        let task = json!({ "taskId": "1", "result": { "content": [], "rows": [{ "tenant_id": "b" }], "by": "ann@example.org" } });
+        let expected = json!({ "taskId": "1", "result": { "content": [], "rows": [], "by": "[email]" } });
+        assert_eq!(shape.task(task), Some(expected));
+        let text = json!({ "method": "x", "params": { "data": { "by": "ann@example.org" } } }).to_string();
+        assert!(shape.notification(&text).is_some_and(|text| text.contains("[email]")));
+        assert_eq!(shape.question(&json!({ "message": "ann@example.org?" })), Some(json!({ "message": "[email]?" })));
+        assert_eq!(shape.question(&json!({ "message": "who?" })), None);
+    }
+}

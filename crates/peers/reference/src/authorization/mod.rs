@@ -122,7 +122,7 @@ pub struct TokenGuard {
 /// The tokens that are taken.
 #[derive(Debug)]
 enum AcceptedTokens {
-    From { keys: Keys, issuer: String, audience: Option<String>, scopes: Vec<String> },
+    From { keys: Box<Keys>, issuer: String, audience: Option<String>, scopes: Vec<String> },
     Ours(Box<Issuer>),
 }
 
@@ -133,7 +133,9 @@ impl TokenGuard {
         let others = others.into_iter().filter(|(served, _)| *served).map(|(_, path)| path.to_owned());
         let paths = std::iter::once(path.to_owned()).chain(others).collect();
         let tokens = match tokens {
-            Tokens::From { keys, issuer, audience, scopes } => AcceptedTokens::From { keys, issuer, audience, scopes },
+            Tokens::From { keys, issuer, audience, scopes } => {
+                AcceptedTokens::From { keys: Box::new(keys), issuer, audience, scopes }
+            }
             Tokens::Ours(development) => AcceptedTokens::Ours(Box::new(Issuer::new(development))),
         };
         Self { tokens, paths, catalogue, address: OnceLock::new() }

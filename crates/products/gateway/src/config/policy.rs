@@ -3,7 +3,7 @@
 use document::{Content, FileError, FileErrors, Node};
 
 use super::sources::Sources;
-use super::{MAX_BYTES, MEMBERS, Reader, without_value};
+use super::{MAX_BYTES, MEMBERS, Reader, egress, without_value};
 use crate::access::{PolicySettings, check};
 
 /// Reads `auth.scopes`, `access` and the names of `servers` from the text of `file`, a path for messages. Reports mistakes in
@@ -18,7 +18,7 @@ pub fn read_policy(text: &str, file: &str) -> Result<PolicySettings, FileErrors>
     let absent = std::env::VarError::NotPresent;
     let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
     let sources = Sources { variable: &|_| Err(absent.clone()), file: &|_| Err(missing()) };
-    let mut reader = Reader { sources, folder: std::path::Path::new(""), errors };
+    let mut reader = Reader { sources, folder: std::path::Path::new(""), errors, egress: egress::without_section() };
     let policy = reader.policy(&tree);
     if reader.errors.is_empty()
         && let Some(policy) = policy

@@ -94,6 +94,13 @@ fn a_token_without_a_required_claim_is_refused() {
         assert!(Injected::of(&settings(), Some(&grant(claims.clone()))).is_err(), "{claims}");
     }
     assert!(Injected::of(&settings(), None).is_err());
+    // Not for the sake of a header alone.
+    let values = vec![ContextValue { header: None, ..ContextValue::new(ContextKind::Tenant) }];
+    let meta = ContextSettings { upstreams: None, values };
+    for tenant in ["a\nb", "a\u{7f}", "a\u{85}b", " a", "a\u{a0}", ""] {
+        assert!(Injected::of(&meta, Some(&grant(json!({ "tenant_id": tenant })))).is_err(), "{tenant:?}");
+    }
+    assert!(Injected::of(&meta, Some(&grant(json!({ "tenant_id": "ümlaut" })))).is_ok());
 }
 
 #[test]
@@ -101,5 +108,6 @@ fn another_tenant_is_another_principal() {
     let of = |tenant: &str, user: &str| principal(None, &[Some(tenant.to_owned()), Some(user.to_owned())]);
     assert_eq!(of("a", "b"), of("a", "b"));
     assert_ne!(of("a", "b"), of("ab", ""));
+    assert_ne!(of("a\u{1}b", "c"), of("a", "b\u{1}c"));
     assert_ne!(principal(None, &[None]), principal(None, &[Some(String::new())]));
 }

@@ -205,3 +205,31 @@ async fn a_server_that_is_not_named_is_told_nothing() {
     assert!(!got.text.contains("dev.proofhouse/") && !got.text.contains("acme"), "{}", got.text);
     scene.end().await;
 }
+
+/// An answer to a question is a message of the client, too.
+#[tokio::test]
+async fn answers_to_questions_carry_no_lookalikes() {
+    let scene = Scene::open(LEGACY, settings(), |_, got| answer(got)).await;
+    let may_be_asked = || json!({ "elicitation": { "form": {} } });
+    let client = scene.client(MODERN, of("acme")).able(may_be_asked());
+    let params = || json!({ "name": "asks", "arguments": {} });
+    let asked = client.ask("tools/call", params()).await;
+    let key =
+        asked["result"]["inputRequests"].as_object().and_then(|all| all.keys().next()).expect("a question").clone();
+    let mut answered = params();
+    answered["requestState"] = asked["result"]["requestState"].clone();
+    answered["inputResponses"][&key] = json!({ "action": "accept", "content": { "n": "x" },
+        "_meta": { "dev.proofhouse/tenant_id": "evil", "DEV.proofhouse/User-Id": "evil", "kept": 1 } });
+    // Nobody else can answer in the client's place, nor learn what becomes of it.
+    let other = scene.client(MODERN, of("other")).able(may_be_asked()).ask("tools/call", answered.clone()).await;
+    assert_eq!(other["error"]["data"]["failure"], "state-foreign", "{other}");
+    let bob = json!({ "tenant_id": "acme", "scope": "b a", "sub": "bob" });
+    let bob = scene.client(MODERN, bob).able(may_be_asked()).ask("tools/call", answered.clone()).await;
+    assert_eq!(bob["error"]["data"]["failure"], "state-foreign", "{bob}");
+    let text = tenant_of(&client.ask("tools/call", answered.clone()).await).to_owned();
+    assert!(text.contains("accept") && text.contains("kept") && !text.contains("evil"), "{text}");
+    // Nor twice.
+    let again = client.ask("tools/call", answered).await;
+    assert_eq!(again["error"]["data"]["failure"], "state-expired", "{again}");
+    scene.end().await;
+}

@@ -109,3 +109,12 @@ async fn the_audit_log_says_what_was_removed() {
         .collect();
     assert_eq!(verdicts, [json!("2 records dropped, 3 texts changed"), json!("withheld")], "{text}");
 }
+
+#[tokio::test]
+async fn questions_lose_personal_data() {
+    let scene = scene(LEGACY, settings()).await;
+    let client = scene.client(MODERN, json!({ "tenant_id": "acme" }));
+    let asked = client.ask("tools/call", json!({ "name": "asks", "arguments": {} })).await.to_string();
+    assert!(asked.contains("Is it [email]?"), "{asked}");
+    scene.end().await;
+}

@@ -79,6 +79,9 @@ impl Service for Upstream {
         let headers = call.context.headers.clone().unwrap_or_default();
         let got = Got { text: call.message.text().to_owned(), message: call.message.value().clone(), headers };
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).push(got.clone());
+        if call.message.string_member("name").as_deref() == Some("asks") {
+            return asked(call);
+        }
         let server = json!({ "name": "scripted", "version": "1" });
         let capabilities = json!({ "tools": {}, "resources": {}, "prompts": {} });
         let mut body = match call.message.method().unwrap_or_default() {
@@ -109,6 +112,17 @@ impl Service for Upstream {
     fn revisions(&self) -> &[Revision] {
         std::slice::from_ref(&self.revision)
     }
+}
+
+/// A server's question, and a result that repeats the answer.
+fn asked(call: Call) -> Reply {
+    Reply::later(async move {
+        let schema = json!({ "type": "object", "properties": { "n": { "type": "string" } } });
+        let form = json!({ "message": "Is it ann@example.org?", "requestedSchema": schema });
+        let answer = call.link.request("elicitation/create", form).await;
+        let text = answer.map_or_else(|_| "no answer".to_owned(), |message| message.text().to_owned());
+        Answer::result(call.id(), &json!({ "content": [{ "type": "text", "text": format!("answered: {text}") }] }))
+    })
 }
 
 /// A gateway in front of one server.

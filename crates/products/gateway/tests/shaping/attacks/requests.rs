@@ -8,6 +8,24 @@ use crate::scene::{Raw, Scene};
 
 const MODERN: Revision = Revision::NEWEST;
 
+/// What a server may read as `file:///data/private/x`.
+const URIS: [&str; 14] = [
+    "file:///data/private/x",
+    "file:///data/%70rivate/x",
+    "file:///data/%2570rivate/x",
+    "file:///%64ata/private/x",
+    "file:///data//private/x",
+    "file:///data/./private/x",
+    "file:///data/a/../private/x",
+    "file:///data/a/%2e%2e/private/x",
+    "file:///data\\private\\x",
+    "file:///data/private%2fx",
+    "file:///data/pri\u{200b}vate/x",
+    "file:///data/\tprivate/x",
+    " file:///data/private/x",
+    "file:///data/private/x\u{0}",
+];
+
 fn rule(effect: Effect) -> AccessRule {
     AccessRule { effect, tools: None, prompts: None, resources: None, scopes: Vec::new(), condition: None }
 }
@@ -33,6 +51,11 @@ async fn scene() -> Scene {
         }
         Some("resources/templates/list") => {
             json!({ "resourceTemplates": [{ "name": "f", "uriTemplate": "file:///{+path}" }] })
+        }
+        // The server has them all: only rules keep them away.
+        Some("resources/list") => {
+            let all = ["file:///data/a%20b"].into_iter().chain(URIS);
+            json!({ "resources": all.map(|uri| json!({ "name": "r", "uri": uri })).collect::<Vec<_>>() })
         }
         Some("resources/read") => json!({ "contents": [] }),
         _ => json!({ "content": [] }),
@@ -87,6 +110,20 @@ async fn a_denied_tool_has_no_other_name() {
     }
     let escaped = text("tools/call", r#""name":"delete\u005fall","arguments":{}"#);
     stays_away(&scene, &client, "escapes", (&escaped, &[])).await;
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_denied_resource_has_no_other_uri() {
+    let scene = scene().await;
+    let client = scene.client(MODERN, json!({}));
+    assert!(client.ask("resources/read", json!({ "uri": "file:///data/a%20b" })).await["result"].is_object());
+    for uri in URIS {
+        let before = reached(&scene);
+        let answer = client.ask("resources/read", json!({ "uri": uri })).await;
+        assert!(answer["error"].is_object(), "{uri:?}: {answer}");
+        assert_eq!(reached(&scene), before, "{uri:?}");
+    }
     scene.end().await;
 }
 
