@@ -13,6 +13,8 @@ const CACHE: &str =
 async fn scene() -> Scene {
     let scene = Scene::start(2, Redis::start().await, "URL", CACHE).await;
     scene.recovered().await;
+    // Its calls were writes, too: the others hear of them a moment later.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     scene
 }
 

@@ -95,6 +95,7 @@ impl Replica {
     }
 }
 
+#[expect(clippy::zombie_processes, reason = "it is waited for where it is killed; a panic ends the test")]
 async fn spawn(config: &PathBuf, log: &PathBuf) -> (Child, [SocketAddr; 2]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
