@@ -43,6 +43,7 @@ const USAGE: &str =
   --proof PATH     judge with this binary instead of building `proof` first";
 
 #[derive(Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 struct Options {
     more: bool,
     only: Vec<String>,
@@ -70,6 +71,9 @@ impl Options {
                 "--proof" => options.proof = Some(words.value()?.into()),
                 _ => return Err(words.unknown()),
             }
+        }
+        if options.more && (options.visits || options.repeat.is_some() || options.at == Judged::All) {
+            bail!("--more judges by the plain default check: leave out --visits, --repeat and --all-revisions");
         }
         Ok(options)
     }

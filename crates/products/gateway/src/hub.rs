@@ -1,6 +1,7 @@
 //! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
 //! configuration, while requests under way keep what they began with. Knows no message.
 
+mod entrance;
 mod replicas;
 
 use std::collections::HashMap;
@@ -10,19 +11,19 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use net::Children;
-use net::service::{Answer, Call, Context, Reply, Service};
+use net::service::{Call, Reply, Service};
 use tokio::time::{Instant, sleep, timeout};
-use wire::{Message, RequestId};
+use wire::Message;
 
+pub use self::entrance::Entrance;
+use self::entrance::gone;
 use self::replicas::Announced;
 pub(crate) use self::replicas::ToldWrite;
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
-use crate::changes::Changes;
 use crate::context::Injected;
-use crate::failure;
 use crate::gateway::{Inner, lock};
 use crate::guards::{GuardState, Guards};
 use crate::interceptors::Interceptors;
@@ -139,23 +140,9 @@ struct State {
     entrances: Vec<Arc<Entrance>>,
 }
 
-/// The service at one address.
-pub struct Entrance {
-    name: String,
-    changes: Arc<Changes>,
-    /// Nothing once the server is no longer in the configuration.
-    inner: RwLock<Option<Arc<Inner>>>,
-}
-
 impl std::fmt::Debug for Gateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gateway").field("upstreams", &self.0.upstreams().len()).finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for Entrance {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entrance").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -508,9 +495,7 @@ impl Hub {
         upstreams: &[Arc<Upstream>],
     ) -> Arc<Entrance> {
         let known = before.entrances.iter().find(|entrance| entrance.name == server.name);
-        let entrance = known.cloned().unwrap_or_else(|| {
-            Arc::new(Entrance { name: server.name.clone(), changes: Arc::default(), inner: RwLock::default() })
-        });
+        let entrance = known.cloned().unwrap_or_else(|| Arc::new(Entrance::new(&server.name)));
         let chosen = server.upstreams.iter().filter_map(|name| upstreams.iter().find(|one| one.name == *name)).cloned();
         let chosen: Vec<_> = chosen.collect();
         let old = entrance.inner();
@@ -573,36 +558,6 @@ fn listener(hub: Weak<Hub>) -> crate::upstream::Listener {
             hub.outside(index, client, outside);
         }
     })
-}
-
-impl Entrance {
-    fn inner(&self) -> Option<Arc<Inner>> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set(&self, inner: Option<Arc<Inner>>) {
-        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = inner;
-    }
-}
-
-impl Service for Entrance {
-    fn call(&self, call: Call) -> Reply {
-        match self.inner() {
-            Some(inner) => inner.call(call),
-            None => gone(call.id()).into(),
-        }
-    }
-
-    fn notice(&self, message: &Message, _context: &Context) {
-        // Each conversation with an upstream begins by itself; what a client announces of its roots, servers ask when they
-        // need it.
-        tracing::debug!(method = message.method(), "a notification of a client ends here");
-    }
-}
-
-/// The answer of a server that is no longer there.
-fn gone(id: &RequestId) -> Answer {
-    Answer::error(Some(id), &failure::SERVER_GONE.error("This server is no longer in the gateway's configuration"))
 }
 
 impl Service for Gateway {

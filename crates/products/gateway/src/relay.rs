@@ -255,8 +255,7 @@ impl Relay {
         if from != to && unknown {
             return Err(Trouble::Refused(failure::method_unknown(self.method())));
         }
-        let level = self.log_level();
-        let to_modern = from == Era::Legacy && to == Era::Modern;
+        let (level, to_modern) = (self.log_level(), from == Era::Legacy && to == Era::Modern);
         let declared: fn(&Value) -> Value =
             if self.may_become_task(profile) && self.offers_tasks() { task_capabilities } else { modern_capabilities };
         let capabilities = to_modern.then(|| declared(&self.client.capabilities));

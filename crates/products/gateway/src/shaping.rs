@@ -174,7 +174,12 @@ mod tests {
         let tenants = Some(TenantRecords { fields: vec!["tenant_id".to_owned()], claim: "tenant_id".to_owned() });
         let (personal, result_bytes) = (Personal::ALL.to_vec(), 200);
         let settings = SanitizeSettings { personal, tenants, result_bytes, ..SanitizeSettings::default() };
-        ClientShape { context: None, sanitizer: Some(Arc::new(Sanitizer::new(&settings))), tenant: Some("a".into()) }
+        ClientShape {
+            context: None,
+            sanitizer: Some(Arc::new(Sanitizer::new(&settings))),
+            tenant: Some("a".into()),
+            intercepted: None,
+        }
     }
 
     #[test]

@@ -40,12 +40,11 @@ impl Reader<'_> {
     fn egress_hosts(&mut self, entry: &Entry) -> Vec<HostPattern> {
         let mut hosts = Vec::new();
         for (text, at) in self.texts(entry, "[mcp.example, \"*.corp.example\"]") {
-            match HostPattern::parse(text) {
-                Some(host) => hosts.push(host),
-                None => {
-                    let what = format!("{} is not a host", quoted(text));
-                    self.error(at, what, "mcp.example, or \"*.corp.example\": without a scheme and a port");
-                }
+            if let Some(host) = HostPattern::parse(text) {
+                hosts.push(host);
+            } else {
+                let what = format!("{} is not a host", quoted(text));
+                self.error(at, what, "mcp.example, or \"*.corp.example\": without a scheme and a port");
             }
         }
         hosts

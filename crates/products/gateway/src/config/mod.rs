@@ -31,9 +31,10 @@ use document::{Content, Entry, FileError, FileErrors, Node, quoted};
 use net::egress::EgressRules;
 use url::Url;
 
+use self::members::Members;
 pub use self::policy::read_policy;
 use self::sources::Sources;
-use crate::settings::{Limits, Settings};
+use crate::settings::{Limits, ServerSettings, Settings, UpstreamSettings};
 
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -140,16 +141,7 @@ impl Reader<'_> {
             self.egress = rules;
         }
         let has_auth = members.get("auth").is_some();
-        let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
-        // A misspelt key was reported as unknown.
-        if upstreams.is_none() && !members.has_unknown {
-            self.error(tree.at, "the file has no `upstreams`", "add `upstreams` with at least one entry");
-        }
-        let upstreams = upstreams.unwrap_or_default();
-        let servers = members.get("servers").map(|entry| self.servers(entry, &upstreams)).unwrap_or_default();
-        if let Some(entry) = members.get("servers").filter(|_| !servers.is_empty() && self.errors.is_empty()) {
-            self.unused_upstreams(entry.at, &servers, &upstreams);
-        }
+        let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
@@ -191,6 +183,26 @@ impl Reader<'_> {
             telemetry,
             limits,
         })
+    }
+
+    /// The servers behind the gateway, and those that it shows.
+    fn behind(
+        &mut self,
+        tree: &Node,
+        members: &Members<'_>,
+        has_auth: bool,
+    ) -> (Vec<UpstreamSettings>, Vec<ServerSettings>) {
+        let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
+        // A misspelt key was reported as unknown.
+        if upstreams.is_none() && !members.has_unknown {
+            self.error(tree.at, "the file has no `upstreams`", "add `upstreams` with at least one entry");
+        }
+        let upstreams = upstreams.unwrap_or_default();
+        let servers = members.get("servers").map(|entry| self.servers(entry, &upstreams)).unwrap_or_default();
+        if let Some(entry) = members.get("servers").filter(|_| !servers.is_empty() && self.errors.is_empty()) {
+            self.unused_upstreams(entry.at, &servers, &upstreams);
+        }
+        (upstreams, servers)
     }
 
     fn address(&mut self, entry: &Entry) -> Option<SocketAddr> {

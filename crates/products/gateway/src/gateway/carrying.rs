@@ -23,6 +23,12 @@ const LONGEST: usize = 1024;
 /// How long a call waits to learn what its tool does. After that, nothing is known of it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The name or URI that a request is about, as it is logged.
+fn target_of(call: &Call) -> Option<String> {
+    let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
+    target.map(|target| target.chars().take(LONGEST).collect())
+}
+
 impl Inner {
     /// Carries a request to an upstream and counts it.
     pub(super) async fn carry(
@@ -62,8 +68,7 @@ impl Inner {
         let numbered = client.shape.intercepted.as_ref().map(|intercepted| intercepted.request);
         let request = trail.request().or(numbered).unwrap_or_else(|| stats.number());
         let method = call.message.method().unwrap_or_default().to_owned();
-        let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
-        let target = target.map(|target| target.chars().take(LONGEST).collect::<String>());
+        let target = target_of(&call);
         let name = upstream.name.clone();
         let there = edits.name.as_ref().map(|(_, name)| name.as_str());
         let span = trail.trace.carried((&upstream.name, request), &call, there);

@@ -25,6 +25,42 @@ use crate::upstream::Client;
 /// The methods whose requests may be seen.
 const METHODS: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
 
+/// The interceptors that see a request, with its method and name. A request with a duplicate member, which two readers may read
+/// differently, is refused where it would be carried.
+fn seen_by(interceptors: &Interceptors, call: &Call) -> Option<(&'static str, String, Vec<Arc<Interceptor>>)> {
+    let asked = call.message.method()?;
+    let method = METHODS.into_iter().find(|method| *method == asked)?;
+    let name = call.message.string_member(if method == "resources/read" { "uri" } else { "name" });
+    let name = name.unwrap_or_default().into_owned();
+    let seen = interceptors.of(method, &name);
+    let is_seen = !seen.is_empty() && call.message.body_text().and_then(duplicate_name).is_none();
+    is_seen.then_some((method, name, seen))
+}
+
+/// Changes the request; what is answered where that is not possible.
+fn modify(
+    call: &mut Call,
+    changed: &mut Intercepted,
+    (change, headers): (&Change, Vec<(String, String)>),
+) -> Option<Answer> {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            changed.headers.retain(|(known, _)| *known != name);
+            changed.headers.push((name, value));
+        }
+    }
+    if change.is_empty() {
+        return None;
+    }
+    let Some(message) = with_arguments(call.message.text(), change).and_then(message) else {
+        let what = "Invalid params: `arguments` is not an object that an interceptor could change";
+        return Some(refused(call, &failure::PARAMS_INVALID, what));
+    };
+    call.message = message;
+    changed.rewritten = true;
+    None
+}
+
 /// One request on its way.
 struct Interception<'t> {
     inner: Arc<Inner>,
@@ -52,7 +88,7 @@ struct Before {
 impl Inner {
     /// Answers a request by way of the interceptors that see it.
     pub(super) async fn intercepted(self: Arc<Self>, call: Call, client: Client, trail: &Trail) -> Answer {
-        let found = self.interceptors.as_ref().and_then(|all| Some((Arc::clone(all), self.seen_by(all, &call)?)));
+        let found = self.interceptors.as_ref().and_then(|all| Some((Arc::clone(all), seen_by(all, &call)?)));
         let Some((interceptors, (method, name, seen))) = found else {
             return Box::pin(self.route(call, client, trail)).await;
         };
@@ -73,22 +109,6 @@ impl Inner {
         }
         let before = interception.before(call, seen).await;
         interception.after(before).await
-    }
-
-    /// The interceptors that see a request. A request with a member twice, which two readers may read differently, is refused
-    /// by who would carry it.
-    fn seen_by(
-        &self,
-        interceptors: &Interceptors,
-        call: &Call,
-    ) -> Option<(&'static str, String, Vec<Arc<Interceptor>>)> {
-        let asked = call.message.method()?;
-        let method = METHODS.into_iter().find(|method| *method == asked)?;
-        let name = call.message.string_member(if method == "resources/read" { "uri" } else { "name" });
-        let name = name.unwrap_or_default().into_owned();
-        let seen = interceptors.of(method, &name);
-        let is_seen = !seen.is_empty() && call.message.body_text().and_then(duplicate_name).is_none();
-        is_seen.then_some((method, name, seen))
     }
 
     /// The upstream that the request goes to, where the client may use what it asks for and its headers agree with it.
@@ -156,7 +176,7 @@ impl Interception<'_> {
             let noted = self.note(&one, Phase::Before, verdict);
             let ended = match noted {
                 Ok(Verdict::Continue | Verdict::Retry) => None,
-                Ok(Verdict::Modify(change, headers)) => self.modify(&mut call, &mut changed, (&change, headers)),
+                Ok(Verdict::Modify(change, headers)) => modify(&mut call, &mut changed, (&change, headers)),
                 Ok(Verdict::Stop) => break,
                 Ok(Verdict::Answer(body)) => {
                     let body = result(self.method, &body, call.context.revision, &identity());
@@ -179,35 +199,6 @@ impl Interception<'_> {
             after.push(one);
         }
         Before { call: Ok(call), changed, after }
-    }
-
-    /// Changes the request; what is answered where that is not possible.
-    fn modify(
-        &self,
-        call: &mut Call,
-        changed: &mut Intercepted,
-        (change, headers): (&Change, Vec<(String, String)>),
-    ) -> Option<Answer> {
-        for (name, value) in headers {
-            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-                changed.headers.retain(|(known, _)| *known != name);
-                changed.headers.push((name, value));
-            }
-        }
-        if change.is_empty() {
-            return None;
-        }
-        match with_arguments(call.message.text(), change).and_then(message) {
-            Some(message) => {
-                call.message = message;
-                changed.rewritten = true;
-                None
-            }
-            None => {
-                let what = "Invalid params: `arguments` is not an object that an interceptor could change";
-                Some(refused(call, &failure::PARAMS_INVALID, what))
-            }
-        }
     }
 
     /// Has the request answered, and asks each interceptor about what came of it.

@@ -112,8 +112,11 @@ fn change(value: Value) -> Result<Change, Fault> {
     if members.is_empty() { Ok(Change { set, remove }) } else { Err(Fault::Invalid("a change has unknown members")) }
 }
 
-/// The members of a result that may be changed, and what each is.
-fn members_of(method: &str) -> &'static [(&'static str, fn(&Value) -> bool)] {
+/// A member of a result, and whether a value is of its type.
+type TypedMember = (&'static str, fn(&Value) -> bool);
+
+/// The members of a result that may be changed.
+fn members_of(method: &str) -> &'static [TypedMember] {
     match method {
         "tools/call" => &[
             ("content", Value::is_array),

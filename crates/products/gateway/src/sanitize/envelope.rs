@@ -93,12 +93,11 @@ impl Shape {
             Self::Kept | Self::Data => self,
             _ if name.is_empty() => self,
             Self::Meta if is_needed(name) => Self::Kept,
-            Self::Meta => Self::Data,
             Self::Fixed if name == "_meta" => Self::Meta,
             Self::Fixed if name == "inputRequests" => Self::Keyed,
             Self::Fixed if SCHEMAS.contains(&name) => Self::Kept,
             Self::Fixed if FIXED.contains(&name) => Self::Fixed,
-            Self::Fixed => Self::Data,
+            Self::Meta | Self::Fixed => Self::Data,
         }
     }
 

@@ -58,15 +58,12 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let code = part.get(..4).and_then(|digits| u32::from_str_radix(digits, 16).ok()).and_then(char::from_u32);
-        match code {
-            Some(c) => {
-                out.push(c);
-                out.push_str(part.get(4..).unwrap_or_default());
-            }
-            None => {
-                out.push_str("\\u");
-                out.push_str(part);
-            }
+        if let Some(c) = code {
+            out.push(c);
+            out.push_str(part.get(4..).unwrap_or_default());
+        } else {
+            out.push_str("\\u");
+            out.push_str(part);
         }
     }
     Cow::Owned(out)

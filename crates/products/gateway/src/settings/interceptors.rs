@@ -7,6 +7,7 @@ use net::process::Command;
 
 /// Something outside the gateway that looks at calls before they run, and at their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a member of the configuration")]
 pub struct InterceptorSettings {
     /// Its name in logs, metrics and the audit log.
     pub name: String,

@@ -257,9 +257,7 @@ impl Upstream {
         let era = match era {
             Some(era) => era,
             // Whatever is found out stays: it is the conversation of the client's key, or the one for modern requests.
-            None => {
-                Box::pin(self.conversation(&self.key(client, Era::Legacy, asks), client)).await?.profile.revision.era()
-            }
+            None => self.conversation(&self.key(client, Era::Legacy, asks), client).await?.profile.revision.era(),
         };
         let key = self.key(client, era, asks);
         if matches!(key.whose, Whose::Lane(..)) {

@@ -171,7 +171,7 @@ async fn the_cache_and_idempotency_compare_changed_arguments() {
         tools: vec!["read".to_owned()],
         resources: Vec::new(),
         lists: Vec::new(),
-        ttl: Duration::from_secs(60),
+        ttl: Duration::from_mins(1),
         shared: false,
         invalidated_by: Vec::new(),
     };
@@ -374,7 +374,7 @@ async fn secrets_are_concealed_unless_they_pass() {
 async fn a_client_that_leaves_ends_the_question() {
     let revision = Revision::R2026_07_28;
     let (mut late, asked) = slow("late", |_| (Duration::from_secs(30), proceed().to_string())).await;
-    late.timeout = Duration::from_secs(60);
+    late.timeout = Duration::from_mins(1);
     let scene = scene(revision, vec![late]).await;
     let client = scene.client("/mcp", revision, "alice").await;
     let left = tokio::time::timeout(Duration::from_millis(300), client.call("read", json!({}))).await;

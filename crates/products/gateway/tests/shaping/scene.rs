@@ -174,7 +174,7 @@ impl Scene {
     }
 
     /// The usual claims of a token, with these.
-    pub(crate) fn claims(&self, claims: &Value) -> Value {
+    pub(crate) fn claims(claims: &Value) -> Value {
         let mut all = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 60, "sub": "ann" });
         all.as_object_mut().expect("claims").extend(claims.as_object().cloned().unwrap_or_default());
         all
@@ -182,7 +182,7 @@ impl Scene {
 
     /// A client with these claims in its token, in addition to the usual ones.
     pub(crate) fn client(&self, revision: Revision, claims: Value) -> Raw {
-        self.bearing(revision, &self.signer.sign(json!({ "typ": "at+jwt" }), &self.claims(&claims)))
+        self.bearing(revision, &self.signer.sign(json!({ "typ": "at+jwt" }), &Self::claims(&claims)))
     }
 
     /// A client with this token.

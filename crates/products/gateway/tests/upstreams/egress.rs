@@ -160,11 +160,11 @@ async fn keys_are_fetched_from_no_redirect_and_from_nowhere_inside() {
     let settings = Settings { upstreams: vec![named("one", script(&server("a", "")))], ..Settings::default() };
     let gateway = Gateway::new(&settings, &Children::new()).unwrap();
     let (origin, count, _task) = redirecting().await;
-    let error = TokenGuard::start(&gateway, &auth(&origin, None)).await.err().expect("no keys").to_string();
+    let error = TokenGuard::start(&gateway, &auth(&origin, None)).await.expect_err("no keys");
     assert!(error.contains("307"), "{error}");
     // The same address, which the rules do not name.
     let egress = Some(Egress::new(rules(false)));
-    let error = TokenGuard::start(&gateway, &auth(&origin, egress)).await.err().expect("no keys").to_string();
+    let error = TokenGuard::start(&gateway, &auth(&origin, egress)).await.expect_err("no keys");
     assert!(error.contains("does not allow a connection to `127.0.0.1`"), "{error}");
     assert_eq!(count.load(Ordering::Relaxed), 0, "a redirect was followed");
 }

@@ -26,9 +26,9 @@ fn rules(place: &str, hosts: &[&str], ports: &[u16], allows_private: bool) -> Eg
     }
 }
 
-fn of(rules: &EgressRules, urls: &[&str]) -> Option<Egress> {
+fn of(rules: &EgressRules, urls: &[&str]) -> Egress {
     let urls: Vec<_> = urls.iter().map(|url| Url::parse(url).expect("a URL")).collect();
-    Some(Egress::new(rules.naming(&urls)))
+    Egress::new(rules.naming(&urls))
 }
 
 #[test]
@@ -36,24 +36,24 @@ fn everything_that_the_gateway_fetches_has_rules() {
     let settings = settings(FULL);
     let all = rules("egress", &["*.example", "mcp.example"], &[443, 8443], false);
     let crm = rules("upstreams.crm.egress", &["crm.example", "auth.example"], &[443], true);
-    assert_eq!(address(&settings, 1).egress, of(&all, &["https://docs.example"]));
-    assert_eq!(address(&settings, 2).egress, of(&crm, &["https://crm.example"]));
+    assert_eq!(address(&settings, 1).egress, Some(of(&all, &["https://docs.example"])));
+    assert_eq!(address(&settings, 2).egress, Some(of(&crm, &["https://crm.example"])));
     let credentials = settings.upstreams[2].credentials.as_ref().expect("credentials");
     let urls = ["https://crm.example", "https://auth.example", "https://auth.example"];
-    assert_eq!(credentials.egress, of(&crm, &urls));
+    assert_eq!(credentials.egress, Some(of(&crm, &urls)));
     let auth = settings.auth.as_ref().expect("auth");
     assert!(matches!(auth.keys, Some(Source::Address(_))));
-    assert_eq!(auth.egress, of(&all, &["https://auth.example"]));
+    assert_eq!(auth.egress, Some(of(&all, &["https://auth.example"])));
     let introspection = auth.introspection.as_ref().expect("introspection");
-    assert_eq!(introspection.egress, of(&all, &["https://auth.example"]));
-    assert_eq!(settings.telemetry.expect("telemetry").otlp.egress, of(&all, &["https://collector.example"]));
+    assert_eq!(introspection.egress, Some(of(&all, &["https://auth.example"])));
+    assert_eq!(settings.telemetry.expect("telemetry").otlp.egress, Some(of(&all, &["https://collector.example"])));
 }
 
 #[test]
 fn without_egress_names_may_lead_into_private_networks() {
     let settings = settings(&upstream("url: 'http://tools:3000'"));
     let usual = EgressRules { place: "egress".to_owned(), allows_private: true, ..EgressRules::default() };
-    assert_eq!(address(&settings, 0).egress, of(&usual, &["http://tools:3000"]));
+    assert_eq!(address(&settings, 0).egress, Some(of(&usual, &["http://tools:3000"])));
 }
 
 /// Anything that is left out of an `egress` is not restricted, and private addresses are refused.
@@ -61,7 +61,7 @@ fn without_egress_names_may_lead_into_private_networks() {
 fn members_have_defaults() {
     let settings = settings(&format!("{}egress: {{}}\n", upstream("url: 'http://tools:3000'")));
     let empty = EgressRules { place: "egress".to_owned(), ..EgressRules::default() };
-    assert_eq!(address(&settings, 0).egress, of(&empty, &["http://tools:3000"]));
+    assert_eq!(address(&settings, 0).egress, Some(of(&empty, &["http://tools:3000"])));
 }
 
 #[test]

@@ -67,7 +67,7 @@ async fn a_session_serves_only_who_opened_it() {
         let thief = scene.client(LEGACY, claims.clone());
         thief.keep(owner.session());
         assert_eq!(thief.status(&list, &[]).await.0, 404, "{claims}");
-        let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &scene.claims(&claims));
+        let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &Scene::claims(&claims));
         for method in ["GET", "DELETE"] {
             let (host, session) = (scene.host(), owner.session());
             let request = format!(

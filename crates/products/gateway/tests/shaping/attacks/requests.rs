@@ -30,17 +30,17 @@ fn rule(effect: Effect) -> AccessRule {
     AccessRule { effect, tools: None, prompts: None, resources: None, scopes: Vec::new(), condition: None }
 }
 
-fn names(list: &[&str]) -> Option<Vec<String>> {
-    Some(list.iter().map(|name| (*name).to_owned()).collect())
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// A gateway that denies deletions, private files and one path.
 async fn scene() -> Scene {
     let condition = ConditionText { text: "arguments.path == \"secret\"".to_owned(), line: 1, column: 1 };
     let rules = vec![
-        AccessRule { tools: names(&["delete_*"]), ..rule(Effect::Deny) },
-        AccessRule { resources: names(&["file:///data/private/*"]), ..rule(Effect::Deny) },
-        AccessRule { tools: names(&["read"]), condition: Some(condition), ..rule(Effect::Deny) },
+        AccessRule { tools: Some(names(&["delete_*"])), ..rule(Effect::Deny) },
+        AccessRule { resources: Some(names(&["file:///data/private/*"])), ..rule(Effect::Deny) },
+        AccessRule { tools: Some(names(&["read"])), condition: Some(condition), ..rule(Effect::Deny) },
         rule(Effect::Allow),
     ];
     let settings = Settings { access: Some(rules), ..Settings::default() };
@@ -173,7 +173,7 @@ async fn headers_that_contradict_the_body_are_refused() {
 #[tokio::test]
 async fn one_request_is_not_two() {
     let scene = scene().await;
-    let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &scene.claims(&json!({})));
+    let token = scene.signer.sign(json!({ "typ": "at+jwt" }), &Scene::claims(&json!({})));
     let inner = text("tools/call", r#""name":"read","arguments":{"path":"a"}"#);
     let (host, length) = (scene.host(), inner.len());
     let begin = format!(

@@ -65,17 +65,17 @@ async fn a_token_whose_claims_are_wrong_opens_nothing() {
         ("cnf", json!({ "jkt": "x" })),
         ("cnf", json!({ "x5t#S256": "x" })),
     ] {
-        let claims = scene.claims(&json!({ name: value }));
+        let claims = Scene::claims(&json!({ name: value }));
         refused(&scene, &format!("{name} {value}"), &scene.signer.sign(json!({ "typ": TYPE }), &claims)).await;
     }
-    opens(&scene, &scene.signer.sign(json!({ "typ": TYPE }), &scene.claims(&json!({})))).await;
+    opens(&scene, &scene.signer.sign(json!({ "typ": TYPE }), &Scene::claims(&json!({})))).await;
     scene.end().await;
 }
 
 #[tokio::test]
 async fn a_token_does_not_choose_how_it_is_verified() {
     let scene = scene().await;
-    let (claims, key) = (scene.claims(&json!({})), scene.signer.public().expect("a key"));
+    let (claims, key) = (Scene::claims(&json!({})), scene.signer.public().expect("a key"));
     let good = scene.signer.sign(json!({ "typ": TYPE }), &claims);
     let signature = good.rsplit('.').next().expect("three parts").to_owned();
     let text = |header: Value| format!("{}.{}", encoded(&header), encoded(&claims));
@@ -114,7 +114,7 @@ async fn a_token_does_not_choose_how_it_is_verified() {
     ] {
         bad.push((what.to_owned(), scene.signer.sign(header, &claims)));
     }
-    let changed = encoded(&scene.claims(&json!({ "sub": "root" })));
+    let changed = encoded(&Scene::claims(&json!({ "sub": "root" })));
     let header = good.split('.').next().expect("three parts");
     bad.push(("claims that were not signed".to_owned(), format!("{header}.{changed}.{signature}")));
     bad.push(("an empty signature".to_owned(), format!("{header}.{}.", encoded(&claims))));
@@ -133,7 +133,7 @@ async fn a_token_does_not_choose_how_it_is_verified() {
 #[tokio::test]
 async fn a_token_counts_in_one_header_alone() {
     let scene = scene().await;
-    let good = scene.signer.sign(json!({ "typ": TYPE }), &scene.claims(&json!({})));
+    let good = scene.signer.sign(json!({ "typ": TYPE }), &Scene::claims(&json!({})));
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     let host = scene.host();
     for (what, path, headers) in [
@@ -164,7 +164,7 @@ async fn a_token_counts_in_one_header_alone() {
 #[tokio::test]
 async fn a_clients_token_reaches_no_server() {
     let scene = scene().await;
-    let token = scene.signer.sign(json!({ "typ": TYPE }), &scene.claims(&json!({})));
+    let token = scene.signer.sign(json!({ "typ": TYPE }), &Scene::claims(&json!({})));
     let client = scene.bearing(Revision::NEWEST, &token);
     let headers = [("x-forwarded-authorization", token.as_str()), ("proxy-authorization", &token), ("cookie", &token)];
     client.ask_with("tools/call", json!({ "name": "x", "arguments": {} }), &headers).await;
