@@ -113,7 +113,8 @@ async fn the_audit_log_says_what_was_removed() {
 #[tokio::test]
 async fn questions_lose_personal_data() {
     let scene = scene(LEGACY, settings()).await;
-    let client = scene.client(MODERN, json!({ "tenant_id": "acme" }));
+    let may_be_asked = json!({ "elicitation": { "form": {} } });
+    let client = scene.client(MODERN, json!({ "tenant_id": "acme" })).able(may_be_asked);
     let asked = client.ask("tools/call", json!({ "name": "asks", "arguments": {} })).await.to_string();
     assert!(asked.contains("Is it [email]?"), "{asked}");
     scene.end().await;
