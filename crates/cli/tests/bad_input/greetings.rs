@@ -61,6 +61,26 @@ fn fails_when_discovered() {
     assert!(ran.stdout.contains("stdio 2026-07-28"), "{}", ran.output());
 }
 
+/// Servers of the legacy era refuse all before `initialize`, and may be slow to answer that.
+#[test]
+fn a_server_that_never_agreed_to_a_revision_is_not_judged_at_it() {
+    let early = r#"echo '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'"#;
+    let cases = "initialize) sleep 60 ;;\n *) error 0 'not initialized' ;;";
+    let ran = judged(&[], &format!("{early}\n{}", server(cases)));
+    ran.ends_with(3).within(30);
+    assert!(!ran.output().contains("FAIL") && ran.stderr.contains("no answer"), "{}", ran.output());
+}
+
+/// What it serves without a working greeting shows the era over stdio too.
+#[test]
+fn fails_when_discovered_and_serves_all_the_same() {
+    let listed = r#"{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"public"}"#;
+    let cases = format!("tools/list) result '{listed}' ;;\n *) error -32603 'no' ;;");
+    let ran = judged(&[], &server(&cases));
+    ran.ends_with(1).within(30);
+    assert!(ran.stdout.contains("stdio 2026-07-28"), "{}", ran.output());
+}
+
 /// Each answer would be waited for in vain: with ids of another type, with none, and without the version of JSON-RPC.
 #[test]
 fn answers_that_break_the_envelope_are_judged_without_waiting() {

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use net::client::{Detected, OtherGreeting};
 use serde_json::json;
 use wire::error_code::METHOD_NOT_FOUND;
-use wire::{Revision, Transport};
+use wire::{Era, Revision, Transport};
 
 use super::RevisionChoice;
 use super::context::{ProbeContext, Setting};
 
-/// A server of older revisions that does not know `server/discover` may serve 2026-07-28 all the same: a list that is
-/// answered as only that revision does shows it. Asked over HTTP alone, where it costs one request and no process.
+/// A server that does not know `server/discover`, or fails at it, may serve 2026-07-28 all the same: a list that is answered
+/// as only that revision does shows it. Over HTTP it costs one request; a process, only where nothing else is served.
 pub async fn look_past_discovery(found: &mut Detected, mut modern: Setting) {
     let is_newest = |(revision, _): &&mut (Revision, OtherGreeting)| *revision == Revision::NEWEST;
     let Some((_, greeting)) = found.others.iter_mut().find(is_newest) else { return };
-    if found.transport != Transport::StreamableHttp || !matches!(greeting, OtherGreeting::Error(_)) {
+    let is_cheap = found.transport == Transport::StreamableHttp || found.revisions.is_empty();
+    if !is_cheap || !matches!(greeting, OtherGreeting::Error(_)) {
         return;
     }
     // Redirects were followed.
@@ -34,17 +35,31 @@ pub async fn look_past_discovery(found: &mut Detected, mut modern: Setting) {
 pub fn judged_at(choice: &RevisionChoice, found: &Detected) -> Vec<Revision> {
     let is_named = !choice.named().is_empty();
     let serves_nothing = found.revisions.is_empty();
-    let is_broken = |greeting: OtherGreeting| match greeting {
+    let is_broken = |revision: Revision, greeting: OtherGreeting| match greeting {
         OtherGreeting::Refused => false,
         OtherGreeting::WithoutVersion => true,
         // A server of the other era does not know the method.
         OtherGreeting::Error(Some(METHOD_NOT_FOUND)) => is_named && serves_nothing,
-        OtherGreeting::Error(_) => is_named || serves_nothing,
+        OtherGreeting::Error(_) => is_named || serves_nothing && is_of_no_other_era(revision.era(), &found.others),
     };
-    let broken = found.others.iter().filter(|(_, greeting)| is_broken(*greeting)).map(|(revision, _)| *revision);
+    let broken = found.others.iter().filter(|(revision, greeting)| is_broken(*revision, *greeting));
+    let broken = broken.map(|(revision, _)| *revision);
     let mut all: Vec<_> = found.revisions.iter().copied().chain(broken).collect();
     all.sort_unstable();
     choice.of(&all)
+}
+
+/// Whether a server whose greeting in `era` failed has shown that it is not one of the other era. Silence shows nothing: the
+/// answer may come late. An error to `server/discover` shows little: servers of the legacy era refuse all before `initialize`.
+fn is_of_no_other_era(era: Era, others: &[(Revision, OtherGreeting)]) -> bool {
+    let is_denial = |greeting: OtherGreeting| match greeting {
+        OtherGreeting::Refused => true,
+        OtherGreeting::WithoutVersion => false,
+        OtherGreeting::Error(code) => era == Era::Legacy || code == Some(METHOD_NOT_FOUND),
+    };
+    let mut greetings =
+        others.iter().filter(|(revision, _)| revision.era() != era).map(|(_, greeting)| *greeting).peekable();
+    greetings.peek().is_some() && greetings.all(is_denial)
 }
 
 #[cfg(test)]
@@ -86,5 +101,19 @@ mod tests {
         let none = found(&[], &[(older, unknown), (newest, unknown), (modern, unknown)]);
         assert_eq!(judged_at(&NewestOfEachEra, &none), [], "another protocol");
         assert_eq!(judged_at(&These(vec![newest]), &none), [newest]);
+    }
+    #[test]
+    fn an_error_to_one_greeting_is_judged_only_where_the_server_is_not_of_the_other_era() {
+        let [_, _, older, newest, modern] = Revision::ALL;
+        let error = |code| OtherGreeting::Error(Some(code));
+        let judged = |others: &[(Revision, OtherGreeting)]| judged_at(&NewestOfEachEra, &found(&[], others));
+        assert_eq!(judged(&[(modern, error(0))]), [], "`initialize` may be answered late");
+        assert_eq!(judged(&[(newest, error(-32603))]), [], "`server/discover` may be");
+        assert_eq!(judged(&[(newest, error(-32603)), (modern, error(0))]), [newest]);
+        assert_eq!(judged(&[(newest, OtherGreeting::WithoutVersion), (modern, error(0))]), [newest]);
+        assert_eq!(judged(&[(older, error(-32601)), (newest, error(-32601)), (modern, error(-32603))]), [modern]);
+        assert_eq!(judged(&[(newest, OtherGreeting::Refused), (modern, error(-32603))]), [modern]);
+        assert_eq!(judged(&[(newest, error(-32601)), (modern, OtherGreeting::WithoutVersion)]), [modern]);
+        assert_eq!(judged_at(&These(vec![modern]), &found(&[], &[(modern, error(0))])), [modern], "asked for");
     }
 }

@@ -78,8 +78,13 @@ fn batch_received(view: &View<'_>) -> Verdict {
 fn refusal(view: &View<'_>, request: MessageAt<'_>) -> Option<Breach> {
     let exchange = view.exchange(request.exchange);
     if let Some(exchange) = exchange {
-        let status = exchange.status().filter(|s| matches!(s, 400 | 405 | 415 | 422 | 500 | 501))?;
-        return Some(exchange.status_breach(format!("the batch was refused with status {status}")));
+        if let Some(status) = exchange.status().filter(|s| matches!(s, 400 | 405 | 415 | 422 | 500 | 501)) {
+            return Some(exchange.status_breach(format!("the batch was refused with status {status}")));
+        }
+        // Beside an answer to one request of the batch, the error may be the other's, whose id was lost.
+        let mut answers = exchange.responses().filter(|_| exchange.succeeded());
+        let whole = answers.next().filter(|s| s.message.kind() == Kind::Error && s.message.id().is_none());
+        return whole.filter(|_| answers.next().is_none()).map(|s| s.breach("", "the batch was refused as a whole"));
     }
     let here = |s: &MessageAt<'_>| s.connection == request.connection && s.event > request.event;
     let error = view.by_subject().filter(here).find(|s| s.message.kind() == Kind::Error && s.message.id().is_none());

@@ -118,6 +118,10 @@ impl Attempt {
         self.status.is_some_and(suggests_old_transport)
     }
 
+    pub(crate) const fn is_answered(&self) -> bool {
+        matches!(self.outcome, Outcome::Answer(_))
+    }
+
     pub(crate) fn has_result(&self) -> bool {
         matches!(&self.outcome, Outcome::Answer(answer) if answer.kind() == Kind::Result)
     }

@@ -224,6 +224,7 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
                 }
             }
         }
+        self.ask_again_alone(address, &mut attempts).await;
         // On a busy machine one process may be slower than its siblings: retry alone what they name and it did not answer.
         let named: Vec<Revision> = attempts.iter().flat_map(Attempt::named).collect();
         let unanswered = |attempt: &&mut Attempt| attempt.timed_out() && named.contains(&attempt.revision);
@@ -233,6 +234,23 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
             }
         }
         attempts
+    }
+
+    /// Where errors are all that came, and some offers got no answer in time, those may have been too slow beside the others:
+    /// an error to one era's greeting says nothing of the other era.
+    async fn ask_again_alone(&mut self, address: &Address, attempts: &mut [Attempt]) {
+        if attempts.iter().any(Attempt::has_result) || !attempts.iter().any(Attempt::is_answered) {
+            return;
+        }
+        for attempt in attempts.iter_mut().filter(|attempt| attempt.timed_out()) {
+            let Some(alone) = self.offer(address, &[attempt.revision]).await.pop() else { continue };
+            let (is_silent, agrees) = (!alone.is_answered(), alone.has_result());
+            *attempt = alone;
+            // Either is the same for the others; those that a result names are asked anew later.
+            if is_silent || agrees {
+                return;
+            }
+        }
     }
 
     async fn offer(&mut self, address: &Address, offers: &[Revision]) -> Vec<Attempt> {
@@ -282,11 +300,16 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
         if !self.unknown.is_empty() {
             return OpenError::NoCommonRevision { at, offered: self.unknown.clone() };
         }
-        let answer = attempts.iter().find_map(|attempt| match &attempt.outcome {
-            Outcome::Answer(answer) => Some(answer),
+        let answered = attempts.iter().find_map(|attempt| match &attempt.outcome {
+            Outcome::Answer(answer) => Some((attempt.revision.era(), answer)),
             Outcome::NoAnswer(_) => None,
         });
-        if let Some(answer) = answer {
+        // An error to `server/discover` declines nothing of an era that did not answer in time.
+        let is_late = |attempt: &Attempt| attempt.revision.era() == Era::Legacy && attempt.timed_out();
+        let answers_legacy = attempts.iter().any(|a| a.revision.era() == Era::Legacy && a.is_answered());
+        if let Some((era, answer)) = answered
+            && (era == Era::Legacy || answers_legacy || !attempts.iter().any(is_late))
+        {
             return declined(at, answer);
         }
         let mut refused: Vec<Revision> =

@@ -101,6 +101,25 @@ async fn a_child_whose_first_process_for_its_own_version_is_slow() {
 }
 
 #[tokio::test]
+async fn a_child_that_refuses_discovery_at_once_and_is_late_with_all_else() {
+    let seen = std::env::temp_dir().join(format!("proofhouse-late-{}", std::process::id()));
+    std::fs::create_dir(&seen).unwrap();
+    // Each version is late the first time that it is offered; a notification comes before anything is asked.
+    let program = format!(
+        r#"echo '{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}'
+        while read -r l; do case "$l" in
+        *server/discover*) echo '{{"jsonrpc":"2.0","id":1,"error":{{"code":0,"message":"not initialized"}}}}';;
+        *initialize*) v=${{l##*\"protocolVersion\":\"}}; v=${{v%%\"*}}; mkdir {seen}/$v 2>/dev/null && sleep 60
+          echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"fake","version":"1"}}}}}}';;
+        esac; done"#,
+        seen = seen.display()
+    );
+    let found = found(shell(&program)).await;
+    std::fs::remove_dir_all(seen).unwrap();
+    assert_eq!(found.revisions, [R2025_11_25]);
+}
+
+#[tokio::test]
 async fn a_modern_child_that_does_not_know_our_version() {
     let unsupported =
         r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}'"#;

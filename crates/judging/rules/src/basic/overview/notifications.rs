@@ -34,7 +34,8 @@ pub(crate) const RULES: &[Rule] = &[
 /// notification while no request is open and nothing unreadable was sent.
 fn unanswered(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
-    for notification in view.by(view.subject().peer()).filter(|s| s.message.kind() == Kind::Notification) {
+    let notifications = view.by(view.subject().peer()).filter(|s| s.message.kind() == Kind::Notification);
+    for notification in notifications.filter(|s| !was_refused_in_batch(view, *s)) {
         match answer_to(view, notification) {
             Some(answer) => {
                 let method = notification.message.method().unwrap_or_default().escape_debug().to_string();
@@ -44,6 +45,12 @@ fn unanswered(view: &View<'_>) -> Verdict {
         }
     }
     Verdict::witnessed(witnesses, "no notification was sent after which an answer would have shown")
+}
+
+/// Whether an error without an id refuses the whole batch that `notification` was in: it says nothing of a single message.
+fn was_refused_in_batch(view: &View<'_>, notification: MessageAt<'_>) -> bool {
+    let own = view.exchange(notification.exchange).filter(|_| notification.batched && view.subject() == Party::Server);
+    own.is_some_and(|x| x.responses().any(|s| s.message.kind() == Kind::Error && s.message.id().is_none()))
 }
 
 fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<MessageAt<'v>> {
