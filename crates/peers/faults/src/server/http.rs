@@ -33,6 +33,23 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["http.origin-forbidden"]),
     &http(
+        "origin-of-foreign-host",
+        "http.origin-validated",
+        "an origin is taken for ours where it is that of the Host header, whatever that names",
+        Http {
+            head: |head, _| {
+                let text = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+                let own = text("origin").and_then(|origin| origin.strip_prefix("http://"));
+                if own.is_some() && own == text("host") {
+                    head.headers.remove("origin");
+                    head.headers.insert("host", HeaderValue::from_static("localhost"));
+                }
+            },
+            ..HTTP
+        },
+    )
+    .breaks_too(&["http.origin-forbidden"]),
+    &http(
         "origin-400",
         "http.origin-forbidden",
         "a foreign origin is answered with 400",

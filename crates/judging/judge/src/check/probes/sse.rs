@@ -7,6 +7,7 @@ use net::client::Outgoing;
 use wire::Transport;
 use wire::framing::sse::Block;
 
+use super::http::envelope::rebound;
 use super::http::put;
 use crate::check::context::ProbeContext;
 use crate::check::probe::{Probe, Script};
@@ -19,6 +20,7 @@ fn origins(case: &ProbeContext) -> Script<'_> {
         for origin in ["http://evil.example", "https://attacker.example:8443"] {
             put(case, |o| o.header("Origin", origin)).await?;
         }
+        rebound(case).await?;
         put(case, |o| o).await?;
         // The stream on which this connection lives was opened the same way, without an Origin.
         let stream = case.connection().send_with(Outgoing::bare("GET").header("Origin", "http://evil.example")).await?;

@@ -9,21 +9,31 @@ use wire::{Era, RequestId};
 
 use super::{ANY_HTTP, HTTP, harmless, put};
 use crate::check::context::{Abort, ProbeContext};
+use crate::check::is_near;
 use crate::check::probe::{Probe, Script};
 
 pub(in super::super) const ORIGINS: Probe = Probe::shared("http-origins", origins).on(HTTP);
 
 /// Foreign origins, as a browser under attack would send them, some of which look like a loopback name; the first twice, as
-/// on a connection that is kept; and our own.
+/// on a connection that is kept; on loopback one that its Host bears out, as after DNS rebinding; and our own.
 fn origins(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let plain = ["http://evil.example", "https://attacker.example:8443", "http://evil.example"];
         for origin in plain.into_iter().chain(["null"]).chain(LOOK_ALIKES) {
             put(case, |o| o.header("Origin", origin)).await?;
         }
+        rebound(case).await?;
         put(case, |o| o).await?;
         Ok(())
     })
+}
+
+/// What a page sends to a server on loopback once its own name resolves to it: that name in Host and Origin.
+pub(in super::super) async fn rebound(case: &ProbeContext) -> Result<(), Abort> {
+    if is_near(&case.setting().address) {
+        put(case, |o| o.header("Host", "evil.example").header("Origin", "http://evil.example")).await?;
+    }
+    Ok(())
 }
 
 pub(in super::super) const ORIGIN_GREETING: Probe = Probe::bare("http-origin-first", origin_first).on(HTTP);

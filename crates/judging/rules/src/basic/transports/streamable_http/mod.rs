@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers MUST validate the Origin header of every connection.")
         .says(R2026_07_28, SECURITY, "Servers MUST validate the Origin header of every connection.")
-        .how("Repeats an accepted request with an Origin under a reserved name that no one can own.")
+        .how("Repeats an accepted request with an Origin under a reserved name that no one can own; on loopback also with that name as its Host, as after DNS rebinding.")
         .fix("Compare Origin with a list of allowed origins before anything else, and refuse what is not on it.")
         .judge(origin_validated),
     server("http.origin-forbidden")
@@ -202,8 +202,8 @@ fn origin_validated(view: &View<'_>) -> Verdict {
 }
 
 fn origin_forbidden(view: &View<'_>) -> Verdict {
-    // 421 is the answer to a Host header that is foreign as well.
-    let misdirected = |x: &Exchange<'_>| x.status() == Some(421) && x.request_header("host").is_some_and(reserved);
+    // Where the Host is foreign as well, the refusal may be due to that: with 421, 400 or whatever a router has for it.
+    let misdirected = |x: &Exchange<'_>| !x.succeeded() && x.request_header("host").is_some_and(reserved);
     let judged = foreign(view).into_iter().filter(|x| !misdirected(x));
     Verdict::every(judged, "no request differed from an accepted one in a foreign Origin", |x| match x.status() {
         Some(403) => Ok(()),
