@@ -220,7 +220,10 @@ impl Inner {
             "prompts/get" => self.find(List::Prompts, text("name"), arguments(), (&client, trail)).await,
             "resources/read" => self.find_resource(text("uri"), (&client, trail)).await,
             "completion/complete" => match reference("name") {
-                Some(name) => self.find(List::Prompts, Some(name), None, (&client, trail)).await,
+                Some(name) => {
+                    let known = finding::known_arguments(&call);
+                    self.find(List::Prompts, Some(name), Some(&known), (&client, trail)).await
+                }
                 None => self.find_resource(reference("uri"), (&client, trail)).await,
             },
             method => Err(failure::method_unknown(method)),

@@ -87,9 +87,9 @@ impl Action {
         matches!(self.kind(), Kind::Resource)
     }
 
-    /// Whether the request has arguments that conditions may look at.
+    /// Whether the request has arguments that conditions may look at: completion has those that are filled in so far.
     pub const fn has_arguments(self) -> bool {
-        matches!(self, Self::ToolsCall | Self::PromptsGet)
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::CompletePrompt)
     }
 
     const fn kind(self) -> Kind {

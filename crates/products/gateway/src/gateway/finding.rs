@@ -150,3 +150,17 @@ pub(super) fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, R
     }
     Ok(edits)
 }
+
+/// What is known of a prompt's arguments while one of them is completed: the others that the client has filled in, and what
+/// there is of this one. Conditions on arguments decide by it, as they would for the prompt itself.
+pub(super) fn known_arguments(call: &Call) -> Value {
+    let params = call.message.params();
+    let filled = params.and_then(|params| params.get("context")?.get("arguments")?.as_object());
+    let mut known = filled.cloned().unwrap_or_default();
+    let completed = params.and_then(|params| params.get("argument"));
+    let member = |name: &str| completed.and_then(|argument| argument.get(name));
+    if let (Some(name), Some(value)) = (member("name").and_then(Value::as_str), member("value")) {
+        known.insert(name.to_owned(), value.clone());
+    }
+    Value::Object(known)
+}

@@ -380,3 +380,21 @@ async fn a_condition_on_arguments_opens_no_resource() {
         client.close().await;
     }
 }
+
+/// Completion of a prompt's argument is decided by what is filled in so far, as the prompt itself is.
+#[tokio::test]
+async fn a_condition_on_arguments_decides_completion() {
+    let text = "claims.team == 'data' && arguments.language.startsWith('r')";
+    let everything = AccessRule { tools: None, ..rule(Effect::Allow, &[]) };
+    let scene = Scene::new(Some(vec![when(everything, text)])).await;
+    for revision in [Revision::R2026_07_28, Revision::R2025_06_18] {
+        for (team, begun, may) in [("data", "ru", true), ("data", "py", false), ("sales", "ru", false)] {
+            let client = scene.client(revision, &scene.token(|claims| claims["team"] = json!(team))).await;
+            let prompt = json!({ "type": "ref/prompt", "name": "code_review" });
+            let none = serde_json::Map::new();
+            let answer = client.complete_value(prompt, ("language", begun), none).await;
+            assert_eq!(answer.is_ok(), may, "{revision} {team} {begun}: {answer:?}");
+            client.close().await;
+        }
+    }
+}
