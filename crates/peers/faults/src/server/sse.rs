@@ -23,7 +23,9 @@ pub(super) const FAULTS: &[&Fault] = &[
             },
             ..HTTP
         },
-    ),
+    )
+    // Which message it is, is chance: one may be a cancellation that is to be ignored.
+    .breaks_too(&["cancellation.unknown-ignored"]),
     &sse(
         "sse-get-404",
         "sse.stream-endpoint",
