@@ -292,7 +292,7 @@ fn replicas(options: &Options) -> anyhow::Result<Outcome> {
     seeds(options, "replicas")
 }
 
-/// A test of the gateway that plays as many seeds as it is told.
+/// A test of the gateway that plays a given number of seeds.
 fn seeds(options: &Options, test: &str) -> anyhow::Result<Outcome> {
     let variables = [
         ("CHAOS_SEEDS", options.share(CHAOS_SEEDS, 20).to_string()),

@@ -160,16 +160,7 @@ pub(super) const fn http(
     command: &'static [&'static str],
     revisions: &'static [&'static str],
 ) -> Peer {
-    Peer {
-        name,
-        transport: Transport::Http,
-        command,
-        path: "/mcp",
-        revisions,
-        side: Side::Server { visits: &[] },
-        env: &[],
-        options: &[],
-    }
+    Peer { transport: Transport::Http, path: "/mcp", ..stdio(name, command, revisions) }
 }
 
 /// Every revision.

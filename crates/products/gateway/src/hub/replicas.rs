@@ -166,7 +166,7 @@ impl ToldWrite {
         News::Wrote { shown: std::mem::take(&mut self.shown), name: std::mem::take(&mut self.name), may_run }
     }
 
-    /// The call has ended: the others are told before its client is.
+    /// The call has ended: the other gateways learn it before its client does.
     pub(crate) async fn ended(mut self) {
         if let Some(shared) = self.shared.take() {
             tell(shared, self.news(false)).await;

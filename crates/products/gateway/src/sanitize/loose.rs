@@ -1,4 +1,4 @@
-//! Records in a text that is almost JSON: torn, nested too deep, in a fence, one a line, as a program prints them. They cannot be
+//! Records in a text that is almost JSON: truncated, nested too deep, in a fence, one a line, as a program prints them. They cannot be
 //! dropped one by one, so it is only said whether the text names another tenant. Pure.
 
 use std::borrow::Cow;

@@ -57,7 +57,7 @@ impl Redis {
         }
     }
 
-    /// The reply to an inline command, without the proxy; nothing where there is none within a second.
+    /// The reply to an inline command, without the proxy, if it comes within a second.
     pub(crate) async fn ask(&self, command: &str) -> Option<String> {
         let asked = async {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.ok()?;
@@ -107,7 +107,7 @@ async fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// Passes connections on until it is told to break them.
+/// Passes connections on until the test breaks them.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     open: Arc<Mutex<JoinSet<()>>>,

@@ -151,7 +151,7 @@ async fn no_call_runs_by_what_looks_like_an_answer() {
         let answer = ann.ask("tools/call", forged).await;
         assert_eq!(answer["result"]["resultType"], "input_required", "{state:?} {answer}");
     }
-    // A state of a request that waits elsewhere is none that does.
+    // The state of a request that waits elsewhere is unknown here.
     let mut forged = params("/a");
     forged["requestState"] = json!("proof-gateway.1.000000000000000000000000000000000000000000000000");
     let answer = ann.ask("tools/call", forged).await;

@@ -246,7 +246,7 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
             let Some(alone) = self.offer(address, &[attempt.revision]).await.pop() else { continue };
             let (is_silent, agrees) = (!alone.is_answered(), alone.has_result());
             *attempt = alone;
-            // Either is the same for the others; those that a result names are asked anew later.
+            // Either is the same for the others; those that a result names are asked again later.
             if is_silent || agrees {
                 return;
             }

@@ -162,7 +162,7 @@ fn scopes(claims: &Value) -> Vec<String> {
     match (claims.get("scope"), claims.get("scp")) {
         (Some(Value::String(text)), _) | (None, Some(Value::String(text))) => words(text),
         (Some(Value::Array(list)), _) | (None, Some(Value::Array(list))) => {
-            // With a space in it, an entry would be two scopes to whoever reads them as one text.
+            // With a space in it, an entry would be two scopes to a server that reads them as one text.
             let is_one = |scope: &&str| scope.bytes().all(|byte| byte.is_ascii_graphic());
             list.iter().filter_map(Value::as_str).filter(is_one).map(str::to_owned).collect()
         }

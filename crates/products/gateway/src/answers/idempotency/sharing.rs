@@ -180,7 +180,7 @@ impl Sharing {
         let _gate = self.gate(&name).lock().await;
         let Some(Known { record, until, token, step, is_leased }) = known(calls, &key) else { return true };
         if self.pending().contains_key(&name) {
-            // It has just ended, and is written by whoever waits at the gate.
+            // It has just ended, and is written by the next one at the gate.
             return true;
         }
         let keep = until.map_or(RUNNING, |until| until.saturating_duration_since(Instant::now()));

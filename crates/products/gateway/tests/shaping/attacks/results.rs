@@ -1,5 +1,5 @@
-//! `sanitize` under attack: records of other tenants, personal data and secrets in every place and spelling that a server, or
-//! whoever fills its records, can choose.
+//! `sanitize` under attack: records of other tenants, personal data and secrets in every place and spelling that a server can
+//! choose, or the author of its records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
