@@ -1,6 +1,8 @@
 //! What a server shows of its upstreams' tools, prompts and resources: chosen, renamed, described in other words, with arguments that are
 //! set here. Knows no connection.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 use wire::splice::{Addition, Splice, member, members};
 
@@ -96,7 +98,9 @@ impl View {
         if by_uri && is_ambiguous(name) {
             return false;
         }
-        selection.only.as_ref().is_none_or(|only| only.iter().any(fits)) && !selection.hide.iter().any(fits)
+        let hidden = |pattern: &Pattern| is_of(pattern, upstream) && in_any_case(&pattern.text, name);
+        let hides = |pattern: &Pattern| if by_uri { hidden(pattern) } else { fits(pattern) };
+        selection.only.as_ref().is_none_or(|only| only.iter().any(fits)) && !selection.hide.iter().any(hides)
     }
 
     /// An item of an upstream as clients see it; `None` where they do not.
@@ -177,7 +181,31 @@ fn escapes(uri: &str) -> impl Iterator<Item = u8> {
 }
 
 fn fits(pattern: &Pattern, upstream: &str, name: &str) -> bool {
-    pattern.upstream.as_ref().is_none_or(|wanted| wanted == upstream) && matches(&pattern.text, name)
+    is_of(pattern, upstream) && matches(&pattern.text, name)
+}
+
+fn is_of(pattern: &Pattern, upstream: &str) -> bool {
+    pattern.upstream.as_ref().is_none_or(|wanted| wanted == upstream)
+}
+
+/// A URI with its scheme and host in lower case, as RFC 3986 (6.2.2.1) compares them. Also takes patterns.
+pub(crate) fn in_lower_case(uri: &str) -> Cow<'_, str> {
+    let scheme = uri.find(':').unwrap_or(0);
+    let end = match uri.get(scheme + 1..).and_then(|rest| rest.strip_prefix("//")) {
+        Some(rest) => uri.len() - rest.len() + rest.find(['/', '?', '#']).unwrap_or(rest.len()),
+        None => scheme,
+    };
+    let (head, rest) = uri.split_at(end);
+    if head.contains(|c: char| c.is_ascii_uppercase()) {
+        Cow::Owned(format!("{}{rest}", head.to_ascii_lowercase()))
+    } else {
+        Cow::Borrowed(uri)
+    }
+}
+
+/// Whether a URI fits a pattern, whatever the case of scheme and host: for what forbids.
+pub(crate) fn in_any_case(pattern: &str, uri: &str) -> bool {
+    matches(pattern, uri) || matches(&in_lower_case(pattern), &in_lower_case(uri))
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any characters, in linear time for each star.
@@ -241,7 +269,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{View, matches, with_pinned, with_reference};
+    use super::{View, in_lower_case, matches, with_pinned, with_reference};
     use crate::catalogue::List;
     use crate::settings::{Change, Pattern, Selection, ServerSettings};
 
@@ -330,6 +358,27 @@ mod tests {
         ] {
             assert_eq!(view.shows(List::Resources, "a", uri), shown, "{uri}");
         }
+    }
+
+    #[test]
+    fn what_is_hidden_stays_hidden_in_capitals() {
+        let hide = vec![pattern("HTTP://Internal/*"), pattern("file:///etc/*"), pattern("urn:Secret:*")];
+        let resources = Selection { hide, ..Selection::default() };
+        let view = View::new(ServerSettings { resources, ..ServerSettings::everything("a", Vec::new()) });
+        for (uri, shown) in [
+            ("http://internal/a", false),
+            ("http://INTERNAL/a", false),
+            ("FILE:///etc/passwd", false),
+            ("FILE:///ETC/passwd", true),
+            ("URN:Secret:1", false),
+            ("urn:secret:1", true),
+            ("http://public/HTTP:internal", true),
+        ] {
+            assert_eq!(view.shows(List::Resources, "a", uri), shown, "{uri}");
+        }
+        assert_eq!(in_lower_case("HTTP://A.B?Q"), "http://a.b?Q");
+        assert_eq!(in_lower_case("Ä:B"), "Ä:B");
+        assert_eq!(in_lower_case("no colon A"), "no colon A");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use net::server::http::Grant;
 use serde_json::{Map, Value, json};
 
 use crate::settings::{AccessRule, Effect, Settings};
-use crate::view::{is_ambiguous, matches};
+use crate::view::{in_any_case, in_lower_case, is_ambiguous, matches};
 
 /// The names that conditions may use.
 const VARIABLES: [&str; 8] = ["claims", "scopes", "server", "client", "kind", "name", "annotations", "arguments"];
@@ -218,13 +218,26 @@ impl Look {
 }
 
 impl Rule {
+    /// A URI in capitals is forbidden as it is without them.
     fn look(&self, target: &Target<'_>) -> Look {
+        let look = self.look_as_written(target);
+        let lower = in_lower_case(target.name);
+        let is_same = target.kind != Kind::Resource || lower == target.name;
+        if is_same || self.settings.effect == Effect::Allow || look.fits(Effect::Deny) {
+            return look;
+        }
+        self.look_as_written(&Target { name: &lower, ..*target })
+    }
+
+    fn look_as_written(&self, target: &Target<'_>) -> Look {
         let AccessRule { tools, prompts, resources, scopes, .. } = &self.settings;
         let named = [(Kind::Tool, tools), (Kind::Prompt, prompts), (Kind::Resource, resources)];
         // A rule that names nothing is for everything.
         let about = named.iter().all(|(_, patterns)| patterns.is_none())
             || named.iter().any(|(kind, patterns)| {
-                let fits = |patterns: &Vec<String>| patterns.iter().any(|pattern| matches(pattern, target.name));
+                let forbids = self.settings.effect == Effect::Deny && target.kind == Kind::Resource;
+                let fits_one = if forbids { in_any_case } else { matches };
+                let fits = |patterns: &Vec<String>| patterns.iter().any(|pattern| fits_one(pattern, target.name));
                 *kind == target.kind && patterns.as_ref().is_some_and(fits)
             });
         if !about {

@@ -72,6 +72,19 @@ fn resources_with_dot_segments_are_no_way_out_of_a_folder() {
 }
 
 #[test]
+fn capitals_are_no_way_round_a_prohibition() {
+    let patterns = Some(vec!["db://Prod/*".to_owned()]);
+    let by_pattern = [AccessRule { resources: patterns, ..rule(Effect::Deny) }, rule(Effect::Allow)];
+    let by_condition = [when(Effect::Deny, "name.startsWith('db://prod/')"), rule(Effect::Allow)];
+    for rules in [by_pattern, by_condition] {
+        for (uri, may) in [("db://prod/a", false), ("DB://PROD/a", false), ("db://test/a", true)] {
+            assert_eq!(allowed(&rules, Kind::Resource, uri, &NOTHING), may, "{uri}");
+        }
+        assert!(allowed(&rules, Kind::Tool, "DB://PROD/a", &NOTHING), "a name is no URI");
+    }
+}
+
+#[test]
 fn scopes_are_of_the_token() {
     let rules = [AccessRule { scopes: vec!["a".to_owned(), "b".to_owned()], ..rule(Effect::Allow) }];
     for (scopes, may) in [(&["a", "b", "c"][..], true), (&["a"], false), (&["ab"], false), (&[], false)] {
