@@ -9,7 +9,6 @@ mod clients;
 mod floods;
 mod hostile;
 mod issuer;
-mod jwt;
 mod metadata;
 mod origins;
 mod program;

@@ -18,6 +18,7 @@ mod gateway_clients;
 mod gateway_faults;
 mod gateway_matrix;
 mod gateway_peers;
+mod jwt;
 mod mutants;
 mod nightly;
 mod page;

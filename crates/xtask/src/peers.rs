@@ -16,6 +16,7 @@ mod repeat;
 mod report;
 #[cfg(test)]
 mod tests;
+mod untried;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,7 @@ use expected::Expectations;
 pub(crate) use install::Home;
 pub(crate) use judge::{free_port, wait_until_listening};
 pub(crate) use process_group::ProcessGroup;
+use untried::Tried;
 
 use crate::Verdict;
 use crate::words::{Words, help};
@@ -232,12 +234,13 @@ fn list(home: &Home, peers: &[&Peer]) {
 
 /// Judges the peers one after the other, and gives whatever is not as expected.
 fn judge_all(home: &Home, proof: &Path, (peers, at): (&[&Peer], Judged), expectations: &Expectations) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let (mut complaints, mut tried) = (Vec::new(), Tried::default());
     println!("{}", report::TABLE_HEAD);
     for peer in peers {
         match judge::judge(home, proof, peer, at) {
             Ok((report, wall)) => {
                 println!("{}", report.row(peer, wall));
+                tried.add(&report);
                 let found = expectations.compare(peer, &peer.judged(at), &report);
                 complaints.extend(found.into_iter().map(|what| format!("{}: {what}", peer.id())));
             }
@@ -246,6 +249,9 @@ fn judge_all(home: &Home, proof: &Path, (peers, at): (&[&Peer], Judged), expecta
                 complaints.push(format!("{}: {error:#}", peer.id()));
             }
         }
+    }
+    if peers.len() == PEERS.len() {
+        print!("\n{}", tried.text());
     }
     complaints
 }

@@ -7,11 +7,11 @@ mod requests;
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use super::jwt::challenge;
 use super::request::{Request, initialize, percent};
 use super::socket::{Reply, head};
 use super::target::Target;
 use super::trial::Trial;
+use crate::jwt::challenge;
 
 const MOST: u64 = 64;
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

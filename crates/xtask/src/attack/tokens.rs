@@ -6,11 +6,11 @@ use std::fs;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::jwt::{Forge, encoded, now, symmetric, unsigned};
 use super::request::{Request, initialize};
 use super::socket::head;
 use super::target::Target;
 use super::trial::{Attempt, Trial};
+use crate::jwt::{Forge, encoded, now, symmetric, unsigned};
 
 pub(super) const ISSUER: &str = "https://issuer.example";
 pub(super) const AUDIENCE: &str = "https://mcp.example/mcp";

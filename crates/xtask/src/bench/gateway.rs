@@ -4,6 +4,7 @@
 
 mod histogram;
 mod load;
+pub(super) mod stages;
 mod subject;
 mod table;
 
@@ -41,7 +42,8 @@ const TOOLS: usize = 100;
 const KIB: usize = 1 << 10;
 const SIZES: [usize; 2] = [KIB, 64 * KIB];
 
-const USAGE: &str = "usage: cargo xtask bench gateway [--rounds N] [--proof PATH] [--gateway PATH] [--limit PATH]
+const USAGE: &str =
+    "usage: cargo xtask bench gateway|stages [--rounds N] [--proof PATH] [--gateway PATH] [--limit PATH]
   binaries without a path are built first";
 
 struct Options {
@@ -54,10 +56,7 @@ struct Options {
 /// Runs the benchmark and prints the tables.
 pub(super) fn run(args: &[String]) -> Verdict {
     let options = options(args)?;
-    // What this process starts and does not place elsewhere stays beside it.
-    let own = std::process::id().to_string();
-    let pinned = Command::new("taskset").args(["-a", "-c", "-p", "1", &own]).output();
-    ensure!(pinned.is_ok_and(|pinned| pinned.status.success()), "`taskset` is needed, and two processors");
+    pin_beside_the_server()?;
     let proof = options.proof.to_string_lossy().into_owned();
     let serve = [proof.clone(), "serve".into(), "--http".into(), "127.0.0.1:0".into()];
     let server = Subject::ours("direct", &serve, 1)?;
@@ -83,6 +82,14 @@ pub(super) fn run(args: &[String]) -> Verdict {
     figures.list = list(&options)?;
     print!("\n{}", table::render(&figures));
     Ok(true)
+}
+
+/// What this process starts and does not place elsewhere stays beside it, on the second processor.
+fn pin_beside_the_server() -> anyhow::Result<()> {
+    let own = std::process::id().to_string();
+    let pinned = Command::new("taskset").args(["-a", "-c", "-p", "1", &own]).output();
+    ensure!(pinned.is_ok_and(|pinned| pinned.status.success()), "`taskset` is needed, and two processors");
+    Ok(())
 }
 
 fn options(args: &[String]) -> anyhow::Result<Options> {

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::super::jwt::challenge;
 use super::super::request::{Request, percent};
 use super::super::trial::Attempt;
 use super::{Issuer, NO_CODE, NO_TOKEN, REDIRECT, REMOVED, VERIFIER, no_code, no_token, set};
+use crate::jwt::challenge;
 
 /// Redirect addresses that are not the client's, letter by letter.
 const REDIRECTS: &[&str] = &[

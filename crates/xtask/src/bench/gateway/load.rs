@@ -7,17 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
 use super::histogram::Histogram;
-use crate::soak::http::{Connection, find};
+use crate::soak::http::Connection;
 
 /// How many connections call at a time.
 pub(super) const CONNECTIONS: usize = 16;
 /// Answers that come before anything is counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// Ids have as many digits as this one: only they differ between two calls of a connection.
-const FIRST_ID: u64 = 1_000_000_000;
+pub(super) const FIRST_ID: u64 = 1_000_000_000;
+
+/// How many calls one caller makes at most, for ids that no other caller of this process uses.
+const CALLS: u64 = 100_000;
+static CALLERS: AtomicU64 = AtomicU64::new(0);
 
 /// Which revision a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +88,7 @@ impl Endpoint {
     }
 
     /// A connection that calls `echo` with `size` bytes.
-    fn caller(&self, speaks: Speaks, size: usize, number: usize) -> anyhow::Result<Caller> {
+    fn caller(&self, speaks: Speaks, size: usize) -> anyhow::Result<Caller> {
         let mut connection = Connection::open(self.address)?;
         let message = "x".repeat(size);
         let arguments = format!(r#""name":"{}","arguments":{{"message":"{message}"}}"#, self.tool);
@@ -98,18 +102,25 @@ impl Endpoint {
             }
         };
         let digits = FIRST_ID.to_string();
-        let at = find(&request, format!(r#""id":{digits}"#).as_bytes()).context("no id in the request")? + 5;
-        let mut caller = Caller { connection, request, at, next: FIRST_ID + number as u64 * 10_000_000, size };
+        let at: Vec<_> = occurrences(&request, digits.as_bytes()).collect();
+        ensure!(!at.is_empty(), "no id in the request");
+        let mut caller =
+            Caller { connection, request, at, next: FIRST_ID + CALLERS.fetch_add(1, Ordering::Relaxed) * CALLS, size };
         caller.call()?;
         Ok(caller)
     }
 }
 
+/// Where `wanted` begins in `bytes`.
+fn occurrences(bytes: &[u8], wanted: &[u8]) -> impl Iterator<Item = usize> {
+    bytes.windows(wanted.len()).enumerate().filter(move |(_, part)| *part == wanted).map(|(at, _)| at)
+}
+
 struct Caller {
     connection: Connection,
     request: Vec<u8>,
-    /// Where the digits of the id begin.
-    at: usize,
+    /// Where the digits of the id begin: in the body, and in headers that differ from call to call.
+    at: Vec<usize>,
     next: u64,
     size: usize,
 }
@@ -117,7 +128,9 @@ struct Caller {
 impl Caller {
     fn call(&mut self) -> anyhow::Result<()> {
         let digits = self.next.to_string();
-        self.request[self.at..self.at + digits.len()].copy_from_slice(digits.as_bytes());
+        for &at in &self.at {
+            self.request[at..at + digits.len()].copy_from_slice(digits.as_bytes());
+        }
         self.next += 1;
         let reply = self.connection.exchange(&self.request)?;
         let whole = reply.status == 200 && reply.body.len() > self.size;
@@ -132,7 +145,7 @@ impl Caller {
 }
 
 fn callers(endpoint: &Endpoint, speaks: Speaks, size: usize) -> anyhow::Result<Vec<Caller>> {
-    (0..CONNECTIONS).map(|number| endpoint.caller(speaks, size, number)).collect()
+    (0..CONNECTIONS).map(|_| endpoint.caller(speaks, size)).collect()
 }
 
 /// Calls as fast as answers come. `used` tells the processor time that the server has used, in seconds; returns what one call
