@@ -83,7 +83,7 @@ async fn explore(case: &ProbeContext, values: &mut Values, begun: Instant) -> Re
 /// How long a call lasts that can be cancelled before it is done, at least and at most.
 const LASTING: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(3);
 /// How long a call is wanted to last, and how many are tried.
-const WANTED: Duration = Duration::from_secs(1);
+pub(super) const WANTED: Duration = Duration::from_secs(1);
 const GROWN: usize = 3;
 
 /// A call that lasts: one that did, or one whose work grows with a number that it was given.
@@ -124,7 +124,7 @@ async fn find_lasting(case: &ProbeContext, trials: &[Trial]) -> Result<(), Abort
 
 /// The arguments with one number so much larger that the call should last as long as is wanted; nothing where the schema
 /// does not admit enough of it, or the call was over before its time could be told.
-fn larger(schema: &Value, arguments: &Map<String, Value>, took: Duration) -> Option<Map<String, Value>> {
+pub(super) fn larger(schema: &Value, arguments: &Map<String, Value>, took: Duration) -> Option<Map<String, Value>> {
     const TOLD: Duration = Duration::from_millis(15);
     if took < TOLD {
         return None;

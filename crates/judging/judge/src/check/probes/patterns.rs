@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
+use super::learnt::{WANTED, larger};
 use super::tools;
 use crate::check::context::{Abort, ProbeContext, Reply, Setting};
 use crate::check::hints::ToolCall;
@@ -99,17 +100,15 @@ const CANDIDATES: usize = 3;
 /// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
 fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let known = case.setting().learnt.lasting();
-        let cancelled = match known {
-            Some(lasting) => {
-                let slow = Slow::known(&lasting);
-                let token = case.setting().tokens.text("undisturbed");
-                // Beside it the same call is left alone: rules compare what becomes of the two.
-                let alone = left_alone(case, &slow.call, &token, watch::channel(None).0);
-                let (alone, cancelled) = tokio::join!(alone, cancel_lasting(case, &slow, 1));
-                alone?;
-                cancelled?
-            }
+        let cancelled = match case.setting().learnt.lasting() {
+            Some(lasting) => match cancel_known(case, &lasting).await? {
+                (true, _) => true,
+                // It took longer when the machine was busy.
+                (false, took) => match longer(case, &lasting, took) {
+                    Some(longer) => cancel_known(case, &longer).await?.0,
+                    None => false,
+                },
+            },
             None => false,
         };
         if !cancelled {
@@ -118,6 +117,28 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
+}
+
+/// Cancels a call that is known to last, and leaves the same call alone beside it: rules compare what becomes of the two.
+/// Whether it was cancelled in time, and how long the other one took.
+async fn cancel_known(case: &ProbeContext, lasting: &LastingCall) -> Result<(bool, Duration), Abort> {
+    let slow = Slow::known(lasting);
+    let token = case.setting().tokens.text("undisturbed");
+    let (over, took) = watch::channel(None);
+    let alone = left_alone(case, &slow.call, &token, over);
+    let (alone, cancelled) = tokio::join!(alone, cancel_lasting(case, &slow, 1));
+    alone?;
+    Ok((cancelled?, took.borrow().unwrap_or_default()))
+}
+
+/// The same call with more to do, where a number says how much.
+fn longer(case: &ProbeContext, lasting: &LastingCall, took: Duration) -> Option<LastingCall> {
+    if case.setting().hints.arguments.contains_key(&lasting.tool) || took >= WANTED {
+        return None;
+    }
+    let tool = case.survey().tools.iter().find(|tool| named(tool) == Some(&lasting.tool))?;
+    let arguments = larger(tool.get("inputSchema")?, &lasting.arguments, took)?;
+    Some(LastingCall { arguments, span: WANTED, ..lasting.clone() })
 }
 
 /// A call that takes long.
