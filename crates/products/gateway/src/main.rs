@@ -32,6 +32,10 @@ use self::control::Control;
 use self::reload::Configuration;
 use self::tell::{Failure, tell};
 
+/// Requests take and give back many blocks, some of several KiB: the system's allocator needs much longer for these.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut args = Args::parse();
     log::start(args.verbose);
