@@ -230,7 +230,8 @@ impl Message {
     /// A member of `params._meta` or `result._meta`. Nothing is parsed where the text cannot hold that name.
     pub fn meta_member(&self, name: &str) -> Option<&Value> {
         let raw = self.body_member("_meta")?.as_bytes();
-        let may_hold = memchr::memmem::find(raw, name.as_bytes()).is_some() || memchr::memchr(b'\\', raw).is_some();
+        let is_named = |quote: usize| raw[quote + 1..].starts_with(name.as_bytes());
+        let may_hold = memchr::memchr2_iter(b'"', b'\\', raw).any(|at| raw[at] == b'\\' || is_named(at));
         if may_hold { self.meta()?.get(name) } else { None }
     }
 
