@@ -165,9 +165,10 @@ impl Relay {
     ///
     /// No `async fn`: that would hold `self` twice, once as its argument.
     pub(crate) fn run(self) -> impl Future<Output = Answer> + Send {
+        let relay = self;
         async move {
-            let answer = self.carry().await;
-            let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
+            let answer = relay.carry().await;
+            let lost = std::mem::take(&mut *relay.lost.lock().unwrap_or_else(PoisonError::into_inner));
             noted(answer, &lost)
         }
     }
