@@ -4,15 +4,20 @@
 //! duplicate names. It never recurses, so hostile nesting costs memory proportional to its depth limit and no stack.
 
 mod canonical;
+mod duplicates;
+mod plain;
 mod write;
 
 use crate::pointer;
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
+use duplicates::Names;
+use plain::plain_length;
+
 pub use canonical::{canonical, order, same};
+pub use duplicates::{Duplicate, duplicate_name};
 pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.
@@ -220,26 +225,18 @@ impl<'t> Tokens<'t> {
     fn string(&mut self) -> Result<Range<usize>, Fault> {
         let start = self.at;
         self.at += 1;
-        self.skip_plain();
         loop {
+            self.at += plain_length(&self.text[self.at..]);
             match self.text.get(self.at) {
                 None => return Err(self.fault(Why::Ends)),
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(start..self.at);
                 }
-                Some(b'\\') => {
-                    self.escape()?;
-                    self.skip_plain();
-                }
-                Some(0..=0x1f) => return Err(self.fault(Why::Control)),
-                Some(_) => self.at += 1,
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.fault(Why::Control)),
             }
         }
-    }
-
-    fn skip_plain(&mut self) {
-        self.at += plain_blocks(&self.text[self.at..]);
     }
 
     fn escape(&mut self) -> Result<(), Fault> {
@@ -299,36 +296,27 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// How many bytes from the first on neither end a string nor need a closer look, counted in whole blocks: without an early
-/// exit inside the block, compilers make vector instructions of it.
-#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is an early exit")]
-fn plain_blocks(text: &[u8]) -> usize {
-    const BLOCK: usize = 32;
-    let special = |block: &[u8]| block.iter().fold(false, |any, &b| any | (b == b'"') | (b == b'\\') | (b < 0x20));
-    text.chunks_exact(BLOCK).take_while(|block| !special(block)).count() * BLOCK
-}
-
-/// The same, to the byte.
-fn plain_length(text: &[u8]) -> usize {
-    let blocks = plain_blocks(text);
-    let special = |&b: &u8| b == b'"' || b == b'\\' || b < 0x20;
-    text[blocks..].iter().position(special).map_or(text.len(), |more| blocks + more)
-}
-
 /// Reads to the end of the value whose first token is `first`; gives the whole span.
-fn finish(tokens: &mut Tokens<'_>, first: (Token, Range<usize>)) -> Result<Range<usize>, Fault> {
+fn finish(
+    tokens: &mut Tokens<'_>,
+    first: (Token, Range<usize>),
+    mut names: Option<&mut Names<'_>>,
+) -> Result<Range<usize>, Fault> {
     let (token, span) = first;
     if !matches!(token, Token::ObjectStart | Token::ArrayStart) {
         return Ok(span);
     }
+    if let Some(names) = &mut names {
+        names.note(token, &span);
+    }
     let outside = tokens.depth() - 1;
     loop {
-        match tokens.next_token()? {
-            Some((Token::ObjectEnd | Token::ArrayEnd, end)) if tokens.depth() == outside => {
-                return Ok(span.start..end.end);
-            }
-            Some(_) => {}
-            None => return Err(Fault { at: span.start, why: Why::Ends }),
+        let Some((token, at)) = tokens.next_token()? else { return Err(Fault { at: span.start, why: Why::Ends }) };
+        if let Some(names) = &mut names {
+            names.note(token, &at);
+        }
+        if matches!(token, Token::ObjectEnd | Token::ArrayEnd) && tokens.depth() == outside {
+            return Ok(span.start..at.end);
         }
     }
 }
@@ -359,10 +347,24 @@ pub enum Outline {
 
 /// Reads the whole of `text` strictly and gives its outermost levels.
 pub fn outline(text: &str) -> Result<Outline, Fault> {
+    read(text, None)
+}
+
+/// The same, and the first name repeated within any one object of the member `watched`.
+pub fn outline_watching(text: &str, watched: &str) -> Result<(Outline, Option<Duplicate>), Fault> {
+    let mut names = Names::new(text);
+    let outline = read(text, Some((watched, &mut names)))?;
+    Ok((outline, names.repeated))
+}
+
+/// A member of the outermost object, and who looks at the names in it.
+type Watched<'w, 't> = (&'w str, &'w mut Names<'t>);
+
+fn read<'t>(text: &'t str, watched: Option<Watched<'_, 't>>) -> Result<Outline, Fault> {
     let mut tokens = Tokens::new(text);
     let first = tokens.next_token()?.map(|(token, _)| token);
     let outline = match first {
-        Some(Token::ObjectStart) => Outline::Object(members(&mut tokens, 1)?),
+        Some(Token::ObjectStart) => Outline::Object(outermost(&mut tokens, text, watched)?),
         Some(Token::ArrayStart) => Outline::Array(elements(&mut tokens)?),
         Some(token) => Outline::Scalar(token),
         None => return Err(Fault { at: 0, why: Why::Ends }),
@@ -373,19 +375,49 @@ pub fn outline(text: &str) -> Result<Outline, Fault> {
     }
 }
 
-/// The members of the object that has just been opened, to its end; those of its values for `deeper` more levels.
-fn members(tokens: &mut Tokens<'_>, deeper: usize) -> Result<Vec<Member>, Fault> {
+/// The members of the outermost object, which has just been opened, and theirs.
+fn outermost<'t>(
+    tokens: &mut Tokens<'t>,
+    text: &'t str,
+    mut watched: Option<Watched<'_, 't>>,
+) -> Result<Vec<Member>, Fault> {
     let mut found = Vec::with_capacity(4);
     while let Some((Token::Name, name)) = tokens.next_token()? {
         let Some(first) = tokens.next_token()? else { break };
+        let mut names = match &mut watched {
+            Some((watched, names)) if unquote(&text[name.clone()]) == **watched => Some(&mut **names),
+            _ => None,
+        };
         let kind = first.0;
-        let (value, members) = if kind == Token::ObjectStart && deeper > 0 {
-            let members = members(tokens, deeper - 1)?;
-            (first.1.start..tokens.at, members)
+        let (value, members) = if kind == Token::ObjectStart {
+            let start = first.1.start;
+            if let Some(names) = &mut names {
+                names.note(kind, &first.1);
+            }
+            let members = members(tokens, names)?;
+            (start..tokens.at, members)
         } else {
-            (finish(tokens, first)?, Vec::new())
+            (finish(tokens, first, names)?, Vec::new())
         };
         found.push(Member { name, kind, value, members });
+    }
+    Ok(found)
+}
+
+/// The members of the object that has just been opened, to its end.
+fn members(tokens: &mut Tokens<'_>, mut names: Option<&mut Names<'_>>) -> Result<Vec<Member>, Fault> {
+    let mut found = Vec::with_capacity(4);
+    while let Some((token, name)) = tokens.next_token()? {
+        if let Some(names) = &mut names {
+            names.note(token, &name);
+        }
+        if token != Token::Name {
+            break;
+        }
+        let Some(first) = tokens.next_token()? else { break };
+        let kind = first.0;
+        let value = finish(tokens, first, names.as_deref_mut())?;
+        found.push(Member { name, kind, value, members: Vec::new() });
     }
     Ok(found)
 }
@@ -395,7 +427,7 @@ fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<Range<usize>>, Fault> {
     loop {
         match tokens.next_token()? {
             None | Some((Token::ArrayEnd, _)) => return Ok(elements),
-            Some(first) => elements.push(finish(tokens, first)?),
+            Some(first) => elements.push(finish(tokens, first, None)?),
         }
     }
 }
@@ -403,7 +435,13 @@ fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<Range<usize>>, Fault> {
 /// The text of a string token (quotes included) with its escapes resolved; a lone surrogate becomes U+FFFD.
 pub fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    if !inner.contains('\\') {
+    // Most are names of a few bytes: a search for one byte takes longer to begin than that.
+    let is_plain = if inner.len() < 32 {
+        inner.bytes().all(|byte| byte != b'\\')
+    } else {
+        memchr::memchr(b'\\', inner.as_bytes()).is_none()
+    };
+    if is_plain {
         return Cow::Borrowed(inner);
     }
     match serde_json::from_str::<String>(quoted) {
@@ -461,61 +499,6 @@ pub fn repair(text: &str) -> String {
     }
     out.push_str(&text[copied..]);
     out
-}
-
-/// A name that is repeated in one object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Duplicate {
-    /// The repeated name.
-    pub name: String,
-    /// Byte offset of its second appearance.
-    pub at: usize,
-}
-
-/// The first name repeated within any one object of `text`; `None` also where the text is not JSON.
-pub fn duplicate_name(text: &str) -> Option<Duplicate> {
-    let mut tokens = Tokens::new(text);
-    let mut open: Vec<Names<'_>> = Vec::new();
-    while let Ok(Some((token, span))) = tokens.next_token() {
-        match token {
-            Token::ObjectStart | Token::ArrayStart => open.push(Names::default()),
-            Token::ObjectEnd | Token::ArrayEnd => {
-                open.pop();
-            }
-            Token::Name => {
-                if let Some(names) = open.last_mut()
-                    && !names.insert(unquote(&text[span.clone()]))
-                {
-                    return Some(Duplicate { name: unquote(&text[span.clone()]).into_owned(), at: span.start });
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The names of one object. Few are compared one by one: that is faster than hashing them.
-#[derive(Default)]
-struct Names<'t> {
-    few: Vec<Cow<'t, str>>,
-    many: HashSet<Cow<'t, str>>,
-}
-
-impl<'t> Names<'t> {
-    const FEW: usize = 16;
-
-    /// `false` where it is there.
-    fn insert(&mut self, name: Cow<'t, str>) -> bool {
-        if self.few.contains(&name) {
-            return false;
-        }
-        if self.few.len() < Self::FEW {
-            self.few.push(name);
-            return true;
-        }
-        self.many.insert(name)
-    }
 }
 
 /// The byte span of the value that an RFC 6901 `pointer` names in `text`; where a name is repeated, the last one, as

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::json::{self, Member, Outline, Token};
+use crate::json::{self, Duplicate, Member, Outline, Token};
 
 pub use beginning::begins_result;
 pub use fault::{Fault, Malformed};
@@ -119,7 +119,11 @@ impl Kind {
 
 /// One well-formed JSON-RPC message and its text, byte for byte.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct Message(Arc<Parts>);
+
+/// What clones of a message share: it goes through many hands, by value.
+#[derive(Debug)]
+struct Parts {
     text: Arc<String>,
     kind: Kind,
     id: Option<RequestId>,
@@ -129,6 +133,8 @@ pub struct Message {
     method: Option<Box<str>>,
     body: Option<Range<usize>>,
     members: Vec<Member>,
+    /// The first name that stands twice in one object of `params`.
+    repeated: Option<Box<str>>,
     value: OnceLock<Box<Value>>,
     meta: OnceLock<Option<Box<Value>>>,
 }
@@ -136,44 +142,49 @@ pub struct Message {
 impl Message {
     /// The text as it crossed.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// What it is.
-    pub const fn kind(&self) -> Kind {
-        self.kind
+    pub fn kind(&self) -> Kind {
+        self.0.kind
     }
 
     /// The id, where there is one that is not null.
-    pub const fn id(&self) -> Option<&RequestId> {
-        self.id.as_ref()
+    pub fn id(&self) -> Option<&RequestId> {
+        self.0.id.as_ref()
     }
 
     /// Whether the message has an `id` member and it is `null` (only an error may).
-    pub const fn has_null_id(&self) -> bool {
-        self.null_id
+    pub fn has_null_id(&self) -> bool {
+        self.0.null_id
     }
 
     /// The method of a request or notification.
     pub fn method(&self) -> Option<&str> {
-        self.method.as_deref()
+        self.0.method.as_deref()
     }
 
     /// The raw text of `params`, `result` or `error`, whichever this kind of message has.
     pub fn body_text(&self) -> Option<&str> {
-        self.body.clone().map(|span| &self.text[span])
+        self.0.body.clone().map(|span| &self.0.text[span])
+    }
+
+    /// The first name that is repeated within any one object of `params`, escapes resolved. Of a response, no name is looked at.
+    pub fn repeated_parameter(&self) -> Option<&str> {
+        self.0.repeated.as_deref()
     }
 
     /// The members of `params`, `result` or `error`, in order, repeated ones included: the name, escapes
     /// resolved, and the raw text of the value. None where that is not an object.
     pub fn body_members(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
-        let text = |span: &Range<usize>| &self.text[span.clone()];
-        self.members.iter().map(move |member| (json::unquote(text(&member.name)), text(&member.value)))
+        let text = |span: &Range<usize>| &self.0.text[span.clone()];
+        self.0.members.iter().map(move |member| (json::unquote(text(&member.name)), text(&member.value)))
     }
 
     /// The whole message as a value, parsed on first use.
     pub fn value(&self) -> &Value {
-        self.value.get_or_init(|| Box::new(lenient_value(&self.text)))
+        self.0.value.get_or_init(|| Box::new(lenient_value(&self.0.text)))
     }
 
     /// `params` of a request or notification.
@@ -183,12 +194,12 @@ impl Message {
 
     /// `result` of a [`Kind::Result`].
     pub fn result(&self) -> Option<&Value> {
-        if self.kind == Kind::Result { self.value().get("result") } else { None }
+        if self.0.kind == Kind::Result { self.value().get("result") } else { None }
     }
 
     /// `error` of a [`Kind::Error`].
     pub fn error(&self) -> Option<&Value> {
-        if self.kind == Kind::Error { self.value().get("error") } else { None }
+        if self.0.kind == Kind::Error { self.value().get("error") } else { None }
     }
 
     /// `error.code` of a [`Kind::Error`].
@@ -210,16 +221,25 @@ impl Message {
     /// `params._meta` or `result._meta`, parsed on first use; nothing else is parsed for it.
     pub fn meta(&self) -> Option<&Value> {
         let read = || {
-            let meta = self.body_value("_meta").filter(|_| self.kind != Kind::Error)?;
+            let meta = self.body_value("_meta").filter(|_| self.0.kind != Kind::Error)?;
             Some(Box::new(meta))
         };
-        self.meta.get_or_init(read).as_deref()
+        self.0.meta.get_or_init(read).as_deref()
+    }
+
+    /// A member of `params._meta` or `result._meta`. Nothing is parsed where the text cannot hold that name.
+    pub fn meta_member(&self, name: &str) -> Option<&Value> {
+        let raw = self.body_member("_meta")?.as_bytes();
+        let is_named = |quote: usize| raw[quote + 1..].starts_with(name.as_bytes());
+        let may_hold = memchr::memchr2_iter(b'"', b'\\', raw).any(|at| raw[at] == b'\\' || is_named(at));
+        if may_hold { self.meta()?.get(name) } else { None }
     }
 
     /// The raw text of a member of `params`, `result` or `error`: the last one of this name, as readers of JSON take it.
     pub fn body_member(&self, name: &str) -> Option<&str> {
-        let found = self.members.iter().rev().find(|member| json::unquote(&self.text[member.name.clone()]) == name)?;
-        Some(&self.text[found.value.clone()])
+        let found =
+            self.0.members.iter().rev().find(|member| json::unquote(&self.0.text[member.name.clone()]) == name)?;
+        Some(&self.0.text[found.value.clone()])
     }
 
     /// The same as a value; nothing else is parsed for it.
@@ -234,22 +254,22 @@ impl Message {
 
     /// The text with another id in place of the one that it has.
     pub fn with_id(&self, id: &RequestId) -> String {
-        let at = self.id_at.start as usize..self.id_at.end as usize;
+        let at = self.0.id_at.start as usize..self.0.id_at.end as usize;
         if at.is_empty() {
             return self.text().to_owned();
         }
         let id = id.to_json();
-        let mut text = String::with_capacity(self.text.len() + id.len());
-        text.push_str(&self.text[..at.start]);
+        let mut text = String::with_capacity(self.0.text.len() + id.len());
+        text.push_str(&self.0.text[..at.start]);
         text.push_str(&id);
-        text.push_str(&self.text[at.end..]);
+        text.push_str(&self.0.text[at.end..]);
         text
     }
 
     /// Where the id stands, and the body as a member; its name has no place.
     pub(crate) fn parts(&self) -> (Range<usize>, Option<Member>) {
-        let body = self.body.clone().map(|value| {
-            let kind = match self.text.as_bytes()[value.start] {
+        let body = self.0.body.clone().map(|value| {
+            let kind = match self.0.text.as_bytes()[value.start] {
                 b'{' => Token::ObjectStart,
                 b'[' => Token::ArrayStart,
                 b'"' => Token::String,
@@ -257,19 +277,22 @@ impl Message {
                 b'n' => Token::Null,
                 _ => Token::Number,
             };
-            Member { name: 0..0, kind, value, members: self.members.clone() }
+            Member { name: 0..0, kind, value, members: self.0.members.clone() }
         });
-        (self.id_at.start as usize..self.id_at.end as usize, body)
+        (self.0.id_at.start as usize..self.0.id_at.end as usize, body)
     }
 
     /// The text by value; copied only where another clone of the message holds it too.
     pub fn into_text(self) -> String {
-        Arc::try_unwrap(self.text).unwrap_or_else(|text| text.to_string())
+        match Arc::try_unwrap(self.0) {
+            Ok(parts) => Arc::try_unwrap(parts.text).unwrap_or_else(|text| text.to_string()),
+            Err(shared) => shared.text.to_string(),
+        }
     }
 
     /// The text, shared with the message.
     pub fn shared_text(&self) -> Arc<String> {
-        Arc::clone(&self.text)
+        Arc::clone(&self.0.text)
     }
 }
 
@@ -324,15 +347,15 @@ fn packet(text: &str, kept: impl FnOnce() -> Arc<String>) -> Result<Packet, Malf
         return Err(plain(Fault::Empty, 0));
     }
     match outline(text)? {
-        Outline::Array(parts) if parts.is_empty() => Err(plain(Fault::EmptyBatch, 0)),
-        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(text, span)).collect())),
-        Outline::Object(members) => envelope(text, kept, members).map(Packet::Message),
-        Outline::Scalar(_) => Err(plain(Fault::NotObject, 0)),
+        (Outline::Array(parts), _) if parts.is_empty() => Err(plain(Fault::EmptyBatch, 0)),
+        (Outline::Array(parts), _) => Ok(Packet::Batch(parts.into_iter().map(|span| element(text, span)).collect())),
+        (Outline::Object(members), repeated) => envelope(text, kept, members, repeated).map(Packet::Message),
+        (Outline::Scalar(_), _) => Err(plain(Fault::NotObject, 0)),
     }
 }
 
-fn outline(text: &str) -> Result<Outline, Malformed> {
-    json::outline(text).map_err(|fault| {
+fn outline(text: &str) -> Result<(Outline, Option<Duplicate>), Malformed> {
+    json::outline_watching(text, "params").map_err(|fault| {
         let what = if fault.why == json::Why::TooDeep { Fault::TooDeep } else { Fault::NotJson(fault.why) };
         Malformed { fault: what, at: fault.at, id: None, names_method: false }
     })
@@ -345,11 +368,15 @@ fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
     };
     let part = &text[span.clone()];
     match outline(part).map_err(shift)? {
-        Outline::Object(members) => envelope(part, || part.to_owned().into(), members).map_err(shift),
-        Outline::Array(_) => {
+        (Outline::Object(members), repeated) => {
+            envelope(part, || part.to_owned().into(), members, repeated).map_err(shift)
+        }
+        (Outline::Array(_), _) => {
             Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None, names_method: false })
         }
-        Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None, names_method: false }),
+        (Outline::Scalar(_), _) => {
+            Err(Malformed { fault: Fault::NotObject, at: span.start, id: None, names_method: false })
+        }
     }
 }
 
@@ -385,11 +412,16 @@ fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, u
     (sorted, fault)
 }
 
-fn envelope(text: &str, kept: impl FnOnce() -> Arc<String>, mut members: Vec<Member>) -> Result<Message, Malformed> {
+fn envelope(
+    text: &str,
+    kept: impl FnOnce() -> Arc<String>,
+    mut members: Vec<Member>,
+    repeated: Option<Duplicate>,
+) -> Result<Message, Malformed> {
     let head = read_envelope(text, &members)?;
     let body = head.body.map(|index| members.swap_remove(index));
     let (body, members) = body.map(|body| (body.value, body.members)).unzip();
-    Ok(Message {
+    Ok(Message(Arc::new(Parts {
         kind: head.kind,
         null_id: head.null_id,
         id: head.id,
@@ -397,10 +429,11 @@ fn envelope(text: &str, kept: impl FnOnce() -> Arc<String>, mut members: Vec<Mem
         method: head.method,
         body,
         members: members.unwrap_or_default(),
+        repeated: repeated.map(|repeated| repeated.name.into()),
         text: kept(),
         value: OnceLock::new(),
         meta: OnceLock::new(),
-    })
+    })))
 }
 
 /// What the envelope says, and which of the members is the body.

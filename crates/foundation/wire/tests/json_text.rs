@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use wire::json::{self, Outline, Tokens, Why};
+use wire::message::{Packet, parse};
 use wire::pointer;
 
 fn value() -> impl Strategy<Value = Value> {
@@ -24,6 +25,23 @@ fn value() -> impl Strategy<Value = Value> {
             vec((name, inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
+}
+
+/// An object in which names may stand twice, at any depth; some have many names.
+fn repeating() -> impl Strategy<Value = String> {
+    let object = |names: Vec<(String, String)>| {
+        let members: Vec<_> = names.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let leaf = prop_oneof![Just("1".to_owned()), Just("\"params\"".to_owned()), Just("[]".to_owned())];
+    let inner = leaf.prop_recursive(3, 40, 20, move |inner| {
+        prop_oneof![
+            4 => vec(("[a-h]|\\\\u006[1-8]", inner.clone()), 0..4).prop_map(object),
+            1 => vec(("[a-z]{1,2}", inner.clone()), 14..24).prop_map(object),
+            1 => vec(inner, 0..3).prop_map(|all| format!("[{}]", all.join(","))),
+        ]
+    });
+    vec(("[a-h]", inner), 0..4).prop_map(object)
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -134,6 +152,20 @@ proptest! {
         if let (Some(found), Some((_, name))) = (found, repeated) {
             let rest = &text[found.at + 1..];
             prop_assert!(rest.starts_with(name.as_str()), "{}", rest);
+        }
+    }
+
+    #[test]
+    fn a_request_knows_the_name_that_stands_twice_in_its_parameters(
+        params in repeating(), others in repeating(), name in "params|par\\\\u0061ms|x", before in any::<bool>(),
+    ) {
+        for params in [format!("[{params}]"), params] {
+            let (params, others) = (format!("\"{name}\":{params}"), format!("\"other\":{others}"));
+            let members = if before { format!("{others},{params}") } else { format!("{params},{others}") };
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m",{members}}}"#);
+            let Ok(Packet::Message(message)) = parse(text.as_bytes()) else { panic!("{text}") };
+            let expected = message.body_text().and_then(json::duplicate_name).map(|found| found.name);
+            prop_assert_eq!(message.repeated_parameter(), expected.as_deref(), "{}", text);
         }
     }
 

@@ -34,7 +34,7 @@ use crate::shaping::{ClientShape, Shaping};
 use crate::stats::Stats;
 use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
-use crate::upstream::{Client, Conversation, Event, Flight, Sending, Trouble, Upstream};
+use crate::upstream::{Client, Conversation, Event, Flight, Introduction, Sending, Trouble, Upstream};
 use crate::view::View;
 
 /// How long a list may be used again where its server does not announce changes.
@@ -362,10 +362,10 @@ impl Inner {
         if conversation.profile.revision.era() == Era::Modern {
             // A task asks its client, and is of no use to who does not know tasks; all else asks nothing.
             let is_of_task = method.starts_with("tasks/");
-            let capabilities = if is_of_task { task_capabilities(&client.capabilities) } else { json!({}) };
+            let capabilities = if is_of_task { task_capabilities(client.capabilities()) } else { json!({}) };
             params["_meta"] = json!({
                 meta::PROTOCOL_VERSION: conversation.profile.revision.as_str(),
-                meta::CLIENT_INFO: client.info,
+                meta::CLIENT_INFO: client.info(),
                 meta::CLIENT_CAPABILITIES: capabilities,
             });
         }
@@ -492,12 +492,8 @@ pub(crate) fn identity() -> Value {
 /// Who sends a request.
 fn client_of(call: &Call) -> Result<Client, RpcError> {
     let context = &call.context;
-    let (info, capabilities) = match context.era() {
-        Era::Modern => {
-            let meta = call.message.meta();
-            let get = |name: &str| meta.and_then(|meta| meta.get(name)).cloned();
-            (get(meta::CLIENT_INFO).unwrap_or_else(identity), get(meta::CLIENT_CAPABILITIES))
-        }
+    let introduction = match context.era() {
+        Era::Modern => Introduction::Request(call.message.clone()),
         Era::Legacy if call.message.method() == Some("initialize") => {
             let params = call.message.params();
             let get = |name: &str| params.and_then(|params| params.get(name)).cloned();
@@ -505,17 +501,13 @@ fn client_of(call: &Call) -> Result<Client, RpcError> {
             let capabilities = get("capabilities").filter(Value::is_object).ok_or_else(|| bad("capabilities"))?;
             let info = get("clientInfo")
                 .filter(|info| ["name", "version"].iter().all(|name| info.get(name).is_some_and(Value::is_string)));
-            (info.ok_or_else(|| bad("clientInfo"))?, Some(capabilities))
+            Introduction::Given(Arc::new((info.ok_or_else(|| bad("clientInfo"))?, capabilities)))
         }
-        Era::Legacy => {
-            let opening = context.session.as_ref().and_then(|session| session.opening());
-            (opening.map_or_else(identity, |opening| opening.client.clone()), opening.map(|o| o.capabilities.clone()))
-        }
+        Era::Legacy => context.session.clone().map_or(Introduction::Nothing, Introduction::Session),
     };
     Ok(Client {
         revision: context.revision,
-        info,
-        capabilities: capabilities.unwrap_or_else(|| json!({})),
+        introduction,
         subject: context.subject.clone(),
         grant: context.grant.clone(),
         session: context.session.clone(),

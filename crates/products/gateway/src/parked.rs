@@ -49,7 +49,7 @@ impl Question {
     }
 
     /// The id that the server gave it.
-    pub(crate) const fn id(&self) -> Option<&RequestId> {
+    pub(crate) fn id(&self) -> Option<&RequestId> {
         self.message.id()
     }
 

@@ -21,7 +21,6 @@ use net::service::{Answer, Call, RpcError};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, check_headers};
-use wire::json::duplicate_name;
 use wire::translate::message::{Envelope, RequestEdits, Translated, notification};
 use wire::translate::table::{Loss, losses, with_losses};
 use wire::{Era, Message, Revision, meta, method};
@@ -163,16 +162,21 @@ impl Relay {
     }
 
     /// Carries the request.
-    pub(crate) async fn run(self) -> Answer {
-        let answer = self.carry().await;
-        let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
-        noted(answer, &lost)
+    ///
+    /// No `async fn`: that would hold `self` twice, once as its argument.
+    pub(crate) fn run(self) -> impl Future<Output = Answer> + Send {
+        let relay = self;
+        async move {
+            let answer = relay.carry().await;
+            let lost = std::mem::take(&mut *relay.lost.lock().unwrap_or_else(PoisonError::into_inner));
+            noted(answer, &lost)
+        }
     }
 
     async fn carry(&self) -> Answer {
         // Who reads the first and who reads the last of two members would act on different requests.
-        if let Some(twice) = self.call.message.body_text().and_then(duplicate_name) {
-            let name = wire::escape::line(&twice.name).into_owned();
+        if let Some(twice) = self.call.message.repeated_parameter() {
+            let name = wire::escape::line(twice).into_owned();
             return self.refuse(&failure::PARAMS_INVALID.error(format!("Invalid params: `{name}` stands twice")));
         }
         if self.has_malformed_responses() {
@@ -258,10 +262,10 @@ impl Relay {
         let (level, to_modern) = (self.log_level(), from == Era::Legacy && to == Era::Modern);
         let declared: fn(&Value) -> Value =
             if self.may_become_task(profile) && self.offers_tasks() { task_capabilities } else { modern_capabilities };
-        let capabilities = to_modern.then(|| declared(&self.client.capabilities));
+        let capabilities = to_modern.then(|| declared(self.client.capabilities()));
         let envelope = capabilities.as_ref().map(|capabilities| Envelope {
             revision: profile.revision,
-            client: &self.client.info,
+            client: self.client.info(),
             capabilities,
             log_level: level.as_ref().map(|level| level.as_str()),
         });
@@ -388,7 +392,7 @@ impl Relay {
     fn log_level(&self) -> Option<LogLevel> {
         match &self.client.session {
             Some(session) => crate::session::ClientState::of(session).level(),
-            None => self.call.message.meta().and_then(|meta| meta.get(meta::LOG_LEVEL)?.as_str()?.parse().ok()),
+            None => self.call.message.meta_member(meta::LOG_LEVEL).and_then(|level| level.as_str()?.parse().ok()),
         }
     }
 
@@ -410,6 +414,9 @@ impl Relay {
             // While the client is asked, the time of the call does not count.
             let left = if asked.is_empty() { self.time_left() } else { Duration::MAX };
             let next = async {
+                if flight.has_waiting() {
+                    return Ok(flight.next(limits.message_bytes).await);
+                }
                 // Questions that come together are one round.
                 let patience = if parked.is_empty() { limits.request } else { GATHER };
                 // Messages without end keep no request open.

@@ -1,14 +1,15 @@
 //! The headers that mirror a modern message (2026-07-28, basic/transports/streamable-http#request-metadata): which
 //! there must be, and whether those that came match the body.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
 
 use super::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, annotations, value};
 use crate::message::{Kind, Message};
-use crate::meta;
 use crate::trace::Headers;
+use crate::{Revision, meta};
 
 /// A header that must be there and the value of the body that it mirrors.
 struct Mirrored {
@@ -22,16 +23,47 @@ struct Mirrored {
 /// it that may not stand are passed over. What the body lacks, the headers lack: a request without a protocol version in
 /// its `_meta` gets no such header here. Headers of notifications are not defined beyond the version's.
 pub fn modern_headers(message: &Message, tool_schema: Option<&Value>) -> Vec<(String, String)> {
+    texts(mirrored(message, tool_schema))
+}
+
+/// The same of a message that is sent in another form: at `revision`, and about another `name` where one is given. Its
+/// arguments are those of `message`.
+pub fn modern_headers_at(
+    revision: Revision,
+    message: &Message,
+    name: Option<&str>,
+    tool_schema: Option<&Value>,
+) -> Vec<(String, String)> {
+    let own = if name.is_none() { name_in(message) } else { None };
+    texts(mirrored_as(message, Some(revision.as_str()), name.or(own.as_deref()), tool_schema))
+}
+
+fn texts(mirrored: Vec<Mirrored>) -> Vec<(String, String)> {
     let value_text = |mirrored: Mirrored| {
         let text = value::plain_text(&mirrored.value)?;
         let text = if mirrored.encoded { value::encode_value(&text).into_owned() } else { text };
         Some((mirrored.header, text))
     };
-    mirrored(message, tool_schema).into_iter().filter_map(value_text).collect()
+    mirrored.into_iter().filter_map(value_text).collect()
 }
 
 // Only the members that are mirrored are read: the rest of a message may be large.
 fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
+    let version = message.meta_member(meta::PROTOCOL_VERSION).and_then(Value::as_str);
+    mirrored_as(message, version, name_in(message).as_deref(), tool_schema)
+}
+
+/// What a request is about, where its method has such a parameter.
+fn name_in(message: &Message) -> Option<Cow<'_, str>> {
+    message.method().and_then(named_by).and_then(|member| message.string_member(member))
+}
+
+fn mirrored_as(
+    message: &Message,
+    version: Option<&str>,
+    name: Option<&str>,
+    tool_schema: Option<&Value>,
+) -> Vec<Mirrored> {
     let mut found = Vec::new();
     let mut add = |header: &str, text: Option<&str>, encoded| {
         if let Some(text) = text {
@@ -39,14 +71,12 @@ fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
         }
     };
     let asks = message.method().is_some();
-    let version = message.meta().and_then(|meta| meta.get(meta::PROTOCOL_VERSION)?.as_str());
     add(PROTOCOL_VERSION, version.filter(|_| asks), false);
     if message.kind() != Kind::Request {
         return found;
     }
     add(METHOD, message.method(), false);
-    let source = message.method().and_then(named_by);
-    add(NAME, source.and_then(|member| message.string_member(member)).as_deref(), true);
+    add(NAME, name, true);
     if message.method() == Some("tools/call") {
         found.extend(tool_schema.into_iter().flat_map(|schema| parameters(message, schema)));
     }

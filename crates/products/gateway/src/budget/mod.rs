@@ -213,7 +213,7 @@ impl Budgets {
 
     /// How long one call and a chain of this client may take.
     fn limits_of(&self, client: &Client) -> (Duration, Duration) {
-        let name = client.info.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = client.info().get("name").and_then(Value::as_str).unwrap_or_default();
         let has = |scope: &String| client.grant.as_ref().is_some_and(|grant| grant.scopes.contains(scope));
         let rule = self.settings.clients.iter().find(|rule| {
             rule.client.as_ref().is_none_or(|pattern| matches(pattern, name)) && rule.scopes.iter().all(has)

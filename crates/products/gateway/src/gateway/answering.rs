@@ -8,7 +8,6 @@ use net::service::{Answer, Call, RpcError};
 use serde_json::Value;
 use tokio::time::timeout;
 use wire::Era;
-use wire::json::duplicate_name;
 use wire::message::{Packet, parse, parse_owned};
 use wire::translate::is_untranslatable_task;
 use wire::translate::message::response;
@@ -53,7 +52,7 @@ impl Inner {
             return refused;
         }
         // A request with a member twice is refused by who would carry it.
-        if self.answers.settings.is_plain() || call.message.body_text().and_then(duplicate_name).is_some() {
+        if self.answers.settings.is_plain() || call.message.repeated_parameter().is_some() {
             return self.carry(upstream, (client, trail), call, edits).await;
         }
         let is_call = call.message.method() == Some("tools/call");
@@ -350,7 +349,7 @@ impl Inner {
             request: cache_digest(
                 sent.as_ref().unwrap_or(message),
                 name_there,
-                [&client.info, &client.capabilities, &context],
+                [client.info(), client.capabilities(), &context],
             ),
         };
         let plan = Plan::new(key, subject, rule, (settings, self.answers.generation));

@@ -140,7 +140,7 @@ impl Inner {
     ) -> Following {
         let meta = json!({
             meta::PROTOCOL_VERSION: conversation.profile.revision.as_str(),
-            meta::CLIENT_INFO: client.info,
+            meta::CLIENT_INFO: client.info(),
             meta::CLIENT_CAPABILITIES: {},
         });
         let params = json!({ "_meta": meta, "notifications": filter });

@@ -73,7 +73,7 @@ impl Inner {
             annotations: item.and_then(|item| item.get("annotations")),
             arguments,
             grant: client.grant.as_deref(),
-            client: &client.info,
+            client: client.info(),
             server: self.view.name(),
         })
     }

@@ -41,8 +41,8 @@ impl Inner {
         }
         let meta = json!({
             meta::PROTOCOL_VERSION: revision.as_str(),
-            meta::CLIENT_INFO: client.info,
-            meta::CLIENT_CAPABILITIES: client.capabilities,
+            meta::CLIENT_INFO: client.info(),
+            meta::CLIENT_CAPABILITIES: client.capabilities(),
         });
         let params = json!({ "_meta": meta, "notifications": { "taskIds": ids } });
         let (method, limit) = ("subscriptions/listen", self.limits.message_bytes);

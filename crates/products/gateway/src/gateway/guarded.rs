@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use net::service::{Answer, Call, NoAnswer, RpcError};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
-use wire::json::duplicate_name;
 use wire::message::{Packet, parse, parse_owned};
 use wire::translate::{input_request_params, result};
 use wire::{Era, Message, Revision};
@@ -46,7 +45,7 @@ impl Inner {
     ) -> Answer {
         let guards = self.shaping.guards().filter(|_| call.message.method() == Some("tools/call"));
         // A request with a member twice is refused by what would carry it.
-        let twice = || call.message.body_text().and_then(duplicate_name).is_some();
+        let twice = || call.message.repeated_parameter().is_some();
         let Some(guards) = guards.filter(|_| !twice()).cloned() else {
             return self.answered(upstream, (client, trail), call, edits).await;
         };
@@ -103,7 +102,7 @@ impl Inner {
             annotations,
             arguments: Some(arguments),
             grant: client.grant.as_deref(),
-            client: &client.info,
+            client: client.info(),
             server: self.view.name(),
         });
         matches!(decider, crate::access::Decider::Rule(_))
@@ -226,7 +225,7 @@ fn asked(call: &Call, upstream: &Upstream, revision: Revision) -> Value {
 
 /// Whether the client declared that it shows forms to its user.
 fn may_be_asked(client: &Client) -> bool {
-    let declared = client.capabilities.get("elicitation").filter(|declared| declared.is_object());
+    let declared = client.capabilities().get("elicitation").filter(|declared| declared.is_object());
     let shows_forms = |declared: &Value| declared.get("form").is_some() || declared.get("url").is_none();
     client.revision.at_least(Revision::R2025_06_18) && declared.is_some_and(shows_forms)
 }

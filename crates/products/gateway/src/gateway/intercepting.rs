@@ -33,7 +33,7 @@ fn seen_by(interceptors: &Interceptors, call: &Call) -> Option<(&'static str, St
     let name = call.message.string_member(if method == "resources/read" { "uri" } else { "name" });
     let name = name.unwrap_or_default().into_owned();
     let seen = interceptors.of(method, &name);
-    let is_seen = !seen.is_empty() && call.message.body_text().and_then(duplicate_name).is_none();
+    let is_seen = !seen.is_empty() && call.message.repeated_parameter().is_none();
     is_seen.then_some((method, name, seen))
 }
 

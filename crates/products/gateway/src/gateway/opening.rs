@@ -81,7 +81,7 @@ impl Inner {
             call.context.session.clone().ok_or_else(|| failure::SESSION_NEEDED.error("A session is needed"))?;
         let client = Client { revision, ..client };
         let (profiles, missing) = self.profiles(&client).await?;
-        let opening = Opening { revision, capabilities: client.capabilities.clone(), client: client.info.clone() };
+        let opening = Opening { revision, capabilities: client.capabilities().clone(), client: client.info().clone() };
         if !session.open(opening) {
             return Err(failure::ALREADY_INITIALIZED.error("Invalid request: this session is initialized"));
         }

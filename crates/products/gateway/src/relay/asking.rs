@@ -63,7 +63,7 @@ impl Relay {
     /// Whether the client declared that it can be asked this.
     fn may_ask(&self, method: &str, params: Option<&Value>) -> bool {
         let name = method.split_once('/').map_or(method, |(name, _)| name);
-        let declared = self.client.capabilities.get(name);
+        let declared = self.client.capabilities().get(name);
         let able = |declared: &Value| !asks_for_url(method, params) || declared.get("url").is_some();
         matches!(name, "roots" | "sampling" | "elicitation") && declared.is_some_and(able)
     }
@@ -172,7 +172,7 @@ impl Relay {
 
     /// -32042 of 2025-11-25: the call has ended; the client opens the URLs and calls again.
     pub(super) fn url_elicitation(&self, conversation: &Conversation, message: &Message) -> Answer {
-        if self.client.capabilities.pointer("/elicitation/url").is_none() {
+        if self.client.capabilities().pointer("/elicitation/url").is_none() {
             let what = "The server needs the client to open a URL for the user";
             let needs = json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
             return self.refuse(&failure::CAPABILITY_MISSING.error_with(what, needs));

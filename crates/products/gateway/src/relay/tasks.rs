@@ -106,7 +106,7 @@ impl Relay {
         let mut awaited = AwaitedTask {
             gateway: Arc::clone(&self.gateway),
             conversation: Arc::clone(conversation),
-            client: self.client.clone(),
+            client: self.client.kept(),
             id: id.to_owned(),
             is_over: false,
         };

@@ -151,7 +151,7 @@ impl Traffic {
             (Some(_), None) => false,
             (Some(patterns), Some(tool)) => patterns.iter().any(|pattern| matches(pattern, tool)),
         };
-        let name = client.info.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = client.info().get("name").and_then(Value::as_str).unwrap_or_default();
         let name = &name.as_bytes()[..name.len().min(LONGEST_NAME)];
         let key_of = |rule: &RateRule| {
             let has = |key| rule.per.contains(&key);

@@ -111,10 +111,10 @@ impl Upstream {
         let none = json!({});
         let capabilities = match &key.whose {
             Whose::Shared(_) | Whose::Modern(_) => &none,
-            Whose::Own(..) | Whose::Lane(..) => &client.capabilities,
+            Whose::Own(..) | Whose::Lane(..) => client.capabilities(),
         };
         let capabilities = &legacy_capabilities(capabilities);
-        let opener = Opener { client: &client.info, capabilities, revision: known, patience: self.limits.start };
+        let opener = Opener { client: client.info(), capabilities, revision: known, patience: self.limits.start };
         let mut opened = opener.open(&core).await;
         if core.is_ended() && known.is_none() && opened.is_err() && matches!(core.carrier, Carrier::Child(_)) {
             // Some legacy servers end at a request before `initialize`.
@@ -223,7 +223,7 @@ impl Upstream {
 
     fn unlinked(&self, key: &Key, client: &Client) -> Unlinked {
         let (listener, index) = (Arc::clone(&self.listener), self.index);
-        let own = matches!(key.whose, Whose::Own(..)).then(|| client.clone());
+        let own = matches!(key.whose, Whose::Own(..)).then(|| client.kept());
         Arc::new(move |core, message| {
             let outside = match message.kind() {
                 wire::Kind::Request => Outside::Question(Arc::clone(core), message),

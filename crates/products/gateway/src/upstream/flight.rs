@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use wire::framing::sse::{Block, open_data};
-use wire::http::JSON;
+use wire::http::{JSON, named_by};
 use wire::message::{Packet, begins_result, parse, parse_owned};
 use wire::translate::message::{RequestEdits, request};
 use wire::{Era, Kind, Message, RequestId};
 
 use super::core::{Carrier, Core, Event, Incoming, invalid};
-use super::http::{self, RequestText};
+use super::http::{self, Mirrored, RequestText};
 use super::old_sse;
 use super::trouble::Trouble;
 use crate::answers::cache::OpenWrite;
@@ -151,7 +151,16 @@ impl Flight {
                 self.post(posting, sending.until, limit).await
             }
             Carrier::Http(http) => {
-                let posting = http.request(body, revision, sending.headers, (sending.schema, sending.added));
+                let mirrored = match (sending.headers, sending.message, edits.envelope) {
+                    (Some(headers), ..) => Mirrored::By(headers),
+                    (None, Some(message), Some(envelope)) => {
+                        let source = message.method().and_then(named_by);
+                        let name = edits.name.filter(|(member, _)| source == Some(*member)).map(|(_, name)| name);
+                        Mirrored::In(envelope.revision, message, name)
+                    }
+                    _ => Mirrored::Unread,
+                };
+                let posting = http.request(body, revision, mirrored, (sending.schema, sending.added));
                 // A request whose messages all come on its own stream needs to wait for nothing else.
                 if self.events.is_none() {
                     return self.take(posting.await?, limit).await;
@@ -209,13 +218,18 @@ impl Flight {
         let retry_after = response.header("retry-after").map(str::to_owned);
         let mut body = Vec::new();
         if let Some(patience) = self.passes.filter(|_| status == 200 && response.is_of(JSON)) {
-            // A length that is announced need not be awaited: the beginning tells.
-            let announced = if response.length().is_some_and(|length| length > HELD as u64) { 0 } else { HELD };
-            for enough in [announced, HELD] {
-                if !response.read(&mut body, enough, limit).await? && begins_result(&body, &self.id) {
-                    self.waiting.push_back(Event::Passed(response.into_body(body, patience)));
+            // A length that is announced need not be awaited: the beginning tells, and passes without a copy.
+            if response.length().is_some_and(|length| length > HELD as u64) {
+                let first = response.next_piece(limit).await?;
+                if begins_result(&first, &self.id) {
+                    self.waiting.push_back(Event::Passed(response.into_body(first, patience)));
                     return Ok(());
                 }
+                body = first.into();
+            }
+            if !response.read(&mut body, HELD, limit).await? && begins_result(&body, &self.id) {
+                self.waiting.push_back(Event::Passed(response.into_body(body.into(), patience)));
+                return Ok(());
             }
         }
         response.read(&mut body, usize::MAX, limit).await?;
@@ -226,6 +240,11 @@ impl Flight {
             }
             _ => Err(Trouble::Status { status, retry_after }),
         }
+    }
+
+    /// Whether a message has come that [`Self::next`] gives at once.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The next message that belongs to the request. The response is the last one.

@@ -11,7 +11,7 @@ use net::upstream::{HttpUpstream, Response};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
-use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, modern_headers};
+use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID, modern_headers, modern_headers_at};
 use wire::message::{Malformed, Packet, parse_owned, parse_shared};
 use wire::{Era, Message, Revision, meta};
 
@@ -77,6 +77,25 @@ impl AsRef<[u8]> for RequestText {
     }
 }
 
+/// Where the headers are found that mirror a request.
+#[derive(Clone, Copy)]
+pub(super) enum Mirrored<'a> {
+    /// The headers of a modern client hold for it, too.
+    By(&'a HeaderMap),
+    /// In the message that it was made of; it has this revision and, where one is given, this name.
+    In(Revision, &'a Message, Option<&'a str>),
+    /// In its text, which is read for it where its server is a modern one.
+    Unread,
+}
+
+fn append(headers: &mut HeaderMap, mirrored: Vec<(String, String)>) {
+    for (name, value) in mirrored {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value)) {
+            headers.append(name, value);
+        }
+    }
+}
+
 /// An HTTP endpoint as one client of it sees it.
 pub(crate) struct HttpLink {
     pub(super) http: Arc<HttpUpstream>,
@@ -115,7 +134,8 @@ impl HttpLink {
     }
 
     fn make_headers(&self, revision: Option<Revision>) -> HeaderMap {
-        let mut headers = HeaderMap::new();
+        // With room for what each request adds: a clone has it, too.
+        let mut headers = HeaderMap::with_capacity(12);
         if let Some(session) = self.session.get().and_then(|session| HeaderValue::from_str(session).ok()) {
             headers.insert(SESSION_ID, session);
         }
@@ -129,36 +149,32 @@ impl HttpLink {
         headers
     }
 
-    /// Posts a request. `mirrored` are the headers of a modern client that hold for this request too; without them they are
-    /// made from the body, arguments by the tool's `schema`. `added` stand in addition.
+    /// Posts a request. Arguments are mirrored by the tool's `schema`; `added` headers stand in addition.
     pub(super) fn request(
         &self,
         text: RequestText,
         revision: Option<Revision>,
-        mirrored: Option<&HeaderMap>,
+        mirrored: Mirrored<'_>,
         (schema, added): (Option<&Value>, &[(HeaderName, HeaderValue)]),
     ) -> impl Future<Output = Result<Response, Trouble>> + Send + use<> {
         let (mut headers, mut text) = (self.headers(revision), text);
         match mirrored {
-            Some(mirrored) => {
+            Mirrored::By(mirrored) => {
                 for (name, value) in mirrored {
                     if name.as_str().starts_with("mcp-") && !name.as_str().eq_ignore_ascii_case(SESSION_ID) {
                         headers.append(name, value.clone());
                     }
                 }
             }
-            None if is_modern(revision, text.as_str()) => {
+            Mirrored::In(revision, message, name) => {
+                append(&mut headers, modern_headers_at(revision, message, name, schema));
+            }
+            Mirrored::Unread if is_modern(revision, text.as_str()) => {
                 if let Ok(Packet::Message(message)) = text.share() {
-                    for (name, value) in modern_headers(&message, schema) {
-                        if let (Ok(name), Ok(value)) =
-                            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
-                        {
-                            headers.append(name, value);
-                        }
-                    }
+                    append(&mut headers, modern_headers(&message, schema));
                 }
             }
-            None => {}
+            Mirrored::Unread => {}
         }
         for (name, value) in added {
             headers.insert(name.clone(), value.clone());
@@ -175,7 +191,8 @@ impl HttpLink {
 
     /// Posts a message that has no response.
     pub(super) async fn post(&self, text: &str, revision: Option<Revision>) -> Result<(), Trouble> {
-        let mut response = self.request(RequestText::Own(text.to_owned()), revision, None, (None, &[])).await?;
+        let mut response =
+            self.request(RequestText::Own(text.to_owned()), revision, Mirrored::Unread, (None, &[])).await?;
         let status = response.status.as_u16();
         let _ = response.whole(64 << 10).await;
         if (200..300).contains(&status) { Ok(()) } else { Err(Trouble::Status { status, retry_after: None }) }

@@ -65,7 +65,7 @@ impl Upstream {
             }
             Era::Legacy if !client.may_be_asked() => Whose::Shared(self.owner(client)),
             Era::Legacy => own().unwrap_or_else(|| {
-                let capabilities = String::from_utf8_lossy(&wire::json::canonical(&client.capabilities)).into_owned();
+                let capabilities = String::from_utf8_lossy(&wire::json::canonical(client.capabilities())).into_owned();
                 let owner = self.owner(client);
                 // What asks nothing needs no lane, but the server must not take it for a client that it may ask.
                 if asks { Whose::Lane(owner, capabilities) } else { Whose::Shared(owner) }

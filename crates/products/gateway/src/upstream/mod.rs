@@ -2,6 +2,7 @@
 //! only by what distinguishes their conversations.
 
 mod authorized;
+mod client;
 mod connecting;
 mod core;
 mod flight;
@@ -16,14 +17,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use net::Children;
-use net::server::http::{Grant, HeaderValue};
 use net::server::link::{Link, Session};
-use net::service::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::timeout;
 use wire::{Era, Message, Revision};
 
+pub(crate) use self::client::{Client, Introduction};
 pub(crate) use self::core::{Carrier, Core, Event};
 pub(crate) use self::flight::{Flight, Sending};
 pub(crate) use self::opening::Profile;
@@ -33,7 +33,6 @@ use self::connecting::{Route, Starts};
 use self::core::Origin;
 use self::key::{Key, Whose};
 use crate::credentials::Credentials;
-use crate::failure;
 use crate::session::LogLevel;
 use crate::settings::{Limits, Target, UpstreamSettings};
 use crate::shaping::ClientShape;
@@ -46,40 +45,6 @@ const SHORT_LIFE: Duration = Duration::from_secs(10);
 
 /// How long a server counts as slow that was too slow for an answer of several servers.
 const SLOW: Duration = Duration::from_secs(30);
-
-/// The client of a request, as far as it distinguishes conversations.
-#[derive(Clone)]
-pub(crate) struct Client {
-    /// The revision that it speaks.
-    pub(crate) revision: Revision,
-    /// `clientInfo`.
-    pub(crate) info: Value,
-    /// What it declares.
-    pub(crate) capabilities: Value,
-    /// Whose token it has.
-    pub(crate) subject: Option<HeaderValue>,
-    /// What that token grants.
-    pub(crate) grant: Option<Arc<Grant>>,
-    /// Its legacy session.
-    pub(crate) session: Option<Arc<Session>>,
-    /// Where messages go that belong to no request.
-    pub(crate) link: Link,
-    /// How its requests and what it gets are shaped.
-    pub(crate) shape: ClientShape,
-}
-
-impl Client {
-    /// Why its token lets it do nothing any more: over a WebSocket, that of the handshake goes on counting.
-    pub(crate) fn expired(&self) -> Option<RpcError> {
-        let expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
-        expired.then(|| failure::TOKEN_EXPIRED.error("The access token has expired"))
-    }
-
-    /// Whether a server may ask it something.
-    pub(crate) fn may_be_asked(&self) -> bool {
-        ["roots", "sampling", "elicitation"].iter().any(|name| self.capabilities.get(name).is_some())
-    }
-}
 
 /// A conversation with an upstream.
 pub(crate) struct Conversation {
@@ -438,8 +403,7 @@ impl Upstream {
         }
         let nobody = Client {
             revision: Revision::NEWEST,
-            info: crate::gateway::identity(),
-            capabilities: json!({}),
+            introduction: Introduction::Nothing,
             subject: None,
             grant: None,
             session: None,

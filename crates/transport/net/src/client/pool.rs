@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
@@ -68,7 +69,11 @@ impl Pool {
     /// A connection that is ready for a request: an idle one, or a new one.
     pub(crate) async fn take(&self) -> Result<Link, OpenError> {
         while let Some(mut link) = self.pop() {
-            let ready = timeout(Duration::from_millis(50), link.sender.ready()).await;
+            // Mostly it is ready at once: no timer is made for that.
+            let ready = match link.sender.ready().now_or_never() {
+                Some(ready) => Ok(ready),
+                None => timeout(Duration::from_millis(50), link.sender.ready()).await,
+            };
             if ready.is_ok_and(|ready| ready.is_ok()) && link.is_quiet() {
                 return Ok(link);
             }
@@ -104,9 +109,17 @@ impl Pool {
     }
 
     fn pop(&self) -> Option<Link> {
+        let now = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|(link, since)| since.elapsed() < IDLE && !link.sender.is_closed());
-        idle.pop().map(|(link, _)| link)
+        // The oldest ones come first.
+        let old = idle.iter().take_while(|(_, since)| now.saturating_duration_since(*since) >= IDLE).count();
+        idle.drain(..old);
+        while let Some((link, _)) = idle.pop() {
+            if !link.sender.is_closed() {
+                return Some(link);
+            }
+        }
+        None
     }
 }
 

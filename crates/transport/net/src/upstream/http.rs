@@ -217,6 +217,16 @@ impl Response {
         Ok(bytes)
     }
 
+    /// The next piece of the body as it comes, no copy; empty at the end. One of more than `limit` bytes is refused.
+    pub async fn next_piece(&mut self, limit: usize) -> Result<Bytes, Lost> {
+        let Some(frame) = self.body.frame().await else {
+            self.release();
+            return Ok(Bytes::new());
+        };
+        let piece = frame.map_err(|_| Lost::Broken)?.into_data().unwrap_or_default();
+        if piece.len() > limit { Err(Lost::TooLarge) } else { Ok(piece) }
+    }
+
     /// Reads on to the end of the body or until `bytes` holds more than `enough`; whether it has ended. More than `limit`
     /// bytes are refused.
     pub async fn read(&mut self, bytes: &mut Vec<u8>, enough: usize, limit: usize) -> Result<bool, Lost> {
@@ -276,8 +286,8 @@ impl Response {
     }
 
     /// The body from here on, which passes as it comes: `first`, then the rest. Silence of more than `patience` breaks it.
-    pub fn into_body(self, first: Vec<u8>, patience: Duration) -> Passed {
-        Passed::new(self, Bytes::from(first), None, patience)
+    pub fn into_body(self, first: Bytes, patience: Duration) -> Passed {
+        Passed::new(self, first, None, patience)
     }
 
     /// The event that has begun, to its end. What the server sends after it is not read.

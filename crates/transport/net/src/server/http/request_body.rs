@@ -1,5 +1,8 @@
 //! How the body of a request is read: its type, its size, its time. Knows no message.
 
+use std::pin::pin;
+
+use futures_util::FutureExt as _;
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use hyper::header::{CONNECTION, HeaderValue};
@@ -22,7 +25,12 @@ pub(super) async fn read(limits: &Limits, body: BufferedBody) -> Result<Vec<u8>,
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));
     }
-    match tokio::time::timeout(limits.body_time, collect(body, limits.body)).await {
+    let mut collecting = pin!(collect(body, limits.body));
+    // Mostly all of it has come with the head: no timer is made for that.
+    if let Some(collected) = collecting.as_mut().now_or_never() {
+        return collected;
+    }
+    match tokio::time::timeout(limits.body_time, collecting).await {
         Ok(collected) => collected,
         Err(_) => Err(close(status(StatusCode::REQUEST_TIMEOUT))),
     }
