@@ -22,6 +22,21 @@ pub fn refused_within(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
     within(schema, schema, rng, DEPTH)
 }
 
+/// `whole` without one required member each, in the order of the schema. A member with a default, or one that is mirrored into
+/// a header, is left alone.
+pub fn left_out(schema: &Value, whole: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none()).and_then(Value::as_object);
+    let is_plain = |name: &&str| {
+        let property = properties.and_then(|all| resolve(all.get(*name)?, schema, DEPTH));
+        property.is_some_and(|property| ["default", "x-mcp-header"].iter().all(|member| property.get(member).is_none()))
+    };
+    let without = |name: &str| {
+        let mut rest = whole.clone();
+        rest.shift_remove(name).map(|_| rest)
+    };
+    required(schema).filter(is_plain).filter_map(without).collect()
+}
+
 /// A member, and a number for it that lies just beyond the bounds that the schema states; the first for which there is one.
 pub fn beyond_bounds(schema: &Value) -> Option<(String, Value)> {
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
@@ -92,7 +107,21 @@ fn resolve<'s>(schema: &'s Value, root: &'s Value, depth: usize) -> Option<&'s V
 mod tests {
     use serde_json::json;
 
-    use super::beyond_bounds;
+    use super::{beyond_bounds, left_out};
+
+    #[test]
+    fn required_members_are_left_out_one_at_a_time() {
+        let integer = json!({ "type": "integer" });
+        let schema = json!({
+            "properties": { "a": integer, "b": integer, "c": { "type": "integer", "default": 1 }, "d": integer,
+                "shard": { "type": "integer", "x-mcp-header": "Shard" } },
+            "required": ["a", "b", "c", "shard"],
+        });
+        let whole = json!({ "a": 1, "b": 2, "c": 3, "d": 4, "shard": 5 });
+        let made = left_out(&schema, whole.as_object().expect("an object"));
+        let names: Vec<Vec<&str>> = made.iter().map(|one| one.keys().map(String::as_str).collect()).collect();
+        assert_eq!(names, [["b", "c", "d", "shard"], ["a", "c", "d", "shard"]]);
+    }
 
     #[test]
     fn a_number_just_beyond_its_bounds_is_found() {
