@@ -6,6 +6,9 @@ use crate::plain::required;
 use crate::rng::Rng;
 use crate::sample::{Style, object};
 
+/// The greatest integer that may be mirrored into a header.
+const SAFE: u64 = (1 << 53) - 1;
+
 /// How far references are followed.
 const DEPTH: usize = 8;
 
@@ -42,8 +45,8 @@ pub fn beyond_bounds(schema: &Value) -> Option<(String, Value)> {
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     properties.iter().find_map(|(name, property)| {
         let number = matches!(property.get("type")?.as_str()?, "integer" | "number");
-        let mirrored = property.get("x-mcp-header").is_some();
-        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64).filter(|_| number && !mirrored);
+        let safe = |bound: &i64| bound.unsigned_abs() < SAFE;
+        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64).filter(safe).filter(|_| number);
         let above = || bound("maximum")?.checked_add(1);
         let below = || bound("minimum")?.checked_sub(1);
         Some((name.clone(), json!(above().or_else(below)?)))
@@ -127,11 +130,12 @@ mod tests {
     fn a_number_just_beyond_its_bounds_is_found() {
         let schema = json!({ "properties": {
             "text": { "type": "string", "maxLength": 3 },
-            "shard": { "type": "integer", "maximum": 9, "x-mcp-header": "Shard" },
+            "most": { "type": "integer", "maximum": 9_007_199_254_740_991_i64, "x-mcp-header": "Most" },
             "least": { "type": "number", "minimum": 1 },
         }});
         assert_eq!(beyond_bounds(&schema), Some(("least".to_owned(), json!(0))));
-        let both = json!({ "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 20 } } });
+        let both =
+            json!({ "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 20, "x-mcp-header": "N" } } });
         assert_eq!(beyond_bounds(&both), Some(("n".to_owned(), json!(21))));
         assert_eq!(beyond_bounds(&json!({ "properties": { "n": { "type": "integer" } } })), None);
     }
