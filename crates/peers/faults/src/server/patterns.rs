@@ -1,7 +1,7 @@
 //! Faults of progress, cancellation, logging and subscriptions.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
@@ -170,13 +170,6 @@ pub(super) const FAULTS: &[&Fault] = &[
     .modern()
     .stdio(),
     &fault(
-        "subscription-falls-silent",
-        "resources.updates-delivered",
-        "a subscription to resources delivers nothing more after a second",
-        Kind::SideMessages(in_the_first_second),
-    )
-    .modern(),
-    &fault(
         "updates-unwatched",
         "resources.updates-subscribed",
         "each tool call announces an update of a resource that nobody watches",
@@ -202,22 +195,6 @@ fn on_the_latest(asked: &ServiceRequest, message: Value) -> Vec<Value> {
         *latest = id.clone();
     }
     if message["method"] == UPDATED && *latest != *id { Vec::new() } else { vec![message] }
-}
-
-/// When each subscription was acknowledged, by its id.
-#[derive(Default)]
-struct Since(Mutex<Vec<(Value, Instant)>>);
-
-fn in_the_first_second(asked: &ServiceRequest, message: Value) -> Vec<Value> {
-    let since = asked.state.of::<Since>();
-    let mut since = since.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = &message["params"]["_meta"][SUBSCRIPTION_ID];
-    if message["method"] == ACKNOWLEDGED {
-        since.push((id.clone(), Instant::now()));
-    }
-    let begun = since.iter().rfind(|(other, _)| other == id).map(|(_, begun)| *begun);
-    let late = begun.is_some_and(|begun| begun.elapsed() > Duration::from_secs(1));
-    if message["method"] == UPDATED && late { Vec::new() } else { vec![message] }
 }
 
 /// The fault `cancellation-ignored`.
