@@ -6,6 +6,9 @@ use crate::plain::required;
 use crate::rng::Rng;
 use crate::sample::{Style, object};
 
+/// The greatest integer that may be mirrored into a header.
+const SAFE: u64 = (1 << 53) - 1;
+
 /// How far references are followed.
 const DEPTH: usize = 8;
 
@@ -22,13 +25,28 @@ pub fn refused_within(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
     within(schema, schema, rng, DEPTH)
 }
 
+/// `whole` without one required member each, in the order of the schema. A member with a default, or one that is mirrored into
+/// a header, is left alone.
+pub fn left_out(schema: &Value, whole: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none()).and_then(Value::as_object);
+    let is_plain = |name: &&str| {
+        let property = properties.and_then(|all| resolve(all.get(*name)?, schema, DEPTH));
+        property.is_some_and(|property| ["default", "x-mcp-header"].iter().all(|member| property.get(member).is_none()))
+    };
+    let without = |name: &str| {
+        let mut rest = whole.clone();
+        rest.shift_remove(name).map(|_| rest)
+    };
+    required(schema).filter(is_plain).filter_map(without).collect()
+}
+
 /// A member, and a number for it that lies just beyond the bounds that the schema states; the first for which there is one.
 pub fn beyond_bounds(schema: &Value) -> Option<(String, Value)> {
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     properties.iter().find_map(|(name, property)| {
         let number = matches!(property.get("type")?.as_str()?, "integer" | "number");
-        let mirrored = property.get("x-mcp-header").is_some();
-        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64).filter(|_| number && !mirrored);
+        let safe = |bound: &i64| bound.unsigned_abs() < SAFE;
+        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_i64).filter(safe).filter(|_| number);
         let above = || bound("maximum")?.checked_add(1);
         let below = || bound("minimum")?.checked_sub(1);
         Some((name.clone(), json!(above().or_else(below)?)))
@@ -92,17 +110,32 @@ fn resolve<'s>(schema: &'s Value, root: &'s Value, depth: usize) -> Option<&'s V
 mod tests {
     use serde_json::json;
 
-    use super::beyond_bounds;
+    use super::{beyond_bounds, left_out};
+
+    #[test]
+    fn required_members_are_left_out_one_at_a_time() {
+        let integer = json!({ "type": "integer" });
+        let schema = json!({
+            "properties": { "a": integer, "b": integer, "c": { "type": "integer", "default": 1 }, "d": integer,
+                "shard": { "type": "integer", "x-mcp-header": "Shard" } },
+            "required": ["a", "b", "c", "shard"],
+        });
+        let whole = json!({ "a": 1, "b": 2, "c": 3, "d": 4, "shard": 5 });
+        let made = left_out(&schema, whole.as_object().expect("an object"));
+        let names: Vec<Vec<&str>> = made.iter().map(|one| one.keys().map(String::as_str).collect()).collect();
+        assert_eq!(names, [["b", "c", "d", "shard"], ["a", "c", "d", "shard"]]);
+    }
 
     #[test]
     fn a_number_just_beyond_its_bounds_is_found() {
         let schema = json!({ "properties": {
             "text": { "type": "string", "maxLength": 3 },
-            "shard": { "type": "integer", "maximum": 9, "x-mcp-header": "Shard" },
+            "most": { "type": "integer", "maximum": 9_007_199_254_740_991_i64, "x-mcp-header": "Most" },
             "least": { "type": "number", "minimum": 1 },
         }});
         assert_eq!(beyond_bounds(&schema), Some(("least".to_owned(), json!(0))));
-        let both = json!({ "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 20 } } });
+        let both =
+            json!({ "properties": { "n": { "type": "integer", "minimum": 1, "maximum": 20, "x-mcp-header": "N" } } });
         assert_eq!(beyond_bounds(&both), Some(("n".to_owned(), json!(21))));
         assert_eq!(beyond_bounds(&json!({ "properties": { "n": { "type": "integer" } } })), None);
     }

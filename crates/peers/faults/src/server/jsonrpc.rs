@@ -38,6 +38,18 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "long-id-cut",
+        "jsonrpc.result-id",
+        "ids longer than 255 characters come back cut",
+        Kind::Answers(|_, answer| edit_id(answer, |id| id.chars().take(255).collect())),
+    ),
+    &fault(
+        "id-ascii-only",
+        "jsonrpc.result-id",
+        "letters of ids outside ASCII come back as question marks",
+        Kind::Answers(|_, answer| edit_id(answer, |id| id.replace(|c: char| !c.is_ascii(), "?"))),
+    ),
+    &fault(
         "error-without-id",
         "jsonrpc.error-id",
         "errors about prompts carry no id",
@@ -295,4 +307,11 @@ fn ask_before_call(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
 
 fn has_completion(text: &[u8]) -> bool {
     text.windows(12).any(|window| window == b"\"completion\"")
+}
+
+/// Alters an id that is a string.
+fn edit_id(answer: &mut Value, edit: fn(&str) -> String) {
+    if let Some(id) = answer["id"].as_str().map(edit) {
+        answer["id"] = json!(id);
+    }
 }

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use net::service::Reply;
 use serde_json::{Value, json};
+use wire::error_code::INVALID_PARAMS;
 
 use super::state::State;
 use super::stdio::{Process, has};
@@ -56,6 +58,21 @@ pub(super) const FAULTS: &[&Fault] = &[
             }
         }),
     ),
+    &fault(
+        "workers-used-up",
+        "safety.keeps-answering",
+        "each call of an unknown tool blocks one of four workers for good, and nothing is answered without one",
+        Kind::Handles(|asked, _, reply| {
+            let blocked = &asked.state.of::<Blocked>().0;
+            let unknown =
+                matches!(&reply, Reply::Now(answer) if asked.is("tools/call") && answer.code() == Some(INVALID_PARAMS));
+            let before =
+                if unknown { blocked.fetch_add(1, Ordering::Relaxed) } else { blocked.load(Ordering::Relaxed) };
+            if before < 4 { reply } else { Reply::later(std::future::pending()) }
+        }),
+    )
+    .breaks_too(&["jsonrpc.answered", "ping.answered"])
+    .stdio(),
     &fault(
         "odd-text-passed-over",
         "safety.odd-text-answered",
@@ -130,6 +147,10 @@ fn hoard(heard: &mut IncomingMessage<'_>) {
 /// Whether a process is deaf.
 #[derive(Default)]
 struct Deaf(AtomicBool);
+
+/// How many workers were lost.
+#[derive(Default)]
+struct Blocked(AtomicUsize);
 
 fn go_deaf(line: Vec<u8>, state: &State) -> Vec<u8> {
     let deaf = state.of::<Deaf>();

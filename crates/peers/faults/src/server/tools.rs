@@ -203,18 +203,16 @@ pub(super) const FAULTS: &[&Fault] = &[
         "inputs-unchecked",
         "tools.inputs-validated",
         "a call with arguments of the wrong type succeeds",
-        Kind::Answers(|_, answer| {
-            // Before 2025-11-25 it is a protocol error.
-            let said = |place| answer.pointer(place).and_then(Value::as_str).unwrap_or_default();
-            let places = ["/result/content/0/text", "/error/message"];
-            if places.iter().any(|place| said(place).starts_with("Invalid arguments")) {
-                drop_member(answer, "error");
-                answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
-                drop_member(&mut answer["result"], "isError");
-            }
-        }),
+        Kind::Answers(|_, answer| accept_where(answer, |_| true)),
     )
     .breaks_too(&["tools.structured-present", "tools.bounds-held"]),
+    &fault(
+        "required-argument-assumed",
+        "tools.inputs-validated",
+        "a call without a required argument succeeds",
+        Kind::Answers(|_, answer| accept_where(answer, |text| text.contains("is a required property"))),
+    )
+    .breaks_too(&["tools.structured-present"]),
     &fault(
         "invalid-input-error",
         "tools.invalid-input-reported",
@@ -301,4 +299,15 @@ fn failure(asked: &ServiceRequest, text: &str) -> Value {
         result["resultType"] = json!("complete");
     }
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
+
+/// Makes a success of the refusal of arguments for such a reason. Before 2025-11-25 it is a protocol error.
+fn accept_where(answer: &mut Value, reason: fn(&str) -> bool) {
+    let said = |place| answer.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    let refuses = |text: &str| text.starts_with("Invalid arguments") && reason(text);
+    if ["/result/content/0/text", "/error/message"].into_iter().any(|place| refuses(said(place))) {
+        drop_member(answer, "error");
+        answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
+        drop_member(&mut answer["result"], "isError");
+    }
 }

@@ -27,7 +27,7 @@ fn ids(case: &ProbeContext) -> Script<'_> {
         let call = super::tools::callable(case).into_iter().next();
         let call = call.map(|(name, arguments)| ("tools/call", json!({ "name": name, "arguments": arguments })));
         let others: Vec<_> = list.map(|(method, _)| (method, json!({}))).into_iter().chain(call).collect();
-        for id in [json!("proof-id"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64)] {
+        for id in [json!("proof-id"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64), json!("")] {
             ask(case, &id, harmless(case), json!({})).await?;
         }
         let texts = [json!((APART + 1).to_string()), json!("\u{fc}n\u{ef}\u{2026}\u{2713}"), json!("i".repeat(1000))];

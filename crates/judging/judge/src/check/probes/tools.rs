@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schema::sample::{Style, object};
-use schema::vary::{beyond_bounds, refused, refused_within};
+use schema::vary::{beyond_bounds, left_out, refused, refused_within};
 use serde_json::{Map, Value, json};
 use wire::Revision;
 use wire::trace::Stimulus;
@@ -226,7 +226,11 @@ fn unlikely(case: &ProbeContext, tool: &Value) -> Option<(String, Map<String, Va
     fits.then(|| (name.to_owned(), arguments))
 }
 
-/// Arguments that the tool's own schema refuses, at the top and in an object within, and a number out of bounds.
+/// How many required arguments are left out, one at a time.
+const LEFT_OUT: usize = 3;
+
+/// Arguments that the tool's own schema refuses, at the top and in an object within, a number out of bounds, and arguments of
+/// which a required one is missing.
 fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let setting = case.setting();
@@ -235,7 +239,10 @@ fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
             let Some(input) = tool.get("inputSchema") else { continue };
             let rng = setting.rng(name);
             let wrong = [refused(input, &rng), refused_within(input, &rng), out_of_bounds(case, name, input)];
-            for wrong in wrong.into_iter().flatten() {
+            let whole =
+                setting.learnt.arguments(name).or_else(|| object(input, Style::Smallest, &rng)).unwrap_or_default();
+            let missing = left_out(input, &whole).into_iter().take(LEFT_OUT);
+            for wrong in wrong.into_iter().flatten().chain(missing) {
                 case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
             }
         }

@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A requestor MUST NOT rely on notifications to learn that a task is over.",
     )
     .timed()
-    .how("Needs a server that sends no task notifications, and checks whether the client asks for the task it made, before a quiet window of three seconds closes.")
+    .how("Needs a server that sends no task notifications, and checks whether the client asks for the task it made, before a quiet window of three seconds closes or it cancels the task later than that.")
     .fix("Ask by `tasks/get` or `tasks/result`; take notifications for a hint.")
     .judge(not_relied_on),
     bound(
@@ -78,7 +78,7 @@ pub(crate) const RULES: &[Rule] = &[
         "input-required-status",
         "A requestor that finds a task waiting for input SHOULD ask for its result.",
     )
-    .how("Needs a task that waits for input, and looks for `tasks/result` before the client leaves.")
+    .how("Needs a task that waits for input, and looks for `tasks/result` before the client leaves, or before it has seen for three seconds that the task waits.")
     .fix("Send `tasks/result` when the status is `input_required`: the questions come ahead of its answer.")
     .judge(result_requested),
     bound(

@@ -7,7 +7,7 @@ use super::CALLS;
 use super::managing::TASKS;
 use super::negotiation::support;
 use crate::reading::task_polling::about;
-use crate::reading::tasks::{How, creations_of, named, related, task_params, task_states_of};
+use crate::reading::tasks::{How, TaskState, creations_of, named, related, task_params, task_states_of};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
 use crate::verdict::{Breach, Kept, Located, Verdict};
@@ -70,16 +70,29 @@ const PATIENCE: u64 = 3_000_000;
 pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
     let task_states = task_states_of(view, Party::Server);
     let judged = creations_of(view, Party::Server).into_iter().filter_map(|made| {
-        let notified = task_states.iter().any(|state| state.id == made.id && state.how == How::Notified);
-        let first = about(view, made.id).into_iter().next();
-        if let Some(call) = first {
-            return (!notified).then_some((call.request.event, Ok(())));
+        let notified = |before: usize| {
+            let mut of = task_states.iter().filter(|state| state.id == made.id && state.how == How::Notified);
+            of.any(|state| state.sent.event < before)
+        };
+        let (cancelled, asked): (Vec<_>, Vec<_>) =
+            about(view, made.id).into_iter().partition(|call| call.request.is("tasks/cancel"));
+        if let Some(call) = asked.first() {
+            return (!notified(usize::MAX)).then_some((call.request.event, Ok(())));
         }
-        // Only what a client does by itself tells: it stays for longer than that, and leaves well.
-        let late = |event: usize| view.frame(event).at > made.sent.done.saturating_add(PATIENCE);
+        // Only what a client does by itself tells: it gives the task up after longer than that, or leaves well.
+        let due = made.task.get("pollInterval").and_then(Value::as_u64).map_or(0, |ms| ms.saturating_mul(2_000));
+        let late = |event: usize| view.frame(event).at > made.sent.done.saturating_add(PATIENCE.max(due));
+        if let Some(call) = cancelled.first() {
+            let event = call.request.event;
+            let why = format!(
+                "no notification named this task, and the client gave it up (event {event}) without asking for it"
+            );
+            return (late(event) && !notified(event))
+                .then(|| (event, Err(Breach::at(made.event(), "/result/task", why))));
+        }
         let (left, _) = view.departure().filter(|(left, well)| *well && *left > made.event() && late(*left))?;
         let why = "no notification named this task, and the client did not ask for it";
-        (!notified).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
+        (!notified(usize::MAX)).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "every task was named by a notification, or no call became one")
 }
@@ -113,13 +126,23 @@ pub(super) fn any_stream(view: &View<'_>) -> Verdict {
     )
 }
 
+/// How often a client may find a task waiting for input before its result is missed.
+const LOOKS: usize = 4;
+
 pub(super) fn result_requested(view: &View<'_>) -> Verdict {
-    let waiting =
-        task_states_of(view, Party::Server).into_iter().filter(|state| state.status() == Some("input_required"));
-    let judged = waiting.filter_map(|state| {
+    let waiting: Vec<_> = task_states_of(view, Party::Server)
+        .into_iter()
+        .filter(|state| state.status() == Some("input_required"))
+        .collect();
+    let judged = waiting.iter().filter_map(|state| {
         let all = about(view, state.id);
         if let Some(call) = all.iter().find(|call| call.request.is("tasks/result")) {
             return Some((call.request.event, Ok(())));
+        }
+        if let Some((times, last)) = looked_on(view, &waiting, state.id) {
+            let why =
+                format!("the client saw the task waiting for input {times} times, and never asked for its result");
+            return Some((last.sent.event, Err(last.breach("/status", why))));
         }
         let cancelled = all.iter().any(|call| call.request.is("tasks/cancel"));
         let left = view.left_after(state.sent.event, state.sent.connection).filter(|_| !cancelled)?;
@@ -127,6 +150,16 @@ pub(super) fn result_requested(view: &View<'_>) -> Verdict {
         Some((left, Err(state.breach("/status", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task waited for input")
+}
+
+/// How often, and where last, a client that polls was shown that a task waits for input, if that was often and for long.
+/// What the task asks on another stream needs no `tasks/result`.
+fn looked_on<'t, 'v>(view: &View<'_>, waiting: &'t [TaskState<'v>], id: &str) -> Option<(usize, &'t TaskState<'v>)> {
+    let shown: Vec<_> = waiting.iter().filter(|state| state.id == id && state.how == How::Got).collect();
+    let (first, last) = (shown.first()?, shown.last()?);
+    let long = last.sent.done > first.sent.done.saturating_add(PATIENCE);
+    let elsewhere = task_requests(view).iter().any(|(_, of)| *of == id);
+    (shown.len() > LOOKS && long && !elsewhere).then_some((shown.len(), *last))
 }
 
 pub(super) fn answers_related(view: &View<'_>) -> Verdict {
