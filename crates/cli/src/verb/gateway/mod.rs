@@ -3,6 +3,7 @@
 
 mod prove;
 
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,17 @@ pub(crate) fn run(run: &Run, args: &GatewayArgs) -> Exit {
     {
         return prove::run(run, rest);
     }
-    let error = become_program(program().as_os_str(), &args.arguments);
+    become_gateway(&args.arguments)
+}
+
+/// `proof ready`: a command of the gateway, which looks at servers of any kind.
+pub(crate) fn ready(args: &GatewayArgs) -> Exit {
+    let arguments = std::iter::once("ready".into()).chain(args.arguments.iter().cloned());
+    become_gateway(&arguments.collect::<Vec<OsString>>())
+}
+
+fn become_gateway(arguments: &[OsString]) -> Exit {
+    let error = become_program(program().as_os_str(), arguments);
     if error.kind() == ErrorKind::NotFound {
         return usage(&format!("the program `{BINARY}` is not installed"), HOW_TO_INSTALL);
     }
