@@ -1,3 +1,5 @@
+//! Tasks of the gateway: whose they are, how each ends, how often they are looked at.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

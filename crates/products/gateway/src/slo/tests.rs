@@ -1,3 +1,5 @@
+//! Objectives: what counts, when it alerts and when that ends.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
