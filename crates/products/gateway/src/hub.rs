@@ -2,6 +2,7 @@
 //! configuration, while requests under way keep what they began with. Knows no message.
 
 mod entrance;
+mod measures;
 mod replicas;
 
 use std::collections::HashMap;
@@ -28,13 +29,13 @@ use crate::gateway::{Inner, lock};
 use crate::guards::{GuardState, Guards};
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
-use crate::long_calls::{CallTimes, LongCalls, Tasks};
+use crate::long_calls::{CallTimes, LongCalls};
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
 use crate::shaping::Shaping;
-use crate::slo::{Slo, SloState};
+use crate::slo::SloState;
 use crate::stats::Stats;
 use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
@@ -279,17 +280,6 @@ impl Gateway {
         state.settings.budgets.is_some().then_some(&*self.0.budgets)
     }
 
-    /// The objectives of tools, and what was counted, if there are any.
-    pub(crate) fn slo(&self) -> Option<Slo> {
-        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.settings.slo.as_ref().map(|slo| Slo::new(slo, &self.0.slo))
-    }
-
-    /// How the tools stand by their objectives, for `slo`; nothing without objectives.
-    pub fn slo_status(&self) -> Option<serde_json::Value> {
-        self.slo().map(|slo| slo.status(std::time::Instant::now()))
-    }
-
     /// Where requests are recorded, if they are.
     pub(crate) fn audit(&self) -> Option<&AuditLog> {
         self.0.audit.as_deref()
@@ -532,12 +522,7 @@ impl Hub {
             return entrance;
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
-        let slo = settings.slo.as_ref().map(|slo| Slo::new(slo, &self.slo));
-        let tasks = settings.tasks.as_ref().map(|tasks| Tasks {
-            settings: Arc::new(tasks.clone()),
-            calls: Arc::clone(&self.long_calls.0),
-            times: Arc::clone(&self.long_calls.1),
-        });
+        let (slo, tasks) = self.measures(settings);
         let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
         let shaping = Shaping::new(settings, guards);
         let inner =

@@ -154,8 +154,7 @@ impl Reader<'_> {
         let store = members.get("store").and_then(|entry| self.store(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
-        let slo = members.get("slo").and_then(|entry| self.slo(entry));
-        let tasks = members.get("tasks").and_then(|entry| self.tasks(entry));
+        let (slo, tasks) = self.slo_and_tasks(&members);
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
