@@ -68,7 +68,7 @@ pub(crate) struct Standing {
 /// What becomes of a request about a task.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// There is none, or none any more.
+    /// It does not exist, or its time is over.
     Unknown,
     /// It belongs to another client.
     Foreign,
@@ -143,7 +143,7 @@ impl LongCall {
 
 impl Drop for LongCall {
     fn drop(&mut self) {
-        // Nobody can ask for its result any more.
+        // Its result cannot be asked for any more.
         if let Some(running) = &self.running {
             running.abort();
         }

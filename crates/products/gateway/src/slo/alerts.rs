@@ -6,9 +6,9 @@ use super::windows::{Counts, D3, H1, H6, M5, M30, Window};
 /// What is to be done about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alert {
-    /// Somebody has to look now.
+    /// To be looked at now.
     Page,
-    /// Somebody has to look in the next days.
+    /// To be looked at in the next days.
     Ticket,
     /// The slowest of a hundred calls take longer than the tool has.
     P99,
@@ -42,7 +42,7 @@ pub(crate) const RULES: [BurnRule; 3] = [
     BurnRule { alert: Alert::Ticket, long: D3, short: H6, faster_than: 1.0 },
 ];
 
-/// How many calls, and how many bad ones of them, must be known: one slow call at night alerts nobody.
+/// How many calls, and how many bad ones of them, must be known: one slow call at night is no alert.
 pub(crate) const LEAST: Counts = Counts { calls: 10, bad: 2, slow: 2 };
 
 /// How many times faster than in 30 days the budget is used up.

@@ -1,5 +1,5 @@
 //! Service level objectives: how many calls of each tool were good, how fast its error budget is used up, and whether
-//! somebody has to look. Bounded in memory. Must not know how a call is carried.
+//! it has to be looked at. Bounded in memory. Must not know how a call is carried.
 
 mod alerts;
 mod pages;

@@ -128,11 +128,7 @@ impl Slo {
             }
         }
         let name = "proof_gateway_slo_alert";
-        page.family(
-            name,
-            "gauge",
-            "1 while somebody has to look at the tool: page, ticket, or p99 over its objective.",
-        );
+        page.family(name, "gauge", "1 while the tool has to be looked at: page, ticket, or p99 over its objective.");
         for row in &rows {
             for alert in Alert::ALL {
                 let labels = [("upstream", row.upstream.as_str()), ("tool", &row.tool), ("alert", alert.as_str())];

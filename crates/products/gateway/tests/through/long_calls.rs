@@ -155,7 +155,7 @@ async fn a_long_call_is_a_task_of_the_clients_kind() {
 }
 
 #[tokio::test]
-async fn the_other_name_asks_and_nobody_else_gets_a_task() {
+async fn the_other_name_asks_and_no_other_client_gets_a_task() {
     let scene = Scene::tasked(server(R2025_06_18), None, settings()).await;
     for revision in [R2025_11_25, R2026_07_28] {
         let client = scene.raw(revision, json!({})).await;
