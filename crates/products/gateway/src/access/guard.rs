@@ -9,7 +9,6 @@ use net::server::http::{
     Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HeaderMap, HeaderValue, HttpFuture, Method,
     PresentedToken, StatusCode,
 };
-use net::service::RpcError;
 use oauth::resource::{IntrospectionRefusal, TokenFlaw, authorities, carried};
 use serde_json::json;
 use wire::Message;
@@ -93,7 +92,7 @@ impl TokenGuard {
         }
         let failure = if status == StatusCode::FORBIDDEN { failure::SCOPE_MISSING } else { failure::TOKEN_INVALID };
         let what = error.map_or("an access token is needed", |(_, why)| why);
-        let body = RpcError::invalid_request(format!("Unauthorized: {what}")).with_data(failure.data().into());
+        let body = failure.body(format!("Unauthorized: {what}"));
         Denied { status, challenge, nonce: None, error: Some(body) }
     }
 
