@@ -93,7 +93,7 @@ impl TokenGuard {
         let failure = if status == StatusCode::FORBIDDEN { failure::SCOPE_MISSING } else { failure::TOKEN_INVALID };
         let what = error.map_or("an access token is needed", |(_, why)| why);
         let body = failure.body(format!("Unauthorized: {what}"));
-        Denied { status, challenge, nonce: None, error: Some(body) }
+        Denied { status, challenge, nonce: None, error: Some(Box::new(body)) }
     }
 
     /// The refusal of a token that cannot be checked now: another one would not help, so there is no challenge.

@@ -184,7 +184,12 @@ async fn a_server_that_makes_tasks_keeps_them() {
     let declared = json!({ "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } });
     let made = json!({ "task": { "taskId": "own", "status": "working", "ttl": 1000, "pollInterval": 10,
         "createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z" } });
-    let scene = Scene::tasked(Script::fixed(R2025_11_25, declared, made), None, settings()).await;
+    let script = Script::new(R2025_11_25, declared, move |call: Call| {
+        let tools = json!({ "tools": [{ "name": "slow", "inputSchema": { "type": "object" } }] });
+        let is_list = call.message.method() == Some("tools/list");
+        Answer::result(call.id(), if is_list { &tools } else { &made }).into()
+    });
+    let scene = Scene::tasked(script, None, settings()).await;
     let client = scene.raw(R2025_11_25, json!({})).await;
     let answer = client.call("tools/call", json!({ "name": "slow", "arguments": {}, "task": {} })).await;
     assert_eq!(answer["result"]["task"]["taskId"], "own", "{answer}");

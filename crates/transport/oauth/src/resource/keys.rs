@@ -117,7 +117,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::{AcceptedTokens, TokenFlaw};
+    use super::super::AcceptedTokens;
     use super::{Keys, OLD, Source};
     use crate::jose::Signer;
     use crate::now;
@@ -156,11 +156,11 @@ mod tests {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        assert_eq!((grant(&old).await, grant(&new).await), (Err(TokenFlaw::Key), Ok(())));
+        assert!(grant(&old).await.is_err() && grant(&new).await.is_ok());
         // After a pause, the first request is refused, too.
         publish(&[&old]);
         passes(OLD * 2);
-        assert_eq!((grant(&new).await, grant(&old).await), (Err(TokenFlaw::Key), Ok(())));
+        assert!(grant(&new).await.is_err() && grant(&old).await.is_ok());
         // What cannot be read changes nothing, and the same keys are the same.
         let before = tokens.keys().current();
         for text in ["not JSON", &json!({ "keys": [old.public()] }).to_string()] {

@@ -164,7 +164,7 @@ pub struct Denied {
     /// `DPoP-Nonce`: the nonce for the next proof, where one is demanded.
     pub nonce: Option<String>,
     /// The body: an error without an id, because the request was not read.
-    pub error: Option<RpcError>,
+    pub error: Option<Box<RpcError>>,
 }
 
 /// Whether the guard answers there.
