@@ -191,15 +191,13 @@ impl Inner {
         let id = call.id().clone();
         let calls = Arc::clone(&tasks.calls);
         let answer = surviving(id.clone(), async move { self.timed(&tasks, &tool, call).await }).await;
-        let code = answer.code();
         let refuse = |failure: failure::Failure, what: &'static str| Answer::error(Some(&id), &failure.error(what));
-        let answer = match goes_on(&answer) {
-            true => {
-                refuse(failure::TASK_UNFINISHED, "The call needs its client, which a task of the gateway does not have")
-            }
-            false => answer,
+        let answer = if goes_on(&answer) {
+            refuse(failure::TASK_UNFINISHED, "The call needs its client, which a task of the gateway does not have")
+        } else {
+            answer
         };
-        let code = answer.code().or(code);
+        let code = answer.code();
         if !calls.end(&task, text_of(answer), code) {
             let large = refuse(failure::TASK_TOO_LARGE, "The call has run, and there is no room for its result");
             let code = large.code();
