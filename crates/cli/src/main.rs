@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Record(args)) => verb::record::run(&run, &args),
         Ok(args::Verb::Replay(args)) => verb::replay::run(&run, &args),
         Ok(args::Verb::Gateway(args)) => verb::gateway::run(&run, &args),
+        Ok(args::Verb::Ready(args)) => verb::gateway::ready(&args),
         Ok(args::Verb::Client(mut args)) => verb::client::run(&run, &mut args),
         Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,

@@ -80,6 +80,9 @@ pub(crate) enum Verb {
     /// Serve many servers at one address, in every revision
     #[command(disable_help_flag = true)]
     Gateway(GatewayArgs),
+    /// Answer the questions of a checklist before production, with evidence
+    #[command(disable_help_flag = true)]
+    Ready(GatewayArgs),
     /// Send requests to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a shell completion script
@@ -101,7 +104,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) rule: String,
 }
 
-/// Serve many servers at one address, in every revision
+/// Arguments of the program `proof-gateway`
 #[derive(Args)]
 pub(crate) struct GatewayArgs {
     /// Arguments of the gateway; `proof gateway --help` explains them

@@ -31,7 +31,7 @@ use crate::watch::{Question, WatchArgs};
   proof-gateway --stdio https://docs.example/mcp   (for clients that only start commands)
   proof-gateway --config gateway.yaml
   proof-gateway init --from claude_desktop_config.json
-  proof-gateway status                             (also: top, tail, reload)
+  proof-gateway status                             (also: top, slo, tail, reload)
   proof-gateway audit verify /var/log/gateway
   proof-gateway ready gateway.yaml                 (is it ready for production?)
   proof-gateway policy test cases.yaml             (do the access rules say what they should?)
@@ -92,6 +92,8 @@ pub(crate) enum Action {
     Status(WatchArgs),
     /// Show the most frequent requests, with their times
     Top(WatchArgs),
+    /// Show objectives, burn rates and alerts of each tool
+    Slo(WatchArgs),
     /// Print each request as it ends
     Tail(WatchArgs),
     /// Read the configuration again
@@ -113,6 +115,7 @@ impl Action {
             Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) | Self::Ready(_) => None,
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
+            Self::Slo(watch) => Some((Question::Slo, watch)),
             Self::Tail(watch) => Some((Question::Tail, watch)),
             Self::Reload(watch) => Some((Question::Reload, watch)),
         }

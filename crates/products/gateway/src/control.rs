@@ -1,4 +1,4 @@
-//! The gateway's side of `status`, `top`, `tail` and `reload`: a socket of this user, on which a word is answered by lines of
+//! The gateway's side of `status`, `top`, `slo`, `tail` and `reload`: a socket of this user, on which a word is answered by lines of
 //! JSON.
 
 use std::io;
@@ -84,6 +84,7 @@ impl Control {
                 status
             }
             "top" => self.gateway.stats().counts(),
+            "slo" => self.gateway.slo_status().unwrap_or_else(|| json!({ "error": "no objectives" })),
             "reload" => {
                 self.reload.notify_one();
                 Value::Null

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use wire::translate::result_and_losses;
 use wire::translate::table::{Loss, with_losses};
-use wire::{Era, Message, RequestId, meta, method};
+use wire::{Era, Message, RequestId, Revision, meta, method};
 
 use self::known_lists::{Cached, Lists};
 use crate::access::AccessRules;
@@ -25,12 +25,14 @@ use crate::guards::GuardState;
 use crate::hub::Hub;
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
+use crate::long_calls::Tasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
 use crate::settings::{AnswerSettings, ErrorForm, Limits, ServerSettings};
 use crate::shaping::{ClientShape, Shaping};
+use crate::slo::Slo;
 use crate::stats::Stats;
 use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
@@ -63,6 +65,10 @@ pub(crate) struct Inner {
     telemetry: Option<Arc<Telemetry>>,
     answers: Answers,
     budgets: Option<Budgets>,
+    /// How fast calls shall be.
+    slo: Option<Slo>,
+    /// What makes tasks of calls.
+    tasks: Option<Tasks>,
     traffic: Option<Arc<Traffic>>,
     /// Who looks at calls on their way.
     interceptors: Option<Arc<Interceptors>>,
@@ -81,7 +87,7 @@ impl Inner {
         limits: Limits,
         upstreams: Vec<Arc<Upstream>>,
         (view, access, shaping): (View, Option<Arc<AccessRules>>, Shaping),
-        budgets: Option<Budgets>,
+        (budgets, slo, tasks): (Option<Budgets>, Option<Slo>, Option<Tasks>),
         changes: Arc<Changes>,
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
@@ -105,6 +111,8 @@ impl Inner {
             telemetry,
             answers,
             budgets,
+            slo,
+            tasks,
             traffic,
             interceptors,
             changes,
@@ -132,6 +140,14 @@ impl Inner {
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
             (Era::Modern, "subscriptions/listen") => self.listen(call),
+            (_, "tools/call") if let Some(tasks) = self.tasks.clone() => {
+                Reply::later(surviving(call.id().clone(), self.perhaps_as_task(tasks, call)))
+            }
+            (_, "tools/list")
+                if let Some(tasks) = self.tasks.clone().filter(|_| call.context.revision == Revision::R2025_11_25) =>
+            {
+                Reply::later(surviving(call.id().clone(), self.listing_tasks(tasks, call)))
+            }
             (_, "tools/call") if self.answers.settings.errors == ErrorForm::Result => {
                 Reply::later(surviving(call.id().clone(), self.failing_by_result(call)))
             }
@@ -165,8 +181,13 @@ impl Inner {
             return Answer::error(Some(&id), &error);
         }
         let too_many = self.traffic.as_ref().and_then(|it| it.too_many(&call, &client, self.view.name()));
-        if let Some(refused) = too_many.or_else(|| self.budgets.as_ref()?.too_early(&call)) {
+        let task = self.long_call_of(&call);
+        let watches = || self.budgets.as_ref().filter(|_| task.is_none());
+        if let Some(refused) = too_many.or_else(|| watches()?.too_early(&call)) {
             return refused;
+        }
+        if let Some(task) = task {
+            return Box::pin(self.about_long_call(&call, &task)).await;
         }
         let shape = client.shape.clone();
         // What is seldom asked for is on the heap: every request would have to hold the space for it.
@@ -536,6 +557,7 @@ mod tests {
 }
 
 mod answering;
+mod as_task;
 mod carrying;
 mod changing;
 mod failing;
@@ -545,6 +567,7 @@ mod following_tasks;
 mod guarded;
 mod intercepting;
 mod known_lists;
+mod measured;
 mod missing;
 mod opening;
 mod outputs;

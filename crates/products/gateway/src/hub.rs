@@ -2,6 +2,7 @@
 //! configuration, while requests under way keep what they began with. Knows no message.
 
 mod entrance;
+mod measures;
 mod replicas;
 
 use std::collections::HashMap;
@@ -28,11 +29,13 @@ use crate::gateway::{Inner, lock};
 use crate::guards::{GuardState, Guards};
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
+use crate::long_calls::{CallTimes, LongCalls};
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
 use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
 use crate::shaping::Shaping;
+use crate::slo::SloState;
 use crate::stats::Stats;
 use crate::telemetry::Telemetry;
 use crate::traffic::Traffic;
@@ -121,6 +124,9 @@ pub(crate) struct Hub {
     answers: RwLock<Arc<AnswerSettings>>,
     announced: Announced,
     budgets: Arc<BudgetState>,
+    slo: Arc<SloState>,
+    /// Calls that are tasks, and how long calls take.
+    long_calls: (Arc<LongCalls>, Arc<CallTimes>),
     /// How much clients may ask for.
     traffic: RwLock<Option<Arc<Traffic>>>,
     /// Who looks at calls on their way.
@@ -166,6 +172,8 @@ impl Gateway {
             answers: RwLock::default(),
             announced: Announced::default(),
             budgets: Arc::default(),
+            slo: Arc::default(),
+            long_calls: Default::default(),
             traffic: RwLock::default(),
             interceptors: RwLock::default(),
             audit,
@@ -314,6 +322,7 @@ impl Gateway {
             };
             self.0.parked.sweep(answer, &self.0.losses).await;
             self.0.kept_tasks.sweep();
+            self.0.long_calls.0.sweep();
             self.0.guarded.sweep();
             self.0.kept.sweep();
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
@@ -508,13 +517,16 @@ impl Hub {
         let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
         let same = same && old_settings.outputs == settings.outputs;
         let same = same && old_settings.confirm == settings.confirm && old_settings.sequences == settings.sequences;
+        let same = same && old_settings.slo == settings.slo && old_settings.tasks == settings.tasks;
         if stays && same && old_settings.budgets == settings.budgets {
             return entrance;
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));
+        let (slo, tasks) = self.measures(settings);
         let (view, changes) = (View::new(server), Arc::clone(&entrance.changes));
         let shaping = Shaping::new(settings, guards);
-        let inner = Inner::new(self, settings.limits.clone(), chosen, (view, access, shaping), budgets, changes);
+        let inner =
+            Inner::new(self, settings.limits.clone(), chosen, (view, access, shaping), (budgets, slo, tasks), changes);
         entrance.set(Some(Arc::new(inner)));
         // What clients know of the lists may be out of date.
         if let Some(old) = old {

@@ -1,7 +1,7 @@
 //! The pages for those who run the gateway: whether it lives, whether it is ready, what it counted. Knows no message.
 
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use net::server::http::{Body, Bytes, HeaderValue, HttpFuture, Layer, Method, Next, Request, Response, StatusCode};
 
@@ -54,11 +54,14 @@ impl Pages {
             page.push_str("# TYPE audit_lost_total counter\n");
             let _ = writeln!(page, "audit_lost_total {}", audit.lost());
         }
+        let mut more = Page::default();
         if let Some(telemetry) = self.gateway.telemetry() {
-            let mut more = Page::default();
             telemetry.write(&mut more);
-            page.push_str(&more.into_text());
         }
+        if let Some(slo) = self.gateway.slo() {
+            slo.write(&mut more, Instant::now());
+        }
+        page.push_str(&more.into_text());
         page
     }
 

@@ -91,6 +91,8 @@ pub(crate) struct Edits {
     pub(crate) output: Option<OutputCheck>,
     /// When the request came, where it may have waited since.
     pub(crate) arrived: Option<Instant>,
+    /// Says that the client was asked something in the course of it.
+    pub(crate) asked: Option<Arc<AtomicBool>>,
 }
 
 impl Edits {

@@ -9,7 +9,9 @@ mod guards;
 mod interceptors;
 mod outputs;
 mod sanitize;
+mod slo;
 mod store;
+mod tasks;
 mod telemetry;
 mod traffic;
 
@@ -32,7 +34,9 @@ pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use outputs::{OutputSettings, SchemaMode};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use slo::{SloSettings, ToolObjective};
 pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
+pub use tasks::TaskSettings;
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
     Amount, BreakerSettings, ConcurrencyRule, CostSettings, RateKey, RateRule, RetrySettings, TrafficSettings,
@@ -70,6 +74,10 @@ pub struct Settings {
     pub answers: AnswerSettings,
     /// How long calls of tools may take.
     pub budgets: Option<BudgetSettings>,
+    /// How fast calls of tools shall be.
+    pub slo: Option<SloSettings>,
+    /// Which calls become tasks of the gateway.
+    pub tasks: Option<TaskSettings>,
     /// How much clients may ask for, and what happens while an upstream fails.
     pub traffic: Option<TrafficSettings>,
     /// What servers learn of principals.

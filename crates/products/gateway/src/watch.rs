@@ -1,4 +1,6 @@
-//! The commands that look at a running gateway: `status`, `top`, `tail`, `reload`. What servers sent is shown escaped.
+//! The commands that look at a running gateway: `status`, `top`, `slo`, `tail`, `reload`. What servers sent is shown escaped.
+
+mod slo;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -12,6 +14,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use wire::timestamp::rfc3339;
 
+use self::slo::slo;
 use crate::control::{remove, sockets};
 use crate::tell::Failure;
 
@@ -34,6 +37,7 @@ pub(crate) struct WatchArgs {
 pub(crate) enum Question {
     Status,
     Top,
+    Slo,
     Tail,
     Reload,
 }
@@ -43,6 +47,7 @@ impl Question {
         match self {
             Self::Status => "status",
             Self::Top => "top",
+            Self::Slo => "slo",
             Self::Tail => "tail",
             Self::Reload => "reload",
         }
@@ -58,10 +63,14 @@ pub(crate) async fn run(question: Question, args: &WatchArgs) -> Result<(), Fail
         let terminal = std::io::stdout().is_terminal();
         while let Ok(Some(line)) = lines.next_line().await {
             let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            if question == Question::Slo && value.get("error").is_some() {
+                return Err(Failure::usage("the gateway has no objectives".to_owned(), "add `slo:` to its file"));
+            }
             let text = match question {
                 _ if args.json => format!("{value}\n"),
                 Question::Status => status(&value),
                 Question::Top => top(&value),
+                Question::Slo => slo(&value),
                 Question::Tail => finished(&value),
                 Question::Reload => String::new(),
             };

@@ -3,6 +3,7 @@
 
 mod prove;
 
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,29 @@ pub(crate) fn run(run: &Run, args: &GatewayArgs) -> Exit {
     {
         return prove::run(run, rest);
     }
-    let error = become_program(program().as_os_str(), &args.arguments);
+    become_gateway(&with_separator(first_typed("gateway").as_deref(), &args.arguments))
+}
+
+/// `proof ready`: a command of the gateway, which looks at servers of any kind.
+pub(crate) fn ready(args: &GatewayArgs) -> Exit {
+    let mut arguments = with_separator(first_typed("ready").as_deref(), &args.arguments);
+    arguments.insert(0, "ready".into());
+    become_gateway(&arguments)
+}
+
+/// The word after the verb, as it was typed.
+fn first_typed(verb: &str) -> Option<OsString> {
+    std::env::args_os().skip(1).skip_while(|word| word != verb).nth(1)
+}
+
+/// The arguments with the `--` that stood before all of them: the parser takes it for its own.
+fn with_separator(typed: Option<&OsStr>, arguments: &[OsString]) -> Vec<OsString> {
+    let separator = typed.filter(|word| *word == "--").map(OsStr::to_owned);
+    separator.into_iter().chain(arguments.iter().cloned()).collect()
+}
+
+fn become_gateway(arguments: &[OsString]) -> Exit {
+    let error = become_program(program().as_os_str(), arguments);
     if error.kind() == ErrorKind::NotFound {
         return usage(&format!("the program `{BINARY}` is not installed"), HOW_TO_INSTALL);
     }
@@ -49,7 +72,20 @@ pub(crate) fn run(run: &Run, args: &GatewayArgs) -> Exit {
 mod tests {
     use std::fs;
 
-    use super::{BINARY, beside};
+    use std::ffi::{OsStr, OsString};
+
+    use super::{BINARY, beside, with_separator};
+
+    #[test]
+    fn a_command_keeps_the_separator_before_it() {
+        let words = |all: &[&str]| all.iter().map(OsString::from).collect::<Vec<_>>();
+        let command = words(&["npx", "-y", "x"]);
+        let separated = words(&["--", "npx", "-y", "x"]);
+        assert_eq!(with_separator(Some(OsStr::new("--")), &command), separated);
+        let later = words(&["--json", "--", "npx"]);
+        assert_eq!(with_separator(Some(OsStr::new("--json")), &later), later);
+        assert_eq!(with_separator(None, &[]), words(&[]));
+    }
 
     #[test]
     fn the_gateway_is_found_in_the_same_folder_first() {

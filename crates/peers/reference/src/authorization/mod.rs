@@ -249,7 +249,7 @@ impl TokenGuard {
         let challenge = challenge::text(proofs.is_some(), (&host, path), scopes, error);
         let wants_nonce = error.is_some_and(|(error, _)| error == proof::Flaw::Nonce.error());
         let nonce = proofs.filter(|_| wants_nonce).map(|proofs| proofs.nonce().to_owned());
-        Denied { status, challenge, nonce }
+        Denied { status, challenge, nonce, error: None }
     }
 
     /// What is wanted of who shows a token, where tokens are bound to a key.

@@ -14,6 +14,7 @@ use serde_json::json;
 use wire::Message;
 
 use super::tokens::Tokens;
+use crate::failure;
 use crate::hub::Gateway;
 use crate::metrics::{AuthFailure, Foreign};
 use crate::settings::AuthSettings;
@@ -89,7 +90,10 @@ impl TokenGuard {
         if let Some((error, why)) = error {
             let _ = write!(challenge, ", error=\"{error}\", error_description=\"{why}\"");
         }
-        Denied { status, challenge, nonce: None }
+        let failure = if status == StatusCode::FORBIDDEN { failure::SCOPE_MISSING } else { failure::TOKEN_INVALID };
+        let what = error.map_or("an access token is needed", |(_, why)| why);
+        let body = failure.body(format!("Unauthorized: {what}"));
+        Denied { status, challenge, nonce: None, error: Some(Box::new(body)) }
     }
 
     /// The refusal of a token that cannot be checked now: another one would not help, so there is no challenge.
@@ -98,7 +102,7 @@ impl TokenGuard {
             audit.refused(head.uri.path(), "the authorization server does not answer");
         }
         tracing::warn!(issuer = self.settings.issuer, "a token cannot be checked: the introspection endpoint fails");
-        Denied { status: StatusCode::SERVICE_UNAVAILABLE, challenge: String::new(), nonce: None }
+        Denied { status: StatusCode::SERVICE_UNAVAILABLE, challenge: String::new(), nonce: None, error: None }
     }
 
     fn metadata(&self, endpoint: &str, host: &str) -> serde_json::Value {

@@ -419,7 +419,7 @@ fn kept_name(tool: &str) -> String {
 }
 
 /// What annotations say of a tool. A server that says nothing says neither that it only reads nor that it writes.
-fn class_of(annotations: Option<&Value>) -> ToolClass {
+pub(crate) fn class_of(annotations: Option<&Value>) -> ToolClass {
     let hint = |name: &str| annotations.and_then(|all| all.get(name)?.as_bool());
     match (hint("readOnlyHint"), hint("openWorldHint"), hint("destructiveHint")) {
         (Some(true), Some(true), _) | (None, _, None | Some(false)) => ToolClass::Moderate,

@@ -73,6 +73,11 @@ impl Histogram {
         self.newer.buckets[bucket(time)] += 1;
     }
 
+    /// Forgets the older half; what is the newer half becomes the older one.
+    pub fn forget_older(&mut self) {
+        self.older = std::mem::replace(&mut self.newer, Half::new());
+    }
+
     /// How many times it holds.
     pub fn count(&self) -> usize {
         usize::from(self.newer.count) + usize::from(self.older.count)
@@ -80,25 +85,26 @@ impl Histogram {
 
     /// Its quantiles; nothing where it is empty.
     pub fn quantiles(&self) -> Option<Quantiles> {
+        Some(Quantiles { p50: self.quantile(0.5)?, p90: self.quantile(0.9)?, p99: self.quantile(0.99)? })
+    }
+
+    /// The time within which this share of the calls ends; nothing where it is empty. Within a bucket, times count as evenly
+    /// spread.
+    pub fn quantile(&self, share: f64) -> Option<Duration> {
         if self.count() == 0 {
             return None;
         }
-        Some(Quantiles { p50: self.quantile(0.5), p90: self.quantile(0.9), p99: self.quantile(0.99) })
-    }
-
-    /// Within its bucket, times count as evenly spread.
-    fn quantile(&self, share: f64) -> Duration {
         let rank = (self.count() as f64 * share).max(1.0);
         let mut below = 0.0;
         for (index, (newer, older)) in self.newer.buckets.iter().zip(self.older.buckets.iter()).enumerate() {
             let here = f64::from(*newer) + f64::from(*older);
             if here > 0.0 && below + here >= rank {
                 let (begin, end) = (lower(index), lower(index + 1));
-                return Duration::from_micros((begin + (end - begin) * (rank - below) / here) as u64);
+                return Some(Duration::from_micros((begin + (end - begin) * (rank - below) / here) as u64));
             }
             below += here;
         }
-        Duration::from_micros(lower(BUCKETS) as u64)
+        Some(Duration::from_micros(lower(BUCKETS) as u64))
     }
 }
 

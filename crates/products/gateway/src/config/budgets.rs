@@ -101,7 +101,7 @@ impl Reader<'_> {
         Some(ToolBudget { limit, least, class, expected })
     }
 
-    fn class(&mut self, entry: &Entry) -> Option<ToolClass> {
+    pub(super) fn class(&mut self, entry: &Entry) -> Option<ToolClass> {
         match self.text(entry)? {
             "read" => Some(ToolClass::Read),
             "moderate" => Some(ToolClass::Moderate),

@@ -15,8 +15,10 @@ mod outputs;
 mod policy;
 mod sanitize;
 mod servers;
+mod slo;
 mod sources;
 mod store;
+mod tasks;
 mod telemetry;
 mod traffic;
 mod units;
@@ -66,6 +68,8 @@ const MEMBERS: &[&str] = &[
     "cache",
     "errors",
     "budgets",
+    "slo",
+    "tasks",
     "traffic",
     "context",
     "sanitize",
@@ -150,6 +154,7 @@ impl Reader<'_> {
         let store = members.get("store").and_then(|entry| self.store(entry));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
+        let (slo, tasks) = self.slo_and_tasks(&members);
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
@@ -173,6 +178,8 @@ impl Reader<'_> {
             store,
             answers,
             budgets,
+            slo,
+            tasks,
             traffic,
             context,
             sanitize,

@@ -8,7 +8,9 @@ mod guards;
 mod interceptors;
 mod outputs;
 mod sanitize;
+mod slo;
 mod store;
+mod tasks;
 mod telemetry;
 mod traffic;
 

@@ -166,6 +166,11 @@ impl Failure {
         self.error_with(what, Value::Null)
     }
 
+    /// The body of a response whose status refuses the request: an invalid request, whatever the row.
+    pub(crate) fn body(&self, what: impl Into<Cow<'static, str>>) -> RpcError {
+        RpcError { code: net::service::code::INVALID_REQUEST, ..self.error(what) }
+    }
+
     /// The same with more members in `data`, which count where a name stands in both.
     pub(crate) fn error_with(&self, what: impl Into<Cow<'static, str>>, more: Value) -> RpcError {
         let mut data = self.data();

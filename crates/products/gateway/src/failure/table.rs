@@ -96,6 +96,10 @@ rows! {
         "the configuration no longer has the server of this address").not_run()
         .action("Ask those who run the gateway for the address");
 
+    TASK_UNKNOWN = Failure::new("task-unknown", INVALID_PARAMS, ResourceNotFound,
+        "`tasks`: the task does not exist, its time is over, or it belongs to another client").not_run()
+        .action("Look what the call did. If it did not run, send it again");
+
     // The client may not.
     TOKEN_EXPIRED = Failure::new("token-expired", INVALID_REQUEST, PermissionDenied,
         "over a WebSocket: the token that opened it has expired").not_run()
@@ -150,7 +154,13 @@ rows! {
         "`budgets`: the time of a call was over while it waited for an equal one that runs").not_run().retry(1000)
         .action("Send the same call again later; with the same idempotency key, if it has one");
     POLLED_TOO_OFTEN = Failure::new("polled-too-often", INTERNAL_ERROR, ResourceExhausted,
-        "`budgets.poll_interval`: a task was looked at a moment ago").not_run().retry(1000);
+        "`budgets.poll_interval`, `tasks.poll`: a task was looked at a moment ago").not_run().retry(1000);
+    TOO_MANY_TASKS = Failure::new("too-many-tasks", INTERNAL_ERROR, ResourceExhausted,
+        "`tasks.per_principal`: a call is to become a task, and there are as many as may be").not_run().retry(5000)
+        .action("Cancel tasks that are no longer needed, wait for one to expire, or send the call without `task`");
+    TASK_TOO_LARGE = Failure::new("task-too-large", INTERNAL_ERROR, ResourceExhausted,
+        "`tasks`: the call has run, and there is no room for its result")
+        .action("Do not send the call again: it has run. Read what it changed");
     RATE_LIMITED = Failure::new("rate-limited", INTERNAL_ERROR, ResourceExhausted,
         "`traffic.rates`: requests come too often").not_run().retry(1000);
     COST_USED_UP = Failure::new("cost-used-up", INTERNAL_ERROR, ResourceExhausted,
@@ -168,6 +178,10 @@ rows! {
     TASK_UNSEEN = Failure::new("task-unseen", INTERNAL_ERROR, InvalidInput,
         "`interceptors`: a call is or became a task, whose result they would not see")
         .action("Send the call without `task`. If the server made a task of it, look what it did");
+
+    TASK_UNFINISHED = Failure::new("task-unfinished", INTERNAL_ERROR, InvalidInput,
+        "`tasks`: a call that is a task of the gateway asks its client something, or became a task of its server").unknown()
+        .action("Look what the server did. If it did not run, send the call without `task` or the tasks extension");
 
     // The server behind the gateway failed.
     BREAKER_OPEN = Failure::new("breaker-open", INTERNAL_ERROR, UpstreamFailure,

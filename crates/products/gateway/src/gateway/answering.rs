@@ -53,7 +53,7 @@ impl Inner {
         }
         // A request with a member twice is refused by who would carry it.
         if self.answers.settings.is_plain() || call.message.repeated_parameter().is_some() {
-            return self.carry(upstream, (client, trail), call, edits).await;
+            return self.measured(upstream, (client, trail), call, edits).await;
         }
         let is_call = call.message.method() == Some("tools/call");
         if is_call && self.answers.settings.idempotency.is_some() {
@@ -82,12 +82,12 @@ impl Inner {
         let told = ToldWrite::new(shared, &shown, name_there(&edits, &shown));
         drop(shown);
         if rules.is_empty() {
-            return self.carry(upstream, (client, trail), call, edits).await;
+            return self.measured(upstream, (client, trail), call, edits).await;
         }
         let patience = self.limits.request_total;
         let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
         edits.write = Some(Arc::clone(writing.write()));
-        let answer = self.carry(upstream, (client, trail), call, edits).await;
+        let answer = self.measured(upstream, (client, trail), call, edits).await;
         match outcome(&answer) {
             Some("not run") => {
                 writing.write().answered();

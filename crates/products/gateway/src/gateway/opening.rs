@@ -123,6 +123,9 @@ impl Inner {
         if let Some(capabilities) = body.get_mut("capabilities").filter(|_| as_tasks) {
             capabilities["tasks"] = legacy_capability();
         }
+        if let Some(capabilities) = body.get_mut("capabilities") {
+            self.declare_tasks(capabilities, profiles, revision);
+        }
         let given = body.get("capabilities").cloned().unwrap_or_default();
         self.changes.promise(&given);
         let hidden = |(name, profile): &(String, Arc<Profile>)| {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use gateway::Gateway;
 use gateway::audit::{Verified, VerifyError, verify};
-use gateway::settings::{Sessions, Settings, Target as UpstreamTarget, UpstreamSettings};
+use gateway::settings::{CommandLimits, Sessions, Settings, Target as UpstreamTarget, UpstreamSettings};
+use net::process::Command;
 use net::server::http::{HeaderMap, HeaderValue, Method};
 use net::server::stdio;
 use net::service::Service;
@@ -63,9 +64,14 @@ pub(super) async fn look(target: &Target, admin: Option<&Url>) -> Result<Facts, 
             (Some(settings), at(address).and_then(|url| url.join(&path).ok()))
         }
         Target::Url(url) => (None, Some(url.clone())),
+        Target::Command(_) => (None, None),
     };
     let pages = admin.cloned().or_else(|| settings.as_ref()?.admin.and_then(at)).or_else(|| endpoint.clone());
-    let behind = settings.clone().unwrap_or_else(|| only(endpoint.as_ref()));
+    let behind = match (&settings, target) {
+        (Some(settings), _) => settings.clone(),
+        (None, Target::Command(command)) => only(started(command)),
+        (None, _) => only(endpoint.clone().map(HttpAddress::new).map(UpstreamTarget::Http)),
+    };
     let [health, ready, metrics] = ["/health", "/ready", "/metrics"].map(|path| page(pages.as_ref(), path));
     let (health, ready, metrics) = tokio::join!(health, ready, metrics);
     let (tools, discovered, unknown_tool) = servers(behind).await;
@@ -91,20 +97,27 @@ fn at(address: SocketAddr) -> Option<Url> {
     Url::parse(&format!("http://{known}/")).ok()
 }
 
+/// A server that is a command.
+fn started(command: &[String]) -> Option<UpstreamTarget> {
+    let (program, arguments) = command.split_first()?;
+    let command = Command::new(program, arguments.iter().cloned());
+    Some(UpstreamTarget::Command { command, inherit: Vec::new(), limits: CommandLimits::default() })
+}
+
 /// A gateway to this server alone.
-fn only(url: Option<&Url>) -> Settings {
-    let upstream = |url: &Url| UpstreamSettings {
+fn only(target: Option<UpstreamTarget>) -> Settings {
+    let upstream = |target| UpstreamSettings {
         name: "target".to_owned(),
-        target: UpstreamTarget::Http(HttpAddress::new(url.clone())),
+        target,
         revision: None,
         sessions: Sessions::default(),
         credentials: None,
     };
-    Settings { upstreams: url.map(upstream).into_iter().collect(), ..Settings::default() }
+    Settings { upstreams: target.map(upstream).into_iter().collect(), ..Settings::default() }
 }
 
 async fn send(url: Option<&Url>, path: Option<&str>, body: Option<Value>) -> Page {
-    let url = url.ok_or("the address is not known: `listen` and `admin` have port 0")?;
+    let url = url.ok_or("no address is known: a command has none, and port 0 stands for any")?;
     let mut url = url.clone();
     if let Some(path) = path {
         url.set_path(path);
@@ -145,8 +158,16 @@ type Behind = (Result<Vec<Value>, String>, Result<Value, String>, Result<Value, 
 /// Asks the servers behind a configuration, through a gateway in this process that records nothing and refuses nobody.
 async fn servers(settings: Settings) -> Behind {
     let children = Children::new();
-    let quiet =
-        Settings { auth: None, access: None, audit: None, record: None, telemetry: None, budgets: None, ..settings };
+    let quiet = Settings {
+        auth: None,
+        access: None,
+        audit: None,
+        record: None,
+        telemetry: None,
+        budgets: None,
+        slo: None,
+        ..settings
+    };
     let gateway = match Gateway::new(&quiet, &children) {
         Ok(gateway) => gateway,
         Err(error) => return (Err(error.to_string()), Err(error.to_string()), Err(error.to_string())),

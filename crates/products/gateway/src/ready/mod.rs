@@ -22,8 +22,11 @@ const INDENT: usize = 11;
 #[derive(Args, Debug)]
 pub(crate) struct ReadyArgs {
     /// gateway.yaml of a gateway, or the http or https URL of a server
-    #[arg(value_name = "TARGET")]
-    target: String,
+    #[arg(value_name = "TARGET", required_unless_present = "command", conflicts_with = "command")]
+    target: Option<String>,
+    /// Program to start and look at, in place of a target
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
     /// Address of /health, /ready and /metrics [default: as the file says, or the server's]
     #[arg(long, value_name = "URL")]
     admin: Option<Url>,
@@ -36,14 +39,16 @@ pub(crate) struct ReadyArgs {
 enum Target {
     File(PathBuf),
     Url(Url),
+    Command(Vec<String>),
 }
 
 impl ReadyArgs {
     fn target(&self) -> Result<Target, Failure> {
-        if !self.target.contains("://") {
-            return Ok(Target::File(self.target.clone().into()));
+        let Some(target) = &self.target else { return Ok(Target::Command(self.command.clone())) };
+        if !target.contains("://") {
+            return Ok(Target::File(target.into()));
         }
-        let url = Url::parse(&self.target).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = Url::parse(target).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.filter(|url| url.username().is_empty() && url.password().is_none()).map(Target::Url);
         let what = || "the target is not an http or https URL without a user name and a password".to_owned();
         url.ok_or_else(|| Failure::usage(what(), "http://127.0.0.1:3000/mcp, or gateway.yaml"))

@@ -1,6 +1,7 @@
 //! Questions in the middle of a request: a legacy client is asked at once, a modern one by `input_required`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -46,6 +47,7 @@ impl Relay {
             }
             (_, Era::Legacy) => {
                 self.edits.watch.iter().for_each(|watch| watch.note_question());
+                self.edits.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
                 Handling::Ask(Box::pin(self.ask(message, from)))
             }
             (_, Era::Modern) if !self.may_have_rounds() => {

@@ -91,6 +91,29 @@ async fn a_request_has_one_record_with_who_and_what_and_no_secret() {
 }
 
 /// A request that the gateway refuses names no upstream: none got it.
+/// The first stage that refuses is the last one that sees a request.
+#[tokio::test]
+async fn a_bad_signature_meets_no_rule_and_no_server_and_a_denied_call_no_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let scene = Scene::with(Some(rules()), Some(AuditSettings::new(log.clone()))).await;
+    let forged = oauth::jose::Signer::fresh().sign(json!({ "typ": "at+jwt" }), &scene.claims());
+    let answer = post(&scene, "/mcp", &format!("authorization: Bearer {forged}\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    let client = scene.client(Revision::R2026_07_28, &scene.token(|_| ())).await;
+    assert!(call(&client, "slow", json!({})).await.contains("-32602"));
+    client.close().await;
+    end(scene).await;
+    let (all, recorded) = (lines(&log), requests(&log));
+    let refused: Vec<_> = all.iter().filter(|line| line["kind"] == "refused").collect();
+    let [refused] = refused[..] else { panic!("{all:#?}") };
+    let decided = |record: &Value| ["access", "upstream", "method"].iter().any(|name| !record[*name].is_null());
+    assert!(!decided(refused), "{refused}");
+    assert!(recorded.iter().all(|record| record["token"] == "valid"), "{recorded:#?}");
+    let denied = of_tool(&recorded, "slow");
+    assert_eq!((&denied["access"], &denied["upstream"]), (&json!("denied"), &Value::Null), "{denied}");
+}
+
 #[tokio::test]
 async fn a_request_that_no_upstream_got_names_none() {
     let folder = tempfile::tempdir().expect("a folder");

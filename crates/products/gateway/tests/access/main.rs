@@ -349,6 +349,34 @@ async fn a_condition_looks_at_arguments_and_fails_closed() {
     }
 }
 
+/// A chain of calls whose token ends after the second one.
+#[tokio::test]
+async fn a_token_that_ends_in_a_chain_is_401_with_an_error_as_its_body() {
+    let scene = Scene::new(None).await;
+    // Clocks may be five seconds apart.
+    let token = bearer(&scene.token(|claims| claims["exp"] = json!(now() - 3)));
+    let opened = post(&scene, "/mcp", &token).await;
+    let session = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
+    let headers = format!("{token}mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+    post_body(&scene, "/mcp", &headers, &ready).await;
+    let body = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": "echo", "arguments": { "message": "hello" } } })
+    .to_string();
+    for _ in 0..2 {
+        let answer = post_body(&scene, "/mcp", &headers, &body).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("hello"), "{answer}");
+    }
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let answer = post_body(&scene, "/mcp", &headers, &body).await;
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 401") && head.contains("error=\"invalid_token\""), "{answer}");
+    let body: Value = serde_json::from_str(body).unwrap_or_else(|why| panic!("{why}: {answer}"));
+    assert_eq!((&body["error"]["code"], body.get("id")), (&json!(-32600), None), "{body}");
+    let data = &body["error"]["data"];
+    assert_eq!((&data["category"], &data["retryable"]), (&json!("PERMISSION_DENIED"), &json!(false)), "{body}");
+}
+
 /// The token of a WebSocket is looked at once; when its time is over, so is what it may.
 #[tokio::test]
 async fn a_websocket_does_not_outlive_its_token() {

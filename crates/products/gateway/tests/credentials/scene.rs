@@ -72,7 +72,7 @@ impl Guard for Doorkeeper {
     fn admit<'g>(&'g self, head: Head<'g>) -> HttpFuture<'g, Result<Grant, Denied>> {
         let token = head.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let token = token.strip_prefix("Bearer ").unwrap_or_default().to_owned();
-        let denied = |status, challenge: String| Err(Denied { status, challenge, nonce: None });
+        let denied = |status, challenge: String| Err(Denied { status, challenge, nonce: None, error: None });
         let result = self.with(|door| {
             let values = head.headers.values().filter_map(|value| value.to_str().ok().map(str::to_owned));
             door.headers.extend(values);

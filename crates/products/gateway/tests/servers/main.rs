@@ -1,7 +1,9 @@
 //! Servers at several addresses of one gateway: what each shows, over which transports, and that another configuration is taken
 //! over without cutting a request.
 
+mod acceptance;
 mod admin;
+mod examples;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -5,4 +5,5 @@ mod exposition;
 mod metrics;
 mod ready;
 mod scene;
+mod slo;
 mod traces;

@@ -27,7 +27,9 @@ fn free_port() -> u16 {
 
 async fn ready(target: &str, more: &[&str]) -> Output {
     let mut command = Command::new(BINARY);
-    command.args(["ready", target]).args(more);
+    // Options come before a command.
+    let (first, rest) = if target == "--" { more.split_at(1) } else { (&[][..], more) };
+    command.arg("ready").args(first).arg(target).args(rest);
     tokio::task::spawn_blocking(move || command.output().expect("it runs")).await.expect("it ends")
 }
 
@@ -107,6 +109,18 @@ async fn every_answer_has_evidence_and_nothing_is_ticked_without() {
     let (_, value) = answers(&url, &[]).await;
     for name in ["typed", "Health", "Metrics", "token"] {
         assert_eq!(answer(&value, name).0, "unknown", "{value:#}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_is_a_target() {
+    let upstream = reference::Server::new(reference::Options::default()).http(LOCAL).await.expect("a free port");
+    let url = format!("http://{}/mcp", upstream.local_addr());
+    let (code, value) = answers("--", &[BINARY, "--stdio", &url]).await;
+    assert_eq!(code, Some(1));
+    assert!(answer(&value, "descriptive").1.starts_with("tools/list: "), "{value:#}");
+    for (name, expected) in [("typed", "yes"), ("Health", "unknown"), ("audit log", "unknown")] {
+        assert_eq!(answer(&value, name).0, expected, "{value:#}");
     }
 }
 

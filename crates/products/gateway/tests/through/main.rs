@@ -2,6 +2,7 @@
 //! a server of its own revision would show it, except for the losses that the tests name.
 
 mod envelope;
+mod long_calls;
 mod notifications;
 mod opening;
 mod primitives;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use client::{Abilities, Answering, Client, ClientEvent, Options, Question, Respondent};
 use gateway::Gateway;
-use gateway::settings::{Limits, Sessions, Settings, Target, UpstreamSettings};
+use gateway::settings::{Limits, Sessions, Settings, Target, TaskSettings, UpstreamSettings};
 use net::client::{Address, HttpAddress};
 use net::server::http::{self, Server};
 use net::server::stdio;
@@ -109,6 +109,22 @@ impl Scene {
         Self::in_front(Self::of(server, seen), limits).await
     }
 
+    /// A gateway that makes tasks of long calls, in front of these servers.
+    pub(crate) async fn tasked(first: Script, second: Option<Script>, tasks: TaskSettings) -> Self {
+        let listen = |script: Script| async move {
+            let seen = script.seen.clone();
+            let server = http::listen(Arc::new(script), LOCAL, http::Options::default()).await.expect("a free port");
+            Self::of(server, seen)
+        };
+        let first = listen(first).await;
+        let Some(second) = second else {
+            return Self::in_front_of(first, &[], (Limits::default(), Some(tasks))).await;
+        };
+        let second = listen(second).await;
+        let other = second.upstream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Self { other, ..Self::in_front_of(first, &[second.url], (Limits::default(), Some(tasks))).await }
+    }
+
     /// A gateway in front of two servers.
     pub(crate) async fn two(first: Script, second: Script) -> Self {
         let listen = |script: Script| async move {
@@ -118,7 +134,7 @@ impl Scene {
         };
         let (first, second) = (listen(first).await, listen(second).await);
         let other = second.upstream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Self { other, ..Self::in_front_of(first, &[second.url], Limits::default()).await }
+        Self { other, ..Self::in_front_of(first, &[second.url], (Limits::default(), None)).await }
     }
 
     /// A gateway in front of a server that has no time.
@@ -139,10 +155,10 @@ impl Scene {
     }
 
     async fn in_front(direct: Self, limits: Limits) -> Self {
-        Self::in_front_of(direct, &[], limits).await
+        Self::in_front_of(direct, &[], (limits, None)).await
     }
 
-    async fn in_front_of(direct: Self, more: &[Url], limits: Limits) -> Self {
+    async fn in_front_of(direct: Self, more: &[Url], (limits, tasks): (Limits, Option<TaskSettings>)) -> Self {
         let upstream = |(place, url): (usize, &Url)| UpstreamSettings {
             name: format!("reference{place}"),
             target: Target::Http(HttpAddress::new(url.clone())),
@@ -152,7 +168,7 @@ impl Scene {
         };
         let upstreams = std::iter::once(&direct.url).chain(more).enumerate().map(upstream).collect();
         let limits = Limits { request: Duration::from_secs(20), ..limits };
-        let settings = Settings { upstreams, limits, ..Settings::default() };
+        let settings = Settings { upstreams, limits, tasks, ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("a valid address");
         let listening =
             http::listen(Arc::new(gateway.clone()), LOCAL, http::Options::default()).await.expect("a free port");

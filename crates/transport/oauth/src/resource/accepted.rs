@@ -16,7 +16,7 @@ const MOST: usize = 10_000;
 /// The tokens of one issuer that are accepted.
 #[derive(Debug)]
 pub struct AcceptedTokens {
-    keys: Keys,
+    keys: Arc<Keys>,
     issuer: String,
     verified: Mutex<Verified>,
 }
@@ -32,12 +32,13 @@ struct Verified {
 impl AcceptedTokens {
     /// The tokens of `issuer`, which signs with `keys`.
     pub fn new(keys: Keys, issuer: String) -> Self {
-        Self { keys, issuer, verified: Mutex::default() }
+        Self { keys: Arc::new(keys), issuer, verified: Mutex::default() }
     }
 
     /// What a token grants that must be for one of `audiences`. Issuer, audience and time are looked at each time.
     pub async fn grant(&self, token: &str, audiences: Vec<String>) -> Result<Grant, TokenFlaw> {
         let wanted = TokenRequirements { issuers: vec![self.issuer.clone()], audiences, key: None };
+        self.keys.keep_current().await;
         let claims = match self.claims(token) {
             // Keys change; a token that is signed with a new one makes us look for it, though not all the time.
             Err(TokenFlaw::Key) if self.keys.renew().await => self.claims(token),
@@ -45,6 +46,11 @@ impl AcceptedTokens {
         }?;
         meets(&claims, &wanted)?;
         Ok(granted(token, &claims))
+    }
+
+    #[cfg(test)]
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     fn claims(&self, token: &str) -> Result<Arc<Value>, TokenFlaw> {

