@@ -9,7 +9,6 @@ use net::server::link::Link;
 use net::service::{Answer, Call, Reply};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
-use wire::json::duplicate_name;
 use wire::message::{Packet, parse, parse_owned};
 use wire::splice::{Splice, member, members};
 use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
@@ -126,7 +125,7 @@ impl Inner {
     /// needs the client, and no server makes the task itself.
     async fn may_become_task(self: &Arc<Self>, call: &Call, tool: &str) -> Option<Client> {
         let goes_on = ["inputResponses", "requestState"].iter().any(|name| call.message.body_member(name).is_some());
-        let is_ambiguous = call.message.body_text().and_then(duplicate_name).is_some();
+        let is_ambiguous = call.message.repeated_parameter().is_some();
         if goes_on || is_ambiguous || self.shaping.guards().is_some() {
             return None;
         }

@@ -66,13 +66,13 @@ impl Drop for Running {
 
 impl Inner {
     /// Carries a request. A call of a tool is measured, where there are objectives.
-    pub(super) fn measured<'t>(
+    pub(super) fn measured(
         self: Arc<Self>,
         upstream: Arc<Upstream>,
-        (client, trail): (Client, &'t Trail),
+        (client, trail): (Client, &Trail),
         call: Call,
         mut edits: Edits,
-    ) -> impl Future<Output = Answer> + Send + 't {
+    ) -> impl Future<Output = Answer> + Send + '_ {
         let tool = call.message.string_member("name").filter(|_| call.message.method() == Some("tools/call"));
         let tool = tool.filter(|tool| tool.len() <= LONGEST_NAME).map(std::borrow::Cow::into_owned);
         let (Some(slo), Some(tool)) = (self.slo.clone(), tool) else {
