@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod audit;
 pub(crate) mod budgets;
+mod consents;
 mod context;
 mod credentials;
 mod egress;
@@ -62,6 +63,7 @@ const MEMBERS: &[&str] = &[
     "record",
     "audit",
     "store",
+    "consents",
     "idempotency",
     "cache",
     "errors",
@@ -148,6 +150,8 @@ impl Reader<'_> {
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let store = members.get("store").and_then(|entry| self.store(entry));
+        let consents = members.get("consents").and_then(|entry| self.consents(entry, has_auth));
+        self.consents_fit(tree.at, members.get("consents").is_some(), &upstreams);
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
@@ -171,6 +175,7 @@ impl Reader<'_> {
             record,
             audit,
             store,
+            consents,
             answers,
             budgets,
             traffic,

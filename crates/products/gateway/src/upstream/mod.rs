@@ -32,6 +32,7 @@ pub(crate) use self::trouble::Trouble;
 use self::connecting::{Route, Starts};
 use self::core::Origin;
 use self::key::{Key, Whose};
+use crate::consents::Consents;
 use crate::credentials::Credentials;
 use crate::failure;
 use crate::session::LogLevel;
@@ -205,7 +206,7 @@ impl Upstream {
         index: usize,
         settings: UpstreamSettings,
         limits: &Limits,
-        children: &Children,
+        (children, consents): (&Children, Option<&Arc<Consents>>),
         listener: Listener,
     ) -> Result<Arc<Self>, net::OpenError> {
         let children = match &settings.target {
@@ -223,7 +224,7 @@ impl Upstream {
             limits: limits.clone(),
             children,
             route: Route::new(&settings.target, limits)?,
-            credentials: Credentials::of(&settings)?,
+            credentials: Credentials::of(&settings, consents)?,
             origin: connecting::origin(&settings),
             listener,
             state: Mutex::default(),
