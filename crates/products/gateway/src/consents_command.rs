@@ -49,7 +49,8 @@ pub(crate) async fn run(args: &ConsentsArgs) -> Result<(), Failure> {
             Ok(())
         }
         ConsentsAction::Revoke { id, pid } => {
-            let letters = !id.is_empty() && id.len() <= 32 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+            let letters =
+                !id.is_empty() && id.len() <= 32 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
             let remedy = "use an id that `proof gateway consents list` shows";
             if !letters {
                 return Err(Failure::usage("this is no id of a consent".to_owned(), remedy));
@@ -67,7 +68,8 @@ pub(crate) async fn run(args: &ConsentsArgs) -> Result<(), Failure> {
 async fn answer(pid: Option<u32>, word: &str) -> Result<Value, Failure> {
     let mut lines = ask(&find(pid).await?, word).await?;
     let line = lines.next_line().await.ok().flatten().unwrap_or_default();
-    serde_json::from_str(&line).map_err(|_| Failure::usage("the gateway gave no answer".to_owned(), "is it still running?"))
+    serde_json::from_str(&line)
+        .map_err(|_| Failure::usage("the gateway gave no answer".to_owned(), "is it still running?"))
 }
 
 fn lines(value: &Value) -> String {
@@ -99,7 +101,10 @@ mod tests {
         let value = json!({ "pending": 2, "consents": [{ "id": "abc", "principal": "[\"i\",\"sub\",\"ann\"]",
             "upstream": "crm", "issuer": "https://as.example", "since": 1, "opens": true }] });
         let shown = lines(&value);
-        assert!(shown.contains("abc  crm     1970-01-01T00:00:01  yes    https://as.example  [\"i\",\"sub\",\"ann\"]"), "{shown}");
+        assert!(
+            shown.contains("abc  crm     1970-01-01T00:00:01  yes    https://as.example  [\"i\",\"sub\",\"ann\"]"),
+            "{shown}"
+        );
         assert!(shown.ends_with("\n2 users are asked at this moment\n"), "{shown}");
     }
 }

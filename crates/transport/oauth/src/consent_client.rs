@@ -188,7 +188,8 @@ impl ConsentClient {
     /// refresh token must not go there.
     pub async fn refresh(&self, old: &Consented) -> Result<Consented, OAuthError> {
         let found = self.found().await?;
-        let ended = |what: &str| OAuthError::new(what, &found.issuer.id, "authorize again").declined_with("invalid_grant");
+        let ended =
+            |what: &str| OAuthError::new(what, &found.issuer.id, "authorize again").declined_with("invalid_grant");
         if found.issuer.id != old.issuer {
             return Err(ended("the consent was given at another authorization server"));
         }
@@ -262,12 +263,7 @@ impl ConsentClient {
 }
 
 /// What a response is worth; members that it omits stay unchanged.
-fn consented(
-    token: Token,
-    issuer: &Issuer,
-    client: Client,
-    old: Option<&Consented>,
-) -> Result<Consented, OAuthError> {
+fn consented(token: Token, issuer: &Issuer, client: Client, old: Option<&Consented>) -> Result<Consented, OAuthError> {
     if token.bound {
         let what = "the token endpoint binds its tokens to a key (DPoP), which is not supported here";
         return Err(OAuthError::at(what, &issuer.token_endpoint, "allow this client bearer tokens"));

@@ -109,7 +109,10 @@ impl TokenGuard {
         let token = match login.complete(returned.request, &url).await {
             Ok(consented) => consented.token(),
             Err(error) => {
-                tracing::warn!("a user could not sign in for a consent: {}", error.declined().unwrap_or_else(|| error.what()));
+                tracing::warn!(
+                    "a user could not sign in for a consent: {}",
+                    error.declined().unwrap_or_else(|| error.what())
+                );
                 return page(StatusCode::BAD_GATEWAY, &Page::Failed);
             }
         };
@@ -118,7 +121,10 @@ impl TokenGuard {
         let granted = self.tokens.grant(token.access.reveal(), audiences).await;
         let is_it = granted.as_ref().is_ok_and(|grant| grant.subject == returned.of.place.principal);
         if !is_it {
-            tracing::warn!(upstream = returned.of.place.upstream, "a consent was opened by another user than was asked");
+            tracing::warn!(
+                upstream = returned.of.place.upstream,
+                "a consent was opened by another user than was asked"
+            );
             return page(StatusCode::FORBIDDEN, &Page::OtherUser);
         }
         let sending = Sending { consents, ticket: &returned.ticket, browser: &browser };
@@ -199,6 +205,7 @@ impl TokenGuard {
             return page(StatusCode::INTERNAL_SERVER_ERROR, &Page::Failed);
         }
         consents.pending.finish(&returned.ticket);
+        self.gateway.announce_consent(upstream);
         tracing::info!(upstream, "a user has consented");
         page(StatusCode::OK, &Page::Done { upstream })
     }

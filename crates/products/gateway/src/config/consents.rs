@@ -80,12 +80,7 @@ impl Reader<'_> {
     }
 
     /// Upstreams whose users consent need a place where consents are kept.
-    pub(super) fn consents_fit(
-        &mut self,
-        at: document::Position,
-        has_consents: bool,
-        upstreams: &[UpstreamSettings],
-    ) {
+    pub(super) fn consents_fit(&mut self, at: document::Position, has_consents: bool, upstreams: &[UpstreamSettings]) {
         let asks = |one: &&UpstreamSettings| {
             one.credentials.as_ref().is_some_and(|one| one.grant == CredentialGrant::AuthorizationCode)
         };

@@ -36,7 +36,8 @@ impl Reader<'_> {
     ) -> Option<CredentialSettings> {
         let members = self.members("`credentials`", entry.at, &entry.node, CREDENTIALS)?;
         self.fits_credentials(entry, target);
-        let grant = self.required(entry, &members, "grant", "grant: client-credentials, token-exchange or authorization-code");
+        let grant =
+            self.required(entry, &members, "grant", "grant: client-credentials, token-exchange or authorization-code");
         let grant = grant.and_then(|entry| self.grant(entry, has_auth));
         let by_consent = grant == Some(CredentialGrant::AuthorizationCode);
         let client = match members.get("client") {
@@ -103,7 +104,13 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn required<'n>(&mut self, entry: &Entry, members: &Members<'n>, name: &str, example: &str) -> Option<&'n Entry> {
+    pub(super) fn required<'n>(
+        &mut self,
+        entry: &Entry,
+        members: &Members<'n>,
+        name: &str,
+        example: &str,
+    ) -> Option<&'n Entry> {
         let found = members.get(name);
         if found.is_none() && !members.has_unknown {
             self.error(entry.at, format!("{} has no `{name}`", quoted(&entry.key)), format!("add {example}"));

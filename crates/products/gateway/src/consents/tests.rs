@@ -136,7 +136,9 @@ async fn a_revoked_or_newer_consent_is_not_overwritten_by_a_refresh() {
     assert!(!vault.remove(&ann, Some(read)).await, "an old refusal does not end the new consent");
     assert_eq!(refresh_of(&vault, &ann).as_deref(), Some("r2"));
     let read = vault.find(&ann).expect("it is there").number;
-    assert!(vault.replace(&ann, read, &consented("r2-next")).await && !vault.replace(&ann, read, &consented("x")).await);
+    assert!(
+        vault.replace(&ann, read, &consented("r2-next")).await && !vault.replace(&ann, read, &consented("x")).await
+    );
     let read = vault.find(&ann).expect("it is there").number;
     assert!(vault.remove(&ann, None).await);
     assert!(!vault.replace(&ann, read, &consented("r2-late")).await && vault.find(&ann).is_none(), "revoked");

@@ -111,7 +111,9 @@ impl Vault {
                 Some((consented, false)) => {
                     let _ = self.write(&place, &consented, stored.since);
                 }
-                None => tracing::warn!(upstream = place.upstream, "a consent does not open: no key fits, or it was changed"),
+                None => {
+                    tracing::warn!(upstream = place.upstream, "a consent does not open: no key fits, or it was changed")
+                }
             }
         }
     }
@@ -148,7 +150,10 @@ impl Vault {
         };
         let Some(written) = self.write(place, consented, since) else { return false };
         if !written.outlives_crash().await {
-            tracing::error!(upstream = place.upstream, "a renewed consent is kept in memory alone: it cannot be written");
+            tracing::error!(
+                upstream = place.upstream,
+                "a renewed consent is kept in memory alone: it cannot be written"
+            );
         }
         true
     }
@@ -180,7 +185,10 @@ impl Vault {
             self.store.set(key(place), None)
         };
         if !written.outlives_crash().await {
-            tracing::error!(upstream = place.upstream, "a consent is forgotten in memory alone: the file cannot be written");
+            tracing::error!(
+                upstream = place.upstream,
+                "a consent is forgotten in memory alone: the file cannot be written"
+            );
         }
         true
     }

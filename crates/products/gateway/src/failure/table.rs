@@ -2,6 +2,7 @@
 
 use net::service::code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
 };
 
 use super::Category::{
@@ -114,6 +115,9 @@ rows! {
     CONSENT_NEEDED = Failure::new("consent-needed", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the user has to consent in a browser that the gateway calls the server in their name").not_run()
         .action("Let the user open `url` in a browser and consent, then send the request again");
+    CONSENT_ASKED = Failure::new("consent-asked", URL_ELICITATION_REQUIRED, PermissionDenied,
+        "the same, for a client of 2025-11-25 that can open an address for its user").not_run()
+        .action("Open the address of `elicitations` for the user, then send the request again");
     SERVER_WANTS_SCOPE = Failure::new("server-wants-scope", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the server wants a scope that the gateway's token lacks").not_run()
         .action("Ask those who run the gateway to add `required_scopes` to `credentials.scopes`");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use net::service::{Answer, Call, RpcError, code};
+use net::service::{Answer, Call};
 use serde_json::{Value, json};
 use wire::message::{Packet, parse};
 use wire::translate::{input_request_params, result};
@@ -26,7 +26,7 @@ struct Needed {
     upstream: String,
     url: String,
     id: String,
-    error: RpcError,
+    message: String,
 }
 
 impl Needed {
@@ -38,9 +38,8 @@ impl Needed {
         let error = message.error()?;
         let data = error.get("data").filter(|data| data["failure"] == failure::CONSENT_NEEDED.name)?;
         let text = |name: &str| data.get(name)?.as_str().map(str::to_owned);
-        let what = error.get("message")?.as_str()?.to_owned();
-        let error = RpcError::new(code::URL_ELICITATION_REQUIRED, what).with_data(data.clone());
-        Some(Self { upstream: text("upstream")?, url: text("url")?, id: text("elicitationId")?, error })
+        let message = error.get("message")?.as_str()?.to_owned();
+        Some(Self { upstream: text("upstream")?, url: text("url")?, id: text("elicitationId")?, message })
     }
 
     /// The question to the user (2025-11-25, client/elicitation).
@@ -73,16 +72,16 @@ impl Inner {
         let Some(needed) = Needed::of(&answer) else { return answer };
         match era {
             Era::Legacy if revision == Revision::R2025_11_25 => {
-                let Needed { error, .. } = &needed;
-                let mut data = error.data.clone().unwrap_or_default();
-                data["elicitations"] = json!([needed.question()]);
-                Answer::error(Some(&id), &needed.error.with_data(data))
+                let Needed { upstream, url, .. } = &needed;
+                let data = json!({ "upstream": upstream, "url": url, "elicitations": [needed.question()] });
+                Answer::error(Some(&id), &failure::CONSENT_ASKED.error_with(needed.message, data))
             }
             Era::Modern if ROUNDS.contains(&method.as_str()) => {
                 let params = input_request_params("elicitation/create", &needed.question(), revision, KEY);
                 let request = json!({ "method": "elicitation/create", "params": params });
                 let state = format!("{STATE}{}", needed.id);
-                let body = json!({ "resultType": "input_required", "inputRequests": { KEY: request }, "requestState": state });
+                let body =
+                    json!({ "resultType": "input_required", "inputRequests": { KEY: request }, "requestState": state });
                 Answer::result(&id, &result(&method, &body, revision, &identity()))
             }
             _ => answer,

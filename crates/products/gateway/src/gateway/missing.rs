@@ -42,6 +42,12 @@ impl Missing {
         self.server == server
     }
 
+    /// Whether its user has to consent first.
+    pub(super) fn needs_consent(&self) -> bool {
+        let Trouble::Refused(RpcError { data: Some(data), .. }) = &self.trouble else { return false };
+        data["failure"] == failure::CONSENT_NEEDED.name
+    }
+
     /// The error where there is nothing else to show.
     pub(super) fn error(&self) -> RpcError {
         self.trouble.error(&self.server)
@@ -90,6 +96,9 @@ pub(super) fn unknown(kind: &str, name: &str, missing: &[Missing]) -> RpcError {
     let name = wire::escape::line(name);
     if missing.is_empty() {
         return failure::ITEM_UNKNOWN.error(format!("Unknown {kind}: {name}"));
+    }
+    if let Some(one) = missing.iter().find(|one| one.needs_consent()) {
+        return one.error();
     }
     let servers: Vec<_> = missing.iter().map(|one| format!("`{}`", one.server)).collect();
     let what = format!("No server has listed the {kind} `{name}`, but there is no list from {}", servers.join(", "));

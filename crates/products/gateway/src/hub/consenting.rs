@@ -13,6 +13,12 @@ impl Gateway {
         self.0.consents.as_ref()
     }
 
+    /// A user has consented: what the server shows may be more than before.
+    pub(crate) fn announce_consent(&self, upstream: &str) {
+        let named = self.0.upstreams().into_iter().find(|one| one.name == upstream);
+        named.iter().for_each(|one| self.0.announce_all(one.index));
+    }
+
     /// All consents, without a token.
     pub fn list_consents(&self) -> Value {
         self.consents().map_or_else(|| json!({ "consents": [], "pending": 0 }), |consents| consents.list())

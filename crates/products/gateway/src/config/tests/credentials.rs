@@ -109,7 +109,10 @@ fn consents_need_users_a_place_and_a_named_issuer_for_credentials() {
             format!("{}{auth}{consents}", by(", token_endpoint: \"https://i.example/t\"")),
             &["`token_endpoint` does not go with"],
         ),
-        (format!("{}{auth}{consents}", by(&format!(", {issuer}, client: {{ id: g }}"))), &["neither `secret` nor `key`"]),
+        (
+            format!("{}{auth}{consents}", by(&format!(", {issuer}, client: {{ id: g }}"))),
+            &["neither `secret` nor `key`"],
+        ),
     ] {
         mentions(&text, parts);
     }
