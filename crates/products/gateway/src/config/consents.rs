@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use document::{Content, Entry};
+use document::{Content, Entry, Position};
 use oauth::Secret;
 
 use super::Reader;
+use super::members::Members;
 use crate::consents::seal::key_bytes;
 use crate::settings::{ConsentLogin, ConsentSettings, CredentialGrant, UpstreamSettings};
 
@@ -18,7 +19,25 @@ const WAIT: Duration = Duration::from_mins(10);
 const LONGEST: Duration = Duration::from_hours(1);
 
 impl Reader<'_> {
-    pub(super) fn consents(&mut self, entry: &Entry, has_auth: bool) -> Option<ConsentSettings> {
+    /// `consents` of the file; upstreams whose users consent need it.
+    pub(super) fn consents(
+        &mut self,
+        at: Position,
+        members: &Members<'_>,
+        upstreams: &[UpstreamSettings],
+    ) -> Option<ConsentSettings> {
+        let asks = |one: &&UpstreamSettings| {
+            one.credentials.as_ref().is_some_and(|one| one.grant == CredentialGrant::AuthorizationCode)
+        };
+        let found = members.get("consents");
+        if let Some(upstream) = upstreams.iter().find(asks).filter(|_| found.is_none() && !members.has_unknown) {
+            let what = format!("users of `{}` consent, and the file has no `consents`", upstream.name);
+            self.error(at, what, "add consents: { folder: ./consents, keys: […], login: … }");
+        }
+        self.consent_members(found?, members.get("auth").is_some())
+    }
+
+    fn consent_members(&mut self, entry: &Entry, has_auth: bool) -> Option<ConsentSettings> {
         let members = self.members("`consents`", entry.at, &entry.node, MEMBERS)?;
         if !has_auth {
             self.error(entry.at, "`consents` are users' own, and the file has no `auth`", "add `auth`");
@@ -77,16 +96,5 @@ impl Reader<'_> {
         let client = client.and_then(|entry| self.oauth_client(entry));
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
         Some(ConsentLogin::Client { client: client?, scopes })
-    }
-
-    /// Upstreams whose users consent need a place where consents are kept.
-    pub(super) fn consents_fit(&mut self, at: document::Position, has_consents: bool, upstreams: &[UpstreamSettings]) {
-        let asks = |one: &&UpstreamSettings| {
-            one.credentials.as_ref().is_some_and(|one| one.grant == CredentialGrant::AuthorizationCode)
-        };
-        if let Some(upstream) = upstreams.iter().find(asks).filter(|_| !has_consents) {
-            let what = format!("users of `{}` consent, and the file has no `consents`", upstream.name);
-            self.error(at, what, "add consents: { folder: ./consents, keys: […], login: … }");
-        }
     }
 }

@@ -150,8 +150,7 @@ impl Reader<'_> {
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let store = members.get("store").and_then(|entry| self.store(entry));
-        let consents = members.get("consents").and_then(|entry| self.consents(entry, has_auth));
-        self.consents_fit(tree.at, members.get("consents").is_some(), &upstreams);
+        let consents = self.consents(tree.at, &members, &upstreams);
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));

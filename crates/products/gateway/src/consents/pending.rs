@@ -51,6 +51,8 @@ pub(crate) struct Returned {
 #[derive(Default)]
 struct All {
     tickets: HashMap<String, Ticket>,
+    /// The newest ticket of each user and server.
+    newest: HashMap<Place, String>,
     sent: HashMap<String, Sent>,
 }
 
@@ -62,7 +64,10 @@ impl All {
 
     fn end(&mut self, ticket: &str) {
         self.end_request(ticket);
-        self.tickets.remove(ticket);
+        let Some(ended) = self.tickets.remove(ticket) else { return };
+        if self.newest.get(&ended.place).is_some_and(|newest| newest == ticket) {
+            self.newest.remove(&ended.place);
+        }
     }
 }
 
@@ -83,10 +88,10 @@ impl Pending {
         (wait, now): (Duration, Instant),
     ) -> Option<String> {
         let mut all = self.lock();
-        let is_it = |ticket: &Ticket| ticket.place == *place && ticket.credentials.ptr_eq(credentials);
         // One that ends soon is of no use to who only begins.
-        let lasts = |ticket: &Ticket| ticket.until > now + wait / 2;
-        if let Some((id, _)) = all.tickets.iter().find(|(_, ticket)| is_it(ticket) && lasts(ticket)) {
+        let lasts = |ticket: &Ticket| ticket.until > now + wait / 2 && ticket.credentials.ptr_eq(credentials);
+        let newest = all.newest.get(place).filter(|id| all.tickets.get(*id).is_some_and(lasts));
+        if let Some(id) = newest {
             return Some(id.clone());
         }
         let over: Vec<_> = all.tickets.iter().filter(|(_, one)| one.until <= now).map(|(id, _)| id.clone()).collect();
@@ -98,6 +103,7 @@ impl Pending {
         let id = random();
         let ticket =
             Ticket { place: place.clone(), credentials: Weak::clone(credentials), until: now + wait, request: None };
+        all.newest.insert(place.clone(), id.clone());
         all.tickets.insert(id.clone(), ticket);
         Some(id)
     }

@@ -10,6 +10,8 @@ use super::seal::Seals;
 use super::vault::{Place, Vault};
 use crate::answers::store::Store;
 
+const SERVER: &str = "https://crm.example/mcp";
+
 fn keys(bytes: &[u8]) -> Seals {
     let keys: Vec<_> = bytes.iter().map(|byte| Secret::new(STANDARD.encode([*byte; 32]))).collect();
     Seals::new(&keys).expect("keys")
@@ -59,7 +61,7 @@ async fn a_consent_outlives_the_gateway_and_nothing_of_it_is_readable() {
     let folder = tempfile::tempdir().expect("a folder");
     let (ann, bob) = (place("ann", "crm"), place("bob", "crm"));
     let vault = open(&folder, &[1]);
-    assert!(vault.put(&ann, &consented("r-ann")).await && vault.put(&bob, &consented("r-bob")).await);
+    assert!(vault.put(&ann, SERVER, &consented("r-ann")).await && vault.put(&bob, SERVER, &consented("r-bob")).await);
     assert_eq!(refresh_of(&vault, &ann).as_deref(), Some("r-ann"));
     vault.close();
     let file = std::fs::read(folder.path().join("consents.redb")).expect("a file");
@@ -80,6 +82,7 @@ async fn a_record_of_another_user_server_or_issuer_does_not_open() {
         ("another user", (|all: &mut Vec<(Value, Value)>| all[0].0["principal"] = json!("eve")) as fn(&mut Vec<_>)),
         ("another server", |all| all[0].0["upstream"] = json!("mail")),
         ("another issuer", |all| all[0].1["issuer"] = json!("https://evil.example")),
+        ("another address", |all| all[0].1["server"] = json!("https://evil.example/mcp")),
         ("a bit", |all| {
             let sealed = all[0].1["sealed"].as_str().expect("a text");
             let mut bytes = STANDARD.decode(sealed).expect("base64");
@@ -93,8 +96,8 @@ async fn a_record_of_another_user_server_or_issuer_does_not_open() {
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let vault = open(&folder, &[1]);
-        assert!(vault.put(&place("ann", "crm"), &consented("r-ann")).await);
-        assert!(vault.put(&place("bob", "crm"), &consented("r-bob")).await);
+        assert!(vault.put(&place("ann", "crm"), SERVER, &consented("r-ann")).await);
+        assert!(vault.put(&place("bob", "crm"), SERVER, &consented("r-bob")).await);
         vault.close();
         tampered(&folder, change).await;
         let vault = open(&folder, &[1]);
@@ -111,7 +114,7 @@ async fn keys_rotate_and_a_wrong_key_opens_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let ann = place("ann", "crm");
     let vault = open(&folder, &[1]);
-    assert!(vault.put(&ann, &consented("r-ann")).await);
+    assert!(vault.put(&ann, SERVER, &consented("r-ann")).await);
     vault.close();
     let wrong = open(&folder, &[3]);
     assert!(wrong.find(&ann).is_none() && wrong.list().iter().all(|one| !one.opens));
@@ -129,9 +132,9 @@ async fn keys_rotate_and_a_wrong_key_opens_nothing() {
 async fn a_revoked_or_newer_consent_is_not_overwritten_by_a_refresh() {
     let folder = tempfile::tempdir().expect("a folder");
     let (vault, ann) = (open(&folder, &[1]), place("ann", "crm"));
-    assert!(vault.put(&ann, &consented("r1")).await);
+    assert!(vault.put(&ann, SERVER, &consented("r1")).await);
     let read = vault.find(&ann).expect("it is there").number;
-    assert!(vault.put(&ann, &consented("r2")).await);
+    assert!(vault.put(&ann, SERVER, &consented("r2")).await);
     assert!(!vault.replace(&ann, read, &consented("r1-next")).await, "given anew");
     assert!(!vault.remove(&ann, Some(read)).await, "an old refusal does not end the new consent");
     assert_eq!(refresh_of(&vault, &ann).as_deref(), Some("r2"));

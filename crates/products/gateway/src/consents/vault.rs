@@ -32,6 +32,8 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stored {
     issuer: String,
+    /// The address of the server.
+    server: String,
     /// When it was given, in seconds since 1970.
     since: u64,
     sealed: String,
@@ -44,6 +46,8 @@ struct Stored {
 #[derive(Debug)]
 pub(crate) struct Consent {
     pub(crate) number: u64,
+    /// The address of the server that it is for.
+    pub(crate) server: String,
     pub(crate) consented: Consented,
 }
 
@@ -70,8 +74,8 @@ struct All {
 }
 
 /// What a sealed text is bound to.
-fn binding(place: &Place, issuer: &str) -> Vec<u8> {
-    json!(["proof-gateway.consent.1", place.principal, place.upstream, issuer]).to_string().into_bytes()
+fn binding(place: &Place, issuer: &str, server: &str) -> Vec<u8> {
+    json!(["proof-gateway.consent.1", place.principal, place.upstream, issuer, server]).to_string().into_bytes()
 }
 
 fn key(place: &Place) -> Vec<u8> {
@@ -109,7 +113,7 @@ impl Vault {
             match self.opened(&place, &stored) {
                 Some((_, true)) => {}
                 Some((consented, false)) => {
-                    let _ = self.write(&place, &consented, stored.since);
+                    let _ = self.write(&place, (&stored.server, stored.since), &consented);
                 }
                 None => {
                     tracing::warn!(upstream = place.upstream, "a consent does not open: no key fits, or it was changed")
@@ -120,7 +124,7 @@ impl Vault {
 
     fn opened(&self, place: &Place, stored: &Stored) -> Option<(Consented, bool)> {
         let sealed = STANDARD.decode(&stored.sealed).ok()?;
-        let opened = self.seals.open(&binding(place, &stored.issuer), &sealed)?;
+        let opened = self.seals.open(&binding(place, &stored.issuer, &stored.server), &sealed)?;
         let consented: Consented = serde_json::from_slice(&opened.text).ok()?;
         (consented.issuer == stored.issuer).then_some((consented, opened.is_current))
     }
@@ -129,12 +133,12 @@ impl Vault {
     pub(crate) fn find(&self, place: &Place) -> Option<Consent> {
         let stored = self.lock().stored.get(place).cloned()?;
         let (consented, _) = self.opened(place, &stored)?;
-        Some(Consent { number: stored.number, consented })
+        Some(Consent { number: stored.number, server: stored.server, consented })
     }
 
     /// Keeps a consent that was given; whether that outlives a crash. Otherwise, nothing is kept.
-    pub(crate) async fn put(&self, place: &Place, consented: &Consented) -> bool {
-        let Some(written) = self.write(place, consented, now()) else { return false };
+    pub(crate) async fn put(&self, place: &Place, server: &str, consented: &Consented) -> bool {
+        let Some(written) = self.write(place, (server, now()), consented) else { return false };
         let kept = written.outlives_crash().await;
         if !kept {
             self.lock().stored.remove(place);
@@ -144,11 +148,11 @@ impl Vault {
 
     /// Keeps what is new of a consent, unless that was revoked or given anew since it was read.
     pub(crate) async fn replace(&self, place: &Place, number: u64, consented: &Consented) -> bool {
-        let since = match self.lock().stored.get(place) {
-            Some(stored) if stored.number == number => stored.since,
+        let (server, since) = match self.lock().stored.get(place) {
+            Some(stored) if stored.number == number => (stored.server.clone(), stored.since),
             _ => return false,
         };
-        let Some(written) = self.write(place, consented, since) else { return false };
+        let Some(written) = self.write(place, (&server, since), consented) else { return false };
         if !written.outlives_crash().await {
             tracing::error!(
                 upstream = place.upstream,
@@ -158,15 +162,16 @@ impl Vault {
         true
     }
 
-    fn write(&self, place: &Place, consented: &Consented, since: u64) -> Option<Written> {
+    fn write(&self, place: &Place, (server, since): (&str, u64), consented: &Consented) -> Option<Written> {
         let text = serde_json::to_vec(consented).ok()?;
-        let sealed = STANDARD.encode(self.seals.seal(&binding(place, &consented.issuer), text)?);
+        let sealed = STANDARD.encode(self.seals.seal(&binding(place, &consented.issuer, server), text)?);
         let mut all = self.lock();
         if !all.stored.contains_key(place) && all.stored.len() >= MOST {
             return None;
         }
         all.last += 1;
-        let stored = Stored { issuer: consented.issuer.clone(), since, sealed, number: all.last };
+        let (issuer, server) = (consented.issuer.clone(), server.to_owned());
+        let stored = Stored { issuer, server, since, sealed, number: all.last };
         let written = self.store.set(key(place), Some(serde_json::to_vec(&stored).ok()?));
         all.stored.insert(place.clone(), stored);
         drop(all);

@@ -20,6 +20,8 @@ const LEAST: u64 = 10;
 pub(super) struct ByConsent {
     pub(super) client: ConsentClient,
     pub(super) consents: Arc<Consents>,
+    /// The address of the server.
+    server: String,
     /// The only authorization server whose consents count, where one is configured.
     issuer: Option<String>,
 }
@@ -41,7 +43,7 @@ impl ByConsent {
             egress: settings.egress.clone(),
         };
         let client = ConsentClient::new(source).map_err(|error| error.what().to_owned())?;
-        Ok(Self { client, consents: Arc::clone(consents), issuer: settings.issuer.clone() })
+        Ok(Self { client, consents: Arc::clone(consents), issuer: settings.issuer.clone(), server: server.to_string() })
     }
 }
 
@@ -60,8 +62,9 @@ impl Credentials {
         let Some(principal) = holder.subject() else { return Err(self.trouble(&Refusal::NoUser)) };
         let place = self.place(principal.reveal());
         let found = by.consents.vault.find(&place);
-        // A consent that was given elsewhere does not count here.
-        let found = found.filter(|found| by.issuer.as_ref().is_none_or(|issuer| *issuer == found.consented.issuer));
+        // A consent that was given elsewhere, or for a server at another address, does not count here.
+        let is_issuer = |issuer: &str| by.issuer.as_ref().is_none_or(|own| own == issuer);
+        let found = found.filter(|found| found.server == by.server && is_issuer(&found.consented.issuer));
         let Some(found) = found else { return Err(self.ask(by, &place)) };
         if !another && found.consented.expires > now().saturating_add(LEAST) {
             let kept = holder.keep(&found.consented.token(), Instant::now());
@@ -124,7 +127,7 @@ impl Credentials {
         }
         let holder = self.holder(principal_key(&place.principal));
         let _one = holder.asking.lock().await;
-        let kept = by.consents.vault.put(place, consented).await;
+        let kept = by.consents.vault.put(place, &by.server, consented).await;
         holder.reset();
         kept
     }
