@@ -243,7 +243,9 @@ impl ConsentClient {
         if let Some(client) = &self.source.client {
             return Ok(client.clone());
         }
-        if let Some(document) = place.document.filter(|_| issuer.accepts_client_documents) {
+        // A document on this machine is of use to few issuers: a registration comes first then.
+        let fits = |document: &&Url| document.scheme() == "https" || issuer.registration_endpoint.is_none();
+        if let Some(document) = place.document.filter(fits).filter(|_| issuer.accepts_client_documents) {
             return Ok(Client::new(document.as_str(), Credential::None));
         }
         let mut registered = self.registered.lock().await;

@@ -9,9 +9,14 @@ mod scene;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use gateway::settings::Target;
+use net::client::HttpAddress;
+use net::server::http::{self, OtherTransports};
+use reference::authorization::{Development, TokenGuard, Tokens};
 use serde_json::json;
 use tokio::time::sleep;
 
+use self::browser::Browser;
 use self::scene::{Login, Scene, ran};
 
 #[tokio::test]
@@ -153,4 +158,50 @@ async fn a_consent_that_ended_is_asked_for_again() {
     assert!(scene.gateway.revoke_consent(&id).await && !scene.gateway.revoke_consent(&id).await);
     scene.link("ann").await;
     assert!(scene.accounts().is_empty());
+}
+
+#[tokio::test]
+async fn the_gateway_is_known_by_its_metadata_document() {
+    let scene = Scene::new(Login::Page).await;
+    scene.crm.with(|state| state.registers = false);
+    let (mut browser, back) = scene.underway("ann").await;
+    assert_eq!(browser.get(&back).await.status, 200);
+    assert!(ran(&scene.call("ann").await));
+    let (id, redirect) = scene.crm.with(|state| {
+        assert_eq!(state.registrations, 0);
+        (state.tokens[0]["client_id"].clone(), state.tokens[0]["redirect_uri"].clone())
+    });
+    assert_eq!(id, scene.url("/consent/client.json").as_str());
+    let page = Browser::default().get(&scene.url("/consent/client.json")).await;
+    let document: serde_json::Value = serde_json::from_str(&page.body).expect("a document");
+    assert_eq!((&document["client_id"], &document["redirect_uris"]), (&json!(id), &json!([redirect])));
+    assert_eq!(document["token_endpoint_auth_method"], "none");
+}
+
+/// The issuer of `proof serve --auth dev`: registration, consent, PKCE, refresh tokens that count once.
+#[tokio::test]
+async fn a_consent_at_the_authorization_server_for_development() {
+    let catalogue = std::sync::Arc::clone(&reference::Options::default().catalogue);
+    let tokens = Tokens::Ours(Development { lasts: 11, ..Development::default() });
+    let guard = TokenGuard::new(tokens, "/mcp", OtherTransports::default(), catalogue);
+    let options = http::Options { guard: Some(std::sync::Arc::new(guard)), ..http::Options::default() };
+    let service = std::sync::Arc::new(reference::Server::new(reference::Options::default()));
+    let server = http::listen(service, ([127, 0, 0, 1], 0).into(), options).await.expect("a free port");
+    let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("a URL");
+    let mut scene = Scene::with(Login::Issuer, |settings, _| {
+        settings.upstreams[0].target = Target::StreamableHttp(HttpAddress::new(url));
+        let credentials = settings.upstreams[0].credentials.as_mut().expect("credentials");
+        credentials.scopes = ["mcp:read", "mcp:call"].map(str::to_owned).to_vec();
+    })
+    .await;
+    let done = scene.consent("ann").await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    assert!(ran(&scene.call("ann").await));
+    for _ in 0..2 {
+        sleep(Duration::from_secs(2)).await;
+        scene.restart().await;
+        let answer = scene.call("ann").await;
+        assert!(ran(&answer), "renewed by its refresh token: {answer}");
+    }
+    scene.link("bob").await;
 }

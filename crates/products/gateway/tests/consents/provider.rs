@@ -27,6 +27,7 @@ pub(crate) struct State {
     pub(crate) methods: Option<Value>,
     /// The `iss` of its responses; its own name without one.
     pub(crate) says_issuer: Option<String>,
+    /// Clients may register; otherwise they have metadata documents.
     pub(crate) registers: bool,
     /// All token requests.
     pub(crate) tokens: Vec<Form>,
@@ -123,6 +124,7 @@ impl Provider {
             }
             if !state.registers {
                 document.as_object_mut().expect("an object").remove("registration_endpoint");
+                document["client_id_metadata_document_supported"] = json!(true);
             }
         });
         document
