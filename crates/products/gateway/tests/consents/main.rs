@@ -96,7 +96,7 @@ async fn who_did_not_consent_can_begin_and_sees_other_servers() {
         let mut open = settings.upstreams[0].clone();
         "open".clone_into(&mut open.name);
         open.credentials = None;
-        let gateway::settings::Target::StreamableHttp(address) = &mut open.target else { panic!("an address") };
+        let Target::StreamableHttp(address) = &mut open.target else { panic!("an address") };
         address.headers.push(("authorization".to_owned(), "Bearer up.all.1".to_owned()));
         settings.upstreams.push(open);
         settings.servers[0].upstreams.push("open".to_owned());
