@@ -1,6 +1,5 @@
 //! Reads where users' consents are kept: `consents`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use document::{Content, Entry, Position};
@@ -55,7 +54,7 @@ impl Reader<'_> {
             Some(wait)
         });
         Some(ConsentSettings {
-            folder: folder.unwrap_or_else(PathBuf::new),
+            folder: folder.unwrap_or_default(),
             keys: keys?,
             login: login?,
             wait: wait.unwrap_or(WAIT),

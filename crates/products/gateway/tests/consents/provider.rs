@@ -25,8 +25,6 @@ pub(crate) struct State {
     pub(crate) life: u64,
     /// The PKCE methods that it lists.
     pub(crate) methods: Option<Value>,
-    /// The `iss` of its responses; its own name without one.
-    pub(crate) says_issuer: Option<String>,
     /// Clients may register; otherwise they have metadata documents.
     pub(crate) registers: bool,
     /// All token requests.
@@ -55,7 +53,6 @@ impl Provider {
             account: "ann-at-crm".to_owned(),
             life: 3600,
             methods: Some(json!(["S256"])),
-            says_issuer: None,
             registers: true,
             tokens: Vec::new(),
             registrations: 0,
@@ -142,11 +139,10 @@ impl Provider {
         let mut url = Url::parse(&form["redirect_uri"]).expect("a redirect address");
         assert_eq!((form["code_challenge_method"].as_str(), form["response_type"].as_str()), ("S256", "code"));
         let code = oauth::random();
-        let issuer = self.with(|state| state.says_issuer.clone()).unwrap_or_else(|| self.url(""));
         url.query_pairs_mut()
             .append_pair("code", &code)
             .append_pair("state", &form["state"])
-            .append_pair("iss", &issuer);
+            .append_pair("iss", &self.url(""));
         self.with(|state| {
             let account = state.account.clone();
             state.codes.insert(code, Code { form, account });

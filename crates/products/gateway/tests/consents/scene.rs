@@ -76,7 +76,7 @@ pub(crate) struct Scene {
     address: SocketAddr,
     signer: Arc<Signer>,
     settings: Settings,
-    _servers: Vec<Server>,
+    running: Vec<Server>,
     folder: TempDir,
 }
 
@@ -146,8 +146,8 @@ impl Scene {
         issuer.mints(move |user, _| token(&signs, &name, user));
         let (gateway, server) = serve(&settings).await;
         let address = server.local_addr();
-        let _servers = vec![upstream, server];
-        Self { crm, issuer, gateway, door, address, signer, settings, _servers, folder }
+        let running = vec![upstream, server];
+        Self { crm, issuer, gateway, door, address, signer, settings, running, folder }
     }
 
     /// Ends the gateway, and starts another one on the same folder, at another address.
@@ -156,7 +156,7 @@ impl Scene {
         let (gateway, server) = serve(&self.settings).await;
         self.address = server.local_addr();
         self.gateway = gateway;
-        self._servers.push(server);
+        self.running.push(server);
     }
 
     /// A user's token for the gateway.
