@@ -44,8 +44,7 @@ impl Missing {
 
     /// Whether its user has to consent first.
     pub(super) fn needs_consent(&self) -> bool {
-        let Trouble::Refused(RpcError { data: Some(data), .. }) = &self.trouble else { return false };
-        data["failure"] == failure::CONSENT_NEEDED.name
+        needs_consent(&self.trouble)
     }
 
     /// The error where there is nothing else to show.
@@ -81,7 +80,12 @@ impl Inner {
         };
         upstream.note_missed();
         let reason = trouble.reason();
-        tracing::warn!(upstream = upstream.name, answer = what, "left out: {reason}");
+        if needs_consent(&trouble) {
+            // The reason has the address, which is the user's alone.
+            tracing::debug!(upstream = upstream.name, answer = what, "left out: its user has to consent");
+        } else {
+            tracing::warn!(upstream = upstream.name, answer = what, "left out: {reason}");
+        }
         // Nothing was to be run.
         let trouble = match trouble {
             Trouble::Unknown(_) | Trouble::Timeout(_) => Trouble::NotSent(reason.clone()),
@@ -89,6 +93,11 @@ impl Inner {
         };
         Err(Missing { server: upstream.name.clone(), reason, trouble, late })
     }
+}
+
+fn needs_consent(trouble: &Trouble) -> bool {
+    let Trouble::Refused(RpcError { data: Some(data), .. }) = trouble else { return false };
+    data["failure"] == failure::CONSENT_NEEDED.name
 }
 
 /// The error for a name that nobody listed. While a list is missing, nothing says that the name does not exist.
