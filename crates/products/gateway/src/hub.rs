@@ -347,7 +347,9 @@ impl Gateway {
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
-            consents.iter().for_each(|consents| consents.vault.close());
+            if let Some(consents) = consents {
+                consents.vault.close();
+            }
             if let Some(audit) = audit {
                 audit.close();
             }

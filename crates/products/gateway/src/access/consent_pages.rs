@@ -74,13 +74,12 @@ impl TokenGuard {
         };
         let browser = browser_of(consents, &request.headers).unwrap_or_else(random);
         let sending = Sending { consents, ticket: id, browser: &browser };
-        let mut response = match &consents.login {
-            Some(login) => self.send(&sending, login, Purpose::Login).await,
-            None => {
-                let (principal, upstream) = (ticket.place.principal.as_str(), ticket.place.upstream.as_str());
-                let token = form_token(&browser, id);
-                page(StatusCode::OK, &Page::Question { principal, upstream, ticket: id, token: &token })
-            }
+        let mut response = if let Some(login) = &consents.login {
+            self.send(&sending, login, Purpose::Login).await
+        } else {
+            let (principal, upstream) = (ticket.place.principal.as_str(), ticket.place.upstream.as_str());
+            let token = form_token(&browser, id);
+            page(StatusCode::OK, &Page::Question { principal, upstream, ticket: id, token: &token })
         };
         set_cookie(consents, &mut response.headers, &browser);
         response

@@ -95,7 +95,9 @@ impl Pending {
             return Some(id.clone());
         }
         let over: Vec<_> = all.tickets.iter().filter(|(_, one)| one.until <= now).map(|(id, _)| id.clone()).collect();
-        over.iter().for_each(|id| all.end(id));
+        for id in &over {
+            all.end(id);
+        }
         let of_one = all.tickets.values().filter(|ticket| ticket.place.principal == place.principal).count();
         if all.tickets.len() >= MOST || of_one >= MOST_OF_ONE {
             return None;
@@ -145,7 +147,9 @@ impl Pending {
     pub(crate) fn sweep(&self, now: Instant) {
         let mut all = self.lock();
         let over: Vec<_> = all.tickets.iter().filter(|(_, one)| one.until <= now).map(|(id, _)| id.clone()).collect();
-        over.iter().for_each(|id| all.end(id));
+        for id in &over {
+            all.end(id);
+        }
     }
 
     /// How many are pending.

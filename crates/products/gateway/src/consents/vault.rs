@@ -89,13 +89,12 @@ impl Vault {
         let mut all = All::default();
         for (place, stored) in pairs {
             let read = serde_json::from_slice(&place).ok().zip(serde_json::from_slice::<Stored>(&stored).ok());
-            match read {
-                Some((place, stored)) => {
-                    all.last += 1;
-                    all.stored.insert(place, Stored { number: all.last, ..stored });
-                }
-                None => tracing::warn!("a record of consents cannot be read"),
-            }
+            let Some((place, stored)) = read else {
+                tracing::warn!("a record of consents cannot be read");
+                continue;
+            };
+            all.last += 1;
+            all.stored.insert(place, Stored { number: all.last, ..stored });
         }
         let vault = Self { seals, all: Mutex::new(all), store };
         vault.seal_again();
@@ -116,7 +115,10 @@ impl Vault {
                     let _ = self.write(&place, (&stored.server, stored.since), &consented);
                 }
                 None => {
-                    tracing::warn!(upstream = place.upstream, "a consent does not open: no key fits, or it was changed")
+                    tracing::warn!(
+                        upstream = place.upstream,
+                        "a consent does not open: no key fits, or it was changed"
+                    );
                 }
             }
         }

@@ -36,7 +36,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// Where tokens come from.
 enum Source {
     /// The gateway's own, or users' by exchange.
-    Service(ServiceClient),
+    Service(Box<ServiceClient>),
     /// Users' by consent.
     Consent(Box<ByConsent>),
 }
@@ -88,7 +88,7 @@ impl Credentials {
                     timeout: PATIENCE,
                     egress: credentials.egress.clone(),
                 };
-                Source::Service(ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?)
+                Source::Service(Box::new(ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?))
             }
         };
         Ok(Some(Arc::new_cyclic(|own| Self {

@@ -16,7 +16,9 @@ impl Gateway {
     /// A user has consented: what the server shows may be more than before.
     pub(crate) fn announce_consent(&self, upstream: &str) {
         let named = self.0.upstreams().into_iter().find(|one| one.name == upstream);
-        named.iter().for_each(|one| self.0.announce_all(one.index));
+        if let Some(one) = named {
+            self.0.announce_all(one.index);
+        }
     }
 
     /// All consents, without a token.
