@@ -11,6 +11,7 @@ use url::Url;
 use wire::Revision;
 
 use crate::audit_command::AuditArgs;
+use crate::consents_command::ConsentsArgs;
 use crate::errors_command::ErrorsArgs;
 use crate::init::InitArgs;
 use crate::policy::PolicyArgs;
@@ -104,6 +105,8 @@ pub(crate) enum Action {
     Policy(PolicyArgs),
     /// Print the failures of the gateway, and what a client does about each kind
     Errors(ErrorsArgs),
+    /// List or revoke consents that users gave in a browser
+    Consents(ConsentsArgs),
     /// Answer the questions of a checklist before production, with evidence
     Ready(ReadyArgs),
 }
@@ -112,7 +115,8 @@ impl Action {
     /// What is asked of a running gateway.
     pub(crate) const fn question(&self) -> Option<(Question, &WatchArgs)> {
         match self {
-            Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) | Self::Ready(_) => None,
+            Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) => None,
+            Self::Consents(_) | Self::Ready(_) => None,
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
             Self::Slo(watch) => Some((Question::Slo, watch)),

@@ -16,6 +16,8 @@ use tokio::time::timeout;
 
 /// The folder of the sockets.
 const PROGRAM: &str = "proof-gateway";
+/// The word before the id of a consent that ends.
+pub(crate) const REVOKE: &str = "revoke-consent ";
 /// How long a word may take to come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -88,6 +90,11 @@ impl Control {
             "reload" => {
                 self.reload.notify_one();
                 Value::Null
+            }
+            "consents" => self.gateway.list_consents(),
+            word if word.starts_with(REVOKE) => {
+                let id = word.strip_prefix(REVOKE).unwrap_or_default();
+                json!({ "revoked": self.gateway.revoke_consent(id).await })
             }
             "tail" => return self.tail(stream).await,
             _ => json!({ "error": "unknown word" }),

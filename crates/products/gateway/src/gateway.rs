@@ -171,6 +171,14 @@ impl Inner {
     }
 
     async fn answer(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
+        // On the heap: who asks for no consent does not pay for it.
+        if self.asks_for_consent() {
+            return Box::pin(self.answered_or_asked(call, trail)).await;
+        }
+        self.answer_to(call, trail).await
+    }
+
+    async fn answer_to(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
         let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
         let client = match self.client(&call, &trail) {
             Ok(client) => client,
@@ -560,6 +568,7 @@ mod answering;
 mod as_task;
 mod carrying;
 mod changing;
+mod consenting;
 mod failing;
 mod finding;
 mod following;

@@ -1,6 +1,7 @@
 //! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
 //! configuration, while requests under way keep what they began with. Knows no message.
 
+mod consenting;
 mod entrance;
 mod measures;
 mod replicas;
@@ -24,6 +25,7 @@ use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
+use crate::consents::Consents;
 use crate::context::Injected;
 use crate::gateway::{Inner, lock};
 use crate::guards::{GuardState, Guards};
@@ -82,6 +84,8 @@ pub enum SettingsError {
     Audit(std::io::Error),
     /// The store cannot be used.
     Store(std::io::Error),
+    /// Consents cannot be kept.
+    Consents(std::io::Error),
 }
 
 impl std::fmt::Display for SettingsError {
@@ -91,6 +95,7 @@ impl std::fmt::Display for SettingsError {
             Self::Condition(error) => error.fmt(f),
             Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
             Self::Store(error) => write!(f, "the store cannot be used: {error}"),
+            Self::Consents(error) => write!(f, "consents cannot be kept: {error}"),
         }
     }
 }
@@ -135,6 +140,8 @@ pub(crate) struct Hub {
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Makes spans of requests.
     pub(crate) telemetry: Option<Arc<Telemetry>>,
+    /// Consents of users.
+    pub(crate) consents: Option<Arc<Consents>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -159,6 +166,8 @@ impl Gateway {
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
         let kept = Kept::open(settings.store.as_ref()).map_err(SettingsError::Store)?;
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
+        let consents = settings.consents.as_ref().map(|consents| Consents::open(consents, settings.auth.as_ref()));
+        let consents = consents.transpose().map_err(SettingsError::Consents)?;
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -178,6 +187,7 @@ impl Gateway {
             interceptors: RwLock::default(),
             audit,
             telemetry,
+            consents,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -271,7 +281,7 @@ impl Gateway {
     /// Whether users' tokens are exchanged for some server.
     pub(crate) fn exchanges_tokens(&self) -> bool {
         let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
-        state.upstreams.iter().any(|upstream| upstream.is_per_user())
+        state.upstreams.iter().any(|upstream| upstream.exchanges_tokens())
     }
 
     /// What was counted of budgets of time, if there are any.
@@ -325,6 +335,7 @@ impl Gateway {
             self.0.long_calls.0.sweep();
             self.0.guarded.sweep();
             self.0.kept.sweep();
+            self.0.consents.iter().for_each(|consents| consents.pending.sweep(std::time::Instant::now()));
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
                 upstream.look_again();
@@ -341,10 +352,13 @@ impl Gateway {
             telemetry.flush().await;
         }
         self.0.kept.calls.finish().await;
-        let (audit, kept) = (self.0.audit.clone(), Arc::clone(&self.0.kept));
+        let (audit, kept, consents) = (self.0.audit.clone(), Arc::clone(&self.0.kept), self.0.consents.clone());
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
+            if let Some(consents) = consents {
+                consents.vault.close();
+            }
             if let Some(audit) = audit {
                 audit.close();
             }
@@ -463,7 +477,8 @@ impl Hub {
             } else {
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 let listener = listener(Arc::downgrade(self));
-                upstreams.push(Upstream::new(index, wanted.clone(), &settings.limits, &self.children, listener)?);
+                let shared = (&self.children, self.consents.as_ref());
+                upstreams.push(Upstream::new(index, wanted.clone(), &settings.limits, shared, listener)?);
                 reloaded.begun += 1;
             }
         }

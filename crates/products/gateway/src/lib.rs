@@ -8,6 +8,7 @@ pub mod budget;
 mod catalogue;
 mod changes;
 pub mod config;
+mod consents;
 mod context;
 mod credentials;
 pub mod failure;

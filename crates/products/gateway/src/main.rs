@@ -2,6 +2,7 @@
 
 mod args;
 mod audit_command;
+mod consents_command;
 mod control;
 mod errors_command;
 mod init;
@@ -54,6 +55,10 @@ fn ended(args: &mut Args) -> Result<ExitCode, Failure> {
         Some(Action::Errors(errors)) => {
             errors_command::run(&errors);
             return Ok(ExitCode::SUCCESS);
+        }
+        Some(Action::Consents(consents)) => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(bug)?;
+            return runtime.block_on(consents_command::run(&consents)).map(done);
         }
         Some(Action::Ready(ready)) => {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(bug)?;
@@ -241,6 +246,9 @@ pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
         gateway::SettingsError::Audit(_) => "give `audit` a folder of its own that you can write to",
         gateway::SettingsError::Store(_) => {
             "give `store` a folder of its own, that you can write to and no other gateway uses"
+        }
+        gateway::SettingsError::Consents(_) => {
+            "give `consents` a folder that you can write to and no other gateway uses, and keys of 32 bytes in base64"
         }
         gateway::SettingsError::Condition(_) => "correct the condition: claims.team == \"data\"",
     };

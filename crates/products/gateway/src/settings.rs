@@ -3,6 +3,7 @@
 
 mod answers;
 mod budgets;
+mod consents;
 mod context;
 mod credentials;
 mod guards;
@@ -28,6 +29,7 @@ use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
+pub use consents::{ConsentLogin, ConsentSettings};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
@@ -70,6 +72,8 @@ pub struct Settings {
     pub audit: Option<AuditSettings>,
     /// Where what must outlive the gateway is kept; without this, in memory.
     pub store: Option<StoreSettings>,
+    /// Consents of users that the gateway calls servers in their name.
+    pub consents: Option<ConsentSettings>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
     /// How long calls of tools may take.

@@ -88,7 +88,7 @@ pub(crate) async fn run(question: Question, args: &WatchArgs) -> Result<(), Fail
 }
 
 /// Prints text, line by line escaped.
-fn show(before: &str, text: &str) -> std::io::Result<()> {
+pub(crate) fn show(before: &str, text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     write!(stdout, "{before}")?;
     for line in text.lines() {
@@ -97,7 +97,7 @@ fn show(before: &str, text: &str) -> std::io::Result<()> {
     stdout.flush()
 }
 
-async fn find(pid: Option<u32>) -> Result<PathBuf, Failure> {
+pub(crate) async fn find(pid: Option<u32>) -> Result<PathBuf, Failure> {
     let all = sockets().map_err(|error| Failure::usage(format!("no gateway was found: {error}"), "start one"))?;
     let mut alive = Vec::new();
     for (process, path) in all {
@@ -120,7 +120,7 @@ async fn find(pid: Option<u32>) -> Result<PathBuf, Failure> {
     }
 }
 
-async fn ask(socket: &Path, word: &str) -> Result<Lines<BufReader<UnixStream>>, Failure> {
+pub(crate) async fn ask(socket: &Path, word: &str) -> Result<Lines<BufReader<UnixStream>>, Failure> {
     let asked = async {
         let mut stream = connect_local(socket).await?;
         stream.write_all(format!("{word}\n").as_bytes()).await?;
@@ -129,7 +129,7 @@ async fn ask(socket: &Path, word: &str) -> Result<Lines<BufReader<UnixStream>>, 
     asked.await.map_err(|error| Failure::usage(format!("the gateway does not answer: {error}"), "is it still running?"))
 }
 
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -138,7 +138,7 @@ fn number(value: &Value, name: &str) -> u64 {
 }
 
 /// Columns as wide as their widest cell; the last one is not padded.
-fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default()

@@ -61,6 +61,11 @@ impl Request {
         Ok(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier })
     }
 
+    /// `state`, by which a service finds the request again.
+    pub(crate) fn state(&self) -> &str {
+        &self.state
+    }
+
     /// Whether `url` is the redirect address, whatever its query.
     pub(crate) fn is_redirect_target(&self, url: &Url) -> bool {
         let Ok(own) = Url::parse(&self.redirect) else { return false };

@@ -120,7 +120,7 @@ fn resource_addresses(url: &Url) -> Vec<Url> {
 }
 
 /// The metadata of the issuer that is called `named`.
-async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OAuthError> {
+pub(crate) async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OAuthError> {
     let base = parse_url(named, "the issuer's name")?;
     if base.query().is_some() || base.fragment().is_some() {
         return Err(OAuthError::at("an issuer's name holds no query", &base, "fix the server's metadata"));

@@ -8,6 +8,7 @@ mod backend;
 mod cache;
 mod challenge;
 mod connection;
+mod consent_client;
 mod discovery;
 mod dpop;
 mod error;
@@ -34,6 +35,7 @@ use wire::trace::{Headers, header};
 
 pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
 pub use challenge::AuthChallenge;
+pub use consent_client::{ConsentClient, ConsentPlace, ConsentRequest, ConsentSource, Consented};
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
 pub use issuer_trust::{Agreeing, IssuerQuestion, IssuerTrust};

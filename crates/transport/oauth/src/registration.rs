@@ -2,6 +2,7 @@
 //! (RFC 7591). The identity at one issuer is never sent to another.
 
 use serde_json::{Value, json};
+use url::Url;
 use wire::Revision;
 
 use super::backend::WebRequest;
@@ -49,6 +50,40 @@ pub(crate) async fn register(
     };
     let method = method(issuer);
     let body = registration_request(options.rules(), method, redirect, scopes);
+    registered(web, (issuer, endpoint), &body, redirect).await
+}
+
+/// Registers a service, which can keep a secret, under `name`.
+pub(crate) async fn register_service(
+    web: &Web,
+    issuer: &Issuer,
+    (name, redirect): (&str, &str),
+    scopes: Option<&[String]>,
+) -> Result<Client, OAuthError> {
+    let Some(endpoint) = &issuer.registration_endpoint else {
+        let what = "the issuer does not know this service, and offers no registration";
+        return Err(OAuthError::new(what, &issuer.id, Advice::BringClient));
+    };
+    let listed = issuer.client_authentication.as_deref();
+    let takes = |method: &Method| listed.is_none_or(|listed| listed.iter().any(|one| one == method.as_str()));
+    let method = [Method::Basic, Method::Post, Method::None].into_iter().find(takes).unwrap_or(Method::Basic);
+    let mut body = registration_request(Revision::NEWEST, method, redirect, scopes);
+    body["client_name"] = name.into();
+    // An application of the web may have a redirect to this machine only while it is tried out.
+    body["application_type"] = if is_loopback_text(redirect) { "native" } else { "web" }.into();
+    registered(web, (issuer, endpoint), &body, redirect).await
+}
+
+fn is_loopback_text(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| is_loopback(&url))
+}
+
+async fn registered(
+    web: &Web,
+    (issuer, endpoint): (&Issuer, &Url),
+    body: &Value,
+    redirect: &str,
+) -> Result<Client, OAuthError> {
     let response = web.send(WebRequest::post(endpoint, "application/json", body.to_string())).await?;
     let object = response.object();
     let advice = Advice::BringClient;

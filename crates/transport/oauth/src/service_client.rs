@@ -22,7 +22,7 @@ use super::web::{Web, check_scheme};
 
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 /// How long a token is used whose response does not say how long it lives.
-const UNSTATED: u64 = 300;
+pub(crate) const UNSTATED: u64 = 300;
 
 /// Where a service gets tokens, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,9 +27,9 @@ const OTHER_PATHS: [&str; 3] = ["/sse", "/messages", "/ws"];
 /// Lets in who has a token of the issuer for the endpoint.
 #[derive(Debug)]
 pub struct TokenGuard {
-    gateway: Gateway,
-    settings: AuthSettings,
-    tokens: Tokens,
+    pub(super) gateway: Gateway,
+    pub(super) settings: AuthSettings,
+    pub(super) tokens: Tokens,
     address: OnceLock<SocketAddr>,
 }
 
@@ -51,7 +51,7 @@ impl TokenGuard {
 
     /// How clients call the endpoint, the preferred name first: as configured, or by the address where we listen. What a
     /// request says of its host counts for nothing.
-    fn names(&self, endpoint: &str) -> Vec<String> {
+    pub(super) fn names(&self, endpoint: &str) -> Vec<String> {
         if let Some(url) = &self.settings.public_url {
             return vec![format!("{}{endpoint}", url.trim_end_matches('/'))];
         }
@@ -60,7 +60,7 @@ impl TokenGuard {
     }
 
     /// What tokens for the endpoint must say in `aud`.
-    fn audiences(&self, endpoint: &str) -> Vec<String> {
+    pub(super) fn audiences(&self, endpoint: &str) -> Vec<String> {
         self.settings.audience.clone().map_or_else(|| self.names(endpoint), |audience| vec![audience])
     }
 
@@ -146,13 +146,21 @@ impl Guard for TokenGuard {
     fn listening(&self, address: SocketAddr) {
         // Where it listens twice, the first address is its own.
         let _ = self.address.set(address);
+        let own = self.address.get().copied().map(authorities).unwrap_or_default();
+        if let (Some(consents), Some(host)) = (self.gateway.consents(), own.first()) {
+            consents.listening(&format!("http://{host}"));
+        }
     }
 
     fn owns(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|endpoint| self.endpoint(endpoint).is_some())
+            || self.owns_consent_page(path)
     }
 
     fn serve(&self, request: GuardRequest) -> HttpFuture<'_, GuardResponse> {
+        if self.owns_consent_page(request.uri.path()) {
+            return Box::pin(self.consent_page(request));
+        }
         Box::pin(async move {
             let path = request.uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();
             let endpoint = self.endpoint(path).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Who may use the gateway, and what each may use: tokens at the door, and rules for tools, prompts and resources. Without
 //! such settings, neither costs anything.
 
+mod consent_html;
+mod consent_pages;
 mod guard;
 mod policy;
 mod rules;

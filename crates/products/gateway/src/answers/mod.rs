@@ -4,7 +4,7 @@
 pub(crate) mod cache;
 pub(crate) mod idempotency;
 pub(crate) mod request;
-mod store;
+pub(crate) mod store;
 
 use std::fmt::Write as _;
 use std::io;

@@ -66,8 +66,13 @@ impl Store {
     /// Opens the store in `folder`, which is made if it is missing, and gives what it holds. Another gateway must not use it
     /// at the same time.
     pub(crate) fn open(folder: &Path) -> io::Result<(Self, Vec<Pair>)> {
+        Self::open_file(folder, FILE)
+    }
+
+    /// The same with a file of another name.
+    pub(crate) fn open_file(folder: &Path, name: &str) -> io::Result<(Self, Vec<Pair>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let file = folder.join(FILE);
+        let file = folder.join(name);
         let database = database(&file)?;
         let pairs = pairs(&database).map_err(io::Error::other)?;
         let (changes, waiting) = channel();

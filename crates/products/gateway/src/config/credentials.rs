@@ -17,7 +17,7 @@ use crate::settings::{CredentialGrant, CredentialSettings, Target};
 const CREDENTIALS: &[&str] = &["grant", "issuer", "token_endpoint", "client", "scopes", "audience", "resource"];
 const INTROSPECTION: &[&str] = &["endpoint", "client", "ttl"];
 const CLIENT: &[&str] = &["id", "secret", "method", "key", "algorithm"];
-const GRANTS: [&str; 2] = ["client-credentials", "token-exchange"];
+const GRANTS: [&str; 3] = ["client-credentials", "token-exchange", "authorization-code"];
 const METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 const ALGORITHMS: [&str; 4] = ["ES256", "ES384", "RS256", "EdDSA"];
 /// How long a verdict of an authorization server counts.
@@ -36,25 +36,48 @@ impl Reader<'_> {
     ) -> Option<CredentialSettings> {
         let members = self.members("`credentials`", entry.at, &entry.node, CREDENTIALS)?;
         self.fits_credentials(entry, target);
-        let grant = self.required(entry, &members, "grant", "grant: client-credentials, or grant: token-exchange");
+        let grant =
+            self.required(entry, &members, "grant", "grant: client-credentials, token-exchange or authorization-code");
         let grant = grant.and_then(|entry| self.grant(entry, has_auth));
-        let client = self.required(entry, &members, "client", "client: { id: gateway, secret: { from_env: NAME } }");
-        let client = client.and_then(|entry| self.oauth_client(entry));
+        let by_consent = grant == Some(CredentialGrant::AuthorizationCode);
+        let client = match members.get("client") {
+            None if by_consent => None,
+            _ => self.required(entry, &members, "client", "client: { id: gateway, secret: { from_env: NAME } }"),
+        };
+        let client = client.map(|entry| self.oauth_client(entry));
+        if by_consent {
+            self.fits_consent(entry, &members);
+        }
         let mut address = |name| members.get(name).and_then(|entry| Some((self.secure_url(entry)?, entry.at)));
         let (issuer, token_endpoint) = (address("issuer"), address("token_endpoint"));
         let urls: Vec<_> = issuer.iter().chain(&token_endpoint).map(|((_, url), at)| (url, *at)).collect();
         let egress = Some(self.egress_for_tokens(rules, target, &urls));
         let issuer = issuer.map(|((text, _), _)| text);
         let token_endpoint = token_endpoint.map(|((_, url), _)| url);
-        if members.get("issuer").is_none() && members.get("token_endpoint").is_none() && !members.has_unknown {
+        let is_named = members.get("issuer").is_some() || members.get("token_endpoint").is_some();
+        if !is_named && !by_consent && !members.has_unknown {
             let remedy = "add `issuer`: the authorization server that may get the gateway's credentials";
             self.error(entry.at, "`credentials` has neither `issuer` nor `token_endpoint`", remedy);
         }
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
         let audience = members.get("audience").and_then(|entry| self.text(entry)).map(str::to_owned);
         let resource = members.get("resource").and_then(|entry| self.text(entry)).map(str::to_owned);
-        let (grant, client) = (grant?, client?);
+        let (grant, client) = (grant?, if by_consent && client.is_none() { None } else { Some(client??) });
         Some(CredentialSettings { grant, issuer, token_endpoint, client, scopes, audience, resource, egress })
+    }
+
+    /// What users consent to has no fixed token endpoint, and credentials go to a named authorization server alone.
+    fn fits_consent(&mut self, entry: &Entry, members: &Members<'_>) {
+        for name in ["token_endpoint", "audience"] {
+            if let Some(entry) = members.get(name) {
+                let what = format!("`{name}` does not go with grant: authorization-code");
+                self.error(entry.at, what, "remove it: metadata and `resource` say it");
+            }
+        }
+        if members.get("client").is_some() && members.get("issuer").is_none() {
+            let remedy = "add `issuer`: the authorization server that may get the gateway's credentials";
+            self.error(entry.at, "`credentials` has a `client` and no `issuer`", remedy);
+        }
     }
 
     /// Metadata of the server itself is asked for, too.
@@ -81,7 +104,13 @@ impl Reader<'_> {
         }
     }
 
-    fn required<'n>(&mut self, entry: &Entry, members: &Members<'n>, name: &str, example: &str) -> Option<&'n Entry> {
+    pub(super) fn required<'n>(
+        &mut self,
+        entry: &Entry,
+        members: &Members<'n>,
+        name: &str,
+        example: &str,
+    ) -> Option<&'n Entry> {
         let found = members.get(name);
         if found.is_none() && !members.has_unknown {
             self.error(entry.at, format!("{} has no `{name}`", quoted(&entry.key)), format!("add {example}"));
@@ -99,6 +128,13 @@ impl Reader<'_> {
                     self.error(entry.at, what, "add `auth`, or use grant: client-credentials");
                 }
                 Some(CredentialGrant::TokenExchange)
+            }
+            "authorization-code" => {
+                if !has_auth {
+                    let what = "`authorization-code` is for users, and the file has no `auth`";
+                    self.error(entry.at, what, "add `auth`, or use grant: client-credentials");
+                }
+                Some(CredentialGrant::AuthorizationCode)
             }
             _ => {
                 let known = nearest(text, GRANTS.into_iter());
@@ -127,7 +163,7 @@ impl Reader<'_> {
         Some(Introspection { endpoint, client, ttl: ttl.unwrap_or(TTL), timeout: PATIENCE, egress })
     }
 
-    fn oauth_client(&mut self, entry: &Entry) -> Option<Client> {
+    pub(super) fn oauth_client(&mut self, entry: &Entry) -> Option<Client> {
         let members = self.members("`client`", entry.at, &entry.node, CLIENT)?;
         let id = self.required(entry, &members, "id", "id: gateway").and_then(|entry| self.text(entry));
         let method = members.get("method").and_then(|entry| self.one_of(entry, &METHODS));

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod audit;
 pub(crate) mod budgets;
+mod consents;
 mod context;
 mod credentials;
 mod egress;
@@ -64,6 +65,7 @@ const MEMBERS: &[&str] = &[
     "record",
     "audit",
     "store",
+    "consents",
     "idempotency",
     "cache",
     "errors",
@@ -152,6 +154,7 @@ impl Reader<'_> {
         let record = members.get("record").and_then(|entry| self.record(entry));
         let audit = members.get("audit").and_then(|entry| self.audit(entry));
         let store = members.get("store").and_then(|entry| self.store(entry));
+        let consents = self.consents(tree.at, &members, &upstreams);
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let (slo, tasks) = self.slo_and_tasks(&members);
@@ -176,6 +179,7 @@ impl Reader<'_> {
             record,
             audit,
             store,
+            consents,
             answers,
             budgets,
             slo,

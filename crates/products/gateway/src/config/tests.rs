@@ -1,6 +1,7 @@
 //! Good files, each kind of mistake with its message, and that the schema and the reader know the same members.
 
 mod budgets;
+mod consents;
 mod context;
 mod credentials;
 mod egress;
@@ -38,6 +39,7 @@ const SIGNING_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTu
 fn variable(name: &str) -> Result<String, VarError> {
     match name {
         "FILES_KEY" | "DOCS_TOKEN" => Ok(SECRET.to_owned()),
+        "CONSENT_KEY" => Ok("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned()),
         "EMPTY" => Ok(String::new()),
         "LINES" => Ok(format!("{SECRET}\nX-Other: 1")),
         "NUL" => Ok(format!("{SECRET}\0")),

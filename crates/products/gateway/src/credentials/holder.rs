@@ -50,7 +50,7 @@ pub(super) struct Holder {
 }
 
 struct State {
-    /// The user's own token as it came last.
+    /// What a token is got for: the user's own token as it came last, or the name of the user who consented.
     subject: Option<Secret>,
     kept: Option<Kept>,
     issued: u64,
@@ -97,6 +97,12 @@ impl Holder {
 
     pub(super) fn subject(&self) -> Option<Secret> {
         self.lock().subject.clone()
+    }
+
+    /// Forgets the token: the consent that it came of counts no more.
+    pub(super) fn reset(&self) {
+        let mut state = self.lock();
+        (state.kept, state.refusal, state.refusals) = (None, None, 0);
     }
 
     pub(super) fn has_token(&self) -> bool {

@@ -1,6 +1,7 @@
-//! The tokens that a server gets from the gateway: one for all clients, or one for each user whose token is exchanged. A client's
-//! own token goes to the token endpoint alone. Must not know messages, nor how a server is reached.
+//! The tokens that a server gets from the gateway: one for all clients, or one for each user who consented or whose token is
+//! exchanged. A client's own token goes to the token endpoint alone. Must not know messages, nor how a server is reached.
 
+mod consented;
 mod holder;
 mod refusals;
 mod user;
@@ -10,30 +11,42 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use net::OpenError;
 use net::server::http::HeaderValue;
+use oauth::jose::sha256;
 use oauth::{Secret, ServiceClient, TokenSource};
 use serde_json::{Value, json};
 
+use self::consented::ByConsent;
 pub(crate) use self::holder::HeldToken;
 use self::holder::{Due, Holder};
 use self::refusals::Refusal;
+use crate::consents::Consents;
 use crate::settings::{CredentialGrant, Target, UpstreamSettings};
 use crate::upstream::{Client, Trouble};
 
 /// The most users whose tokens are kept for one server.
 const MOST: usize = 10_000;
 /// How long an authorization server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where tokens come from.
+enum Source {
+    /// The gateway's own, or users' by exchange.
+    Service(Box<ServiceClient>),
+    /// Users' by consent.
+    Consent(Box<ByConsent>),
+}
 
 /// The tokens for one server.
 pub(crate) struct Credentials {
     upstream: String,
     grant: CredentialGrant,
-    client: ServiceClient,
+    source: Source,
+    own: Weak<Self>,
     /// By user; one without a user, where all clients use the same token.
     holders: Mutex<HashMap<Option<HeaderValue>, Arc<Holder>>>,
     issued: AtomicU64,
@@ -49,28 +62,40 @@ pub(crate) struct Bearer {
 
 impl Credentials {
     /// Those of an upstream, where it has some; sends nothing yet.
-    pub(crate) fn of(settings: &UpstreamSettings) -> Result<Option<Arc<Self>>, OpenError> {
+    pub(crate) fn of(
+        settings: &UpstreamSettings,
+        consents: Option<&Arc<Consents>>,
+    ) -> Result<Option<Arc<Self>>, OpenError> {
         let Some(credentials) = &settings.credentials else { return Ok(None) };
         let bad = |why: String| OpenError::BadAddress { at: format!("the upstream `{}`", settings.name), why };
         let (Target::Http(address) | Target::StreamableHttp(address)) = &settings.target else {
             return Err(bad("`credentials` need Streamable HTTP".to_owned()));
         };
-        let source = TokenSource {
-            server: address.url.clone(),
-            issuer: credentials.issuer.clone(),
-            token_endpoint: credentials.token_endpoint.clone(),
-            client: credentials.client.clone(),
-            scopes: credentials.scopes.clone(),
-            audience: credentials.audience.clone(),
-            resource: credentials.resource.clone(),
-            timeout: PATIENCE,
-            egress: credentials.egress.clone(),
+        let source = match (credentials.grant, &credentials.client) {
+            (CredentialGrant::AuthorizationCode, _) => {
+                Source::Consent(Box::new(ByConsent::new(credentials, &address.url, consents).map_err(bad)?))
+            }
+            (_, None) => return Err(bad("`credentials` have no `client`".to_owned())),
+            (_, Some(client)) => {
+                let source = TokenSource {
+                    server: address.url.clone(),
+                    issuer: credentials.issuer.clone(),
+                    token_endpoint: credentials.token_endpoint.clone(),
+                    client: client.clone(),
+                    scopes: credentials.scopes.clone(),
+                    audience: credentials.audience.clone(),
+                    resource: credentials.resource.clone(),
+                    timeout: PATIENCE,
+                    egress: credentials.egress.clone(),
+                };
+                Source::Service(Box::new(ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?))
+            }
         };
-        let client = ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?;
-        Ok(Some(Arc::new(Self {
+        Ok(Some(Arc::new_cyclic(|own| Self {
             upstream: settings.name.clone(),
             grant: credentials.grant,
-            client,
+            source,
+            own: Weak::clone(own),
             holders: Mutex::default(),
             issued: AtomicU64::new(0),
             refused: AtomicU64::new(0),
@@ -79,28 +104,52 @@ impl Credentials {
 
     /// Whether each user has a token of their own.
     pub(crate) fn is_per_user(&self) -> bool {
+        self.grant != CredentialGrant::ClientCredentials
+    }
+
+    /// Whether clients' tokens are needed for others.
+    pub(crate) fn exchanges_tokens(&self) -> bool {
         self.grant == CredentialGrant::TokenExchange
+    }
+
+    /// Whether users are asked for a consent.
+    pub(crate) fn asks_for_consent(&self) -> bool {
+        self.grant == CredentialGrant::AuthorizationCode
+    }
+
+    /// Whose token a client's requests carry, where each user has one.
+    pub(crate) fn user(&self, client: &Client) -> Option<HeaderValue> {
+        match self.grant {
+            CredentialGrant::ClientCredentials => None,
+            CredentialGrant::TokenExchange => client.user(),
+            CredentialGrant::AuthorizationCode => principal_key(&client.grant.as_ref()?.subject),
+        }
     }
 
     /// Takes note of a client whose request comes next: its token may be a new one.
     pub(crate) fn note(&self, client: &Client) {
-        if !self.is_per_user() {
-            return;
-        }
-        if let (Some(user), Some(token)) = (client.user(), client.token()) {
-            self.holder(Some(user)).note(token);
+        let noted = match self.grant {
+            CredentialGrant::ClientCredentials => return,
+            CredentialGrant::TokenExchange => client.token(),
+            CredentialGrant::AuthorizationCode => client.grant.as_ref().map(|grant| grant.subject.as_str()),
+        };
+        if let (Some(user), Some(noted)) = (self.user(client), noted) {
+            self.holder(Some(user)).note(noted);
         }
     }
 
     /// What requests of this client carry.
     pub(crate) fn bearer(self: &Arc<Self>, client: &Client) -> Bearer {
-        let user = if self.is_per_user() { client.user() } else { None };
-        Bearer { credentials: Arc::clone(self), user }
+        Bearer { credentials: Arc::clone(self), user: self.user(client) }
     }
 
     /// What it does, without a secret.
     pub(crate) fn status(&self) -> Value {
-        let grant = if self.is_per_user() { "token-exchange" } else { "client-credentials" };
+        let grant = match self.grant {
+            CredentialGrant::ClientCredentials => "client-credentials",
+            CredentialGrant::TokenExchange => "token-exchange",
+            CredentialGrant::AuthorizationCode => "authorization-code",
+        };
         let (issued, refused) = (self.issued.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
         let tokens = self.lock().values().filter(|holder| holder.has_token()).count();
         json!({ "grant": grant, "tokens": tokens, "issued": issued, "refused": refused })
@@ -138,22 +187,27 @@ impl Credentials {
         tokio::spawn(async move {
             let _one = holder.asking.lock().await;
             // Requests go on with the old token; what is wrong is in the log.
-            let _ = credentials.fetch(&holder).await;
+            let _ = credentials.fetch(&holder, true).await;
             holder.renewal_ended();
         });
     }
 
-    /// Asks for a token. To be called by one at a time for each holder.
-    async fn fetch(&self, holder: &Holder) -> Result<HeldToken, Trouble> {
+    /// Asks for a token; with `another`, a kept one does not do. To be called by one at a time for each holder.
+    async fn fetch(&self, holder: &Holder, another: bool) -> Result<HeldToken, Trouble> {
         if let Some(refusal) = holder.refusal(Instant::now()) {
             return Err(self.trouble(&refusal));
         }
-        let issued = match self.grant {
-            CredentialGrant::ClientCredentials => self.client.own().await,
-            CredentialGrant::TokenExchange => match holder.subject() {
-                Some(subject) => self.client.exchanged(&subject).await,
+        let client = match &self.source {
+            Source::Service(client) => client,
+            Source::Consent(by) => return Box::pin(self.by_consent(by, holder, another)).await,
+        };
+        let issued = if self.exchanges_tokens() {
+            match holder.subject() {
+                Some(subject) => client.exchanged(&subject).await,
                 None => return Err(self.trouble(&Refusal::NoUser)),
-            },
+            }
+        } else {
+            client.own().await
         };
         let kept = match issued {
             Ok(issued) => holder.keep(&issued, Instant::now()).ok_or(Refusal::Unavailable),
@@ -166,16 +220,21 @@ impl Credentials {
             }
         };
         match kept {
-            Ok(token) => {
-                self.issued.fetch_add(1, Ordering::Relaxed);
-                Ok(token)
-            }
-            Err(refusal) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                holder.refuse(refusal.clone(), Instant::now());
-                Err(self.trouble(&refusal))
-            }
+            Ok(token) => Ok(self.count(token)),
+            Err(refusal) => Err(self.refuse(holder, refusal)),
         }
+    }
+
+    fn count(&self, token: HeldToken) -> HeldToken {
+        self.issued.fetch_add(1, Ordering::Relaxed);
+        token
+    }
+
+    fn refuse(&self, holder: &Holder, refusal: Refusal) -> Trouble {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let trouble = self.trouble(&refusal);
+        holder.refuse(refusal, Instant::now());
+        trouble
     }
 
     fn trouble(&self, refusal: &Refusal) -> Trouble {
@@ -207,7 +266,7 @@ impl Bearer {
         let _one = holder.asking.lock().await;
         match holder.current(Instant::now()) {
             Due::Good(token) | Due::Soon(token) => Ok(token),
-            Due::Now => self.credentials.fetch(&holder).await,
+            Due::Now => self.credentials.fetch(&holder, false).await,
         }
     }
 
@@ -223,7 +282,7 @@ impl Bearer {
         if !holder.take_forced(Instant::now()) {
             return Err(self.refused());
         }
-        self.credentials.fetch(&holder).await
+        self.credentials.fetch(&holder, true).await
     }
 
     /// What a client learns where the server refuses the gateway's tokens.
@@ -235,6 +294,11 @@ impl Bearer {
     pub(crate) fn lacks_scope(&self, scopes: Option<&[String]>) -> Trouble {
         self.credentials.trouble(&Refusal::Scope(scopes.map(<[String]>::to_vec).unwrap_or_default()))
     }
+}
+
+/// The name of a principal among those who have tokens.
+fn principal_key(principal: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(&sha256(principal)).ok()
 }
 
 /// A user's token, as a secret.

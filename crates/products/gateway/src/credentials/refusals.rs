@@ -6,6 +6,7 @@ use net::service::RpcError;
 use oauth::OAuthError;
 use serde_json::json;
 
+use crate::consents::Asked;
 use crate::failure;
 
 /// Why a request goes to no server.
@@ -23,6 +24,10 @@ pub(super) enum Refusal {
     Refused,
     /// The server wants these scopes.
     Scope(Vec<String>),
+    /// The user has to consent first.
+    Consent(Asked),
+    /// Too many users have to consent first.
+    TooManyAsked,
 }
 
 impl Refusal {
@@ -71,8 +76,17 @@ impl Refusal {
                 let what = "wants a scope that the gateway's token lacks";
                 (failure::SERVER_WANTS_SCOPE, what, json!({ "required_scopes": scopes }))
             }
+            Self::Consent(asked) => return consent_needed(upstream, asked),
+            Self::TooManyAsked => {
+                (failure::TOO_MANY_CONSENTS, "needs a consent of the user, and too many are asked for", json!({}))
+            }
         };
         data["upstream"] = json!(upstream);
         row.error_with(format!("The server `{upstream}` {what}"), data)
     }
+}
+
+fn consent_needed(upstream: &str, Asked { url, id }: &Asked) -> RpcError {
+    let what = format!("The server `{upstream}` needs the consent of this user: open {url}");
+    failure::CONSENT_NEEDED.error_with(what, json!({ "upstream": upstream, "url": url, "elicitationId": id }))
 }

@@ -2,6 +2,7 @@
 
 use net::service::code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
 };
 
 use super::Category::{
@@ -115,6 +116,12 @@ rows! {
     EXCHANGE_DENIED = Failure::new("exchange-denied", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the authorization server gives this user no token for the server").not_run()
         .action("Ask those who run the server for access, or connect as a user who has it");
+    CONSENT_NEEDED = Failure::new("consent-needed", INVALID_REQUEST, PermissionDenied,
+        "`credentials`: the user has to consent in a browser that the gateway calls the server in their name").not_run()
+        .action("Let the user open `url` in a browser and consent, then send the request again");
+    CONSENT_ASKED = Failure::new("consent-asked", URL_ELICITATION_REQUIRED, PermissionDenied,
+        "the same, for a client of 2025-11-25 that can open an address for its user").not_run()
+        .action("Open the address of `elicitations` for the user, then send the request again");
     SERVER_WANTS_SCOPE = Failure::new("server-wants-scope", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the server wants a scope that the gateway's token lacks").not_run()
         .action("Ask those who run the gateway to add `required_scopes` to `credentials.scopes`");
@@ -127,6 +134,8 @@ rows! {
     TOO_MANY_WAIT = Failure::new("too-many-wait", INTERNAL_ERROR, ResourceExhausted,
         "too many requests wait for answers to questions; this one is given up").unknown()
         .action("Look what the server did. If the request did not run, send it again later");
+    TOO_MANY_CONSENTS = Failure::new("too-many-consents", INTERNAL_ERROR, ResourceExhausted,
+        "`credentials`: as many users are asked for a consent as can be").not_run().retry(60_000);
     TOO_MANY_SUBSCRIPTIONS = Failure::new("too-many-subscriptions", INTERNAL_ERROR, ResourceExhausted,
         "the gateway has as many subscriptions as it can take").not_run()
         .action("End subscriptions that are no longer needed, or name fewer resources");

@@ -270,7 +270,7 @@ fn stop(trail: &Trail, call: &Call, tool: &str, stopped: &Stopped) -> Answer {
 }
 
 /// The call without the answer to our question.
-fn without_answer(call: Call) -> Result<Call, Answer> {
+pub(super) fn without_answer(call: Call) -> Result<Call, Answer> {
     let text = with_params(call.message.text(), &["inputResponses", "requestState"], &[]);
     match parse_owned(text.into_bytes()) {
         Ok(Packet::Message(message)) => Ok(Call { message, ..call }),

@@ -42,6 +42,11 @@ impl Missing {
         self.server == server
     }
 
+    /// Whether its user has to consent first.
+    pub(super) fn needs_consent(&self) -> bool {
+        needs_consent(&self.trouble)
+    }
+
     /// The error where there is nothing else to show.
     pub(super) fn error(&self) -> RpcError {
         self.trouble.error(&self.server)
@@ -75,7 +80,12 @@ impl Inner {
         };
         upstream.note_missed();
         let reason = trouble.reason();
-        tracing::warn!(upstream = upstream.name, answer = what, "left out: {reason}");
+        if needs_consent(&trouble) {
+            // The reason has the address, which is the user's alone.
+            tracing::debug!(upstream = upstream.name, answer = what, "left out: its user has to consent");
+        } else {
+            tracing::warn!(upstream = upstream.name, answer = what, "left out: {reason}");
+        }
         // Nothing was to be run.
         let trouble = match trouble {
             Trouble::Unknown(_) | Trouble::Timeout(_) => Trouble::NotSent(reason.clone()),
@@ -85,11 +95,19 @@ impl Inner {
     }
 }
 
+fn needs_consent(trouble: &Trouble) -> bool {
+    let Trouble::Refused(RpcError { data: Some(data), .. }) = trouble else { return false };
+    data["failure"] == failure::CONSENT_NEEDED.name
+}
+
 /// The error for a name that nobody listed. While a list is missing, nothing says that the name does not exist.
 pub(super) fn unknown(kind: &str, name: &str, missing: &[Missing]) -> RpcError {
     let name = wire::escape::line(name);
     if missing.is_empty() {
         return failure::ITEM_UNKNOWN.error(format!("Unknown {kind}: {name}"));
+    }
+    if let Some(one) = missing.iter().find(|one| one.needs_consent()) {
+        return one.error();
     }
     let servers: Vec<_> = missing.iter().map(|one| format!("`{}`", one.server)).collect();
     let what = format!("No server has listed the {kind} `{name}`, but there is no list from {}", servers.join(", "));

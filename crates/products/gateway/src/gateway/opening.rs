@@ -45,8 +45,8 @@ impl Inner {
             missing.retain(|one| profiles.iter().all(|(name, _)| !one.is_of(name)));
         }
         match missing.first() {
-            // One server that is down spoils nothing, unless there is no other.
-            Some(first) if profiles.is_empty() => Err(first.error()),
+            // One server that is down spoils nothing, unless there is no other. A user who has to consent can begin.
+            Some(first) if profiles.is_empty() && !first.needs_consent() => Err(first.error()),
             _ => Ok((profiles, missing)),
         }
     }
@@ -178,7 +178,7 @@ fn introduction(
             }
         }
     }
-    for list in List::ALL.iter().filter(|_| count > 1) {
+    for list in List::ALL.iter().filter(|_| count > 1 || profiles.is_empty()) {
         // Lists change where a server that was missing is there again. What it has is not known before.
         let name = list.capability();
         if incomplete || capabilities.contains_key(name) {

@@ -9,12 +9,13 @@ use url::Url;
 pub struct CredentialSettings {
     /// In whose name the gateway comes.
     pub grant: CredentialGrant,
-    /// The authorization server, exactly as its metadata names it.
+    /// The authorization server, exactly as its metadata names it. For users' consents, the server's metadata may name it.
     pub issuer: Option<String>,
     /// Its token endpoint; without one, the metadata of `issuer` names it.
     pub token_endpoint: Option<Url>,
-    /// The gateway, as the authorization server knows it.
-    pub client: Client,
+    /// The gateway, as the authorization server knows it. Without this, users' consents are asked for by its metadata document
+    /// or a registration.
+    pub client: Option<Client>,
     /// The scopes to ask for.
     pub scopes: Vec<String>,
     /// `audience` of the request.
@@ -32,4 +33,6 @@ pub enum CredentialGrant {
     ClientCredentials,
     /// In that of the client's user, by a token that it gets for the client's (RFC 8693).
     TokenExchange,
+    /// In that of the client's user, who consents once in a browser (authorization code and refresh tokens).
+    AuthorizationCode,
 }

@@ -9,6 +9,7 @@ use wire::Era;
 
 use super::{Client, Upstream};
 use crate::context::Injected;
+use crate::credentials::Credentials;
 use crate::settings::Sessions;
 
 /// What distinguishes conversations: whose they are, and what the server learns of them.
@@ -45,9 +46,29 @@ impl Upstream {
         self.credentials.as_ref().is_some_and(|credentials| credentials.is_per_user())
     }
 
+    /// Whether users are asked for a consent.
+    pub(crate) fn asks_for_consent(&self) -> bool {
+        self.credentials.as_ref().is_some_and(|credentials| credentials.asks_for_consent())
+    }
+
+    /// Whether clients' tokens are exchanged for others.
+    pub(crate) fn exchanges_tokens(&self) -> bool {
+        self.credentials.as_ref().is_some_and(|credentials| credentials.exchanges_tokens())
+    }
+
+    /// What tokens it gets.
+    pub(crate) const fn credentials(&self) -> Option<&Arc<Credentials>> {
+        self.credentials.as_ref()
+    }
+
+    /// Whose token a client's requests carry, where each user has one.
+    fn user(&self, client: &Client) -> Option<HeaderValue> {
+        self.credentials.as_ref()?.user(client)
+    }
+
     /// Whose view of the server a client has: that of its subject, or of its user there.
     pub(crate) fn owner(&self, client: &Client) -> Option<HeaderValue> {
-        if self.is_per_user() { client.user() } else { client.subject.clone() }
+        if self.is_per_user() { self.user(client) } else { client.subject.clone() }
     }
 
     pub(super) fn key(&self, client: &Client, era: Era, asks: bool) -> Key {
@@ -56,7 +77,7 @@ impl Upstream {
     }
 
     pub(super) fn whose(&self, client: &Client, era: Era, asks: bool) -> Whose {
-        let user = || self.is_per_user().then(|| client.user()).flatten();
+        let user = || self.user(client);
         let own = || client.session.as_ref().map(|session| Whose::Own(Arc::as_ptr(session) as usize, user()));
         match era {
             Era::Modern => Whose::Modern(user()),

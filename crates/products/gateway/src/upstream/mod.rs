@@ -32,6 +32,7 @@ pub(crate) use self::trouble::Trouble;
 use self::connecting::{Route, Starts};
 use self::core::Origin;
 use self::key::{Key, Whose};
+use crate::consents::Consents;
 use crate::credentials::Credentials;
 use crate::session::LogLevel;
 use crate::settings::{Limits, Target, UpstreamSettings};
@@ -170,7 +171,7 @@ impl Upstream {
         index: usize,
         settings: UpstreamSettings,
         limits: &Limits,
-        children: &Children,
+        (children, consents): (&Children, Option<&Arc<Consents>>),
         listener: Listener,
     ) -> Result<Arc<Self>, net::OpenError> {
         let children = match &settings.target {
@@ -188,7 +189,7 @@ impl Upstream {
             limits: limits.clone(),
             children,
             route: Route::new(&settings.target, limits)?,
-            credentials: Credentials::of(&settings)?,
+            credentials: Credentials::of(&settings, consents)?,
             origin: connecting::origin(&settings),
             listener,
             state: Mutex::default(),

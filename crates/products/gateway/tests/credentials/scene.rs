@@ -130,7 +130,7 @@ impl Scene {
             grant,
             issuer: Some(issuer.url("")),
             token_endpoint: None,
-            client: secret_client(),
+            client: Some(secret_client()),
             scopes: vec!["crm.read".to_owned(), "crm.write".to_owned()],
             audience: None,
             resource: Some("https://crm.example".to_owned()),

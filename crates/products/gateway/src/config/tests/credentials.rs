@@ -35,9 +35,10 @@ fn credentials_and_introspection_are_read() {
         (["crm.read".to_owned()].as_slice(), Some("crm"))
     );
     assert_eq!(credentials.resource.as_deref(), Some("https://crm.example/mcp"));
-    let Credential::Secret(secret) = &credentials.client.credential else { panic!("{credentials:?}") };
-    assert_eq!((credentials.client.id.as_str(), secret.reveal()), ("gateway", SECRET));
-    assert_eq!(credentials.client.method.as_deref(), Some("client_secret_post"));
+    let client = credentials.client.as_ref().expect("a client");
+    let Credential::Secret(secret) = &client.credential else { panic!("{credentials:?}") };
+    assert_eq!((client.id.as_str(), secret.reveal()), ("gateway", SECRET));
+    assert_eq!(client.method.as_deref(), Some("client_secret_post"));
     let introspection = settings.auth.as_ref().and_then(|auth| auth.introspection.clone()).expect("introspection");
     assert_eq!(introspection.endpoint.as_str(), "https://auth.example/introspect");
     assert_eq!(introspection.ttl, Duration::from_secs(20));
@@ -87,6 +88,33 @@ fn credentials_are_checked() {
         ),
     ] {
         mentions(&credentials(&members), parts);
+    }
+}
+
+#[test]
+fn consents_need_users_a_place_and_a_named_issuer_for_credentials() {
+    let consents = "consents: { folder: c, keys: [{ from_env: CONSENT_KEY }], login: page }\n";
+    let auth = "auth: { issuer: i, keys: \"https://i.example/jwks\" }\n";
+    let by = |members: &str| credentials(&format!("grant: authorization-code{members}"));
+    let read = settings(&format!("{}{auth}{consents}", by("")));
+    let read = read.upstreams[0].credentials.clone().expect("credentials");
+    assert_eq!((read.grant, read.client, read.issuer), (CredentialGrant::AuthorizationCode, None, None));
+    let issuer = "issuer: \"https://i.example\"";
+    for (text, parts) in [
+        (format!("{}{auth}", by("")), &["users of `a` consent, and the file has no `consents`"][..]),
+        (format!("{}{consents}", by("")), &["`authorization-code` is for users", "add `auth`"]),
+        (format!("{}{auth}{consents}", by(&format!(", {CLIENT}"))), &["a `client` and no `issuer`"]),
+        (format!("{}{auth}{consents}", by(&format!(", {issuer}, audience: x"))), &["`audience` does not go with"]),
+        (
+            format!("{}{auth}{consents}", by(", token_endpoint: \"https://i.example/t\"")),
+            &["`token_endpoint` does not go with"],
+        ),
+        (
+            format!("{}{auth}{consents}", by(&format!(", {issuer}, client: {{ id: g }}"))),
+            &["neither `secret` nor `key`"],
+        ),
+    ] {
+        mentions(&text, parts);
     }
 }
 
