@@ -463,16 +463,19 @@ pub fn repair(text: &str) -> String {
     out
 }
 
-/// A name that is repeated in one object.
+/// What names begin with by which `serde_json` takes an object for the JSON in the text of its only member.
+const RESERVED: &str = "$serde_json::private::";
+
+/// A name that readers may differ over: repeated in one object, or reserved by our own reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The repeated name.
+    /// The name.
     pub name: String,
-    /// Byte offset of its second appearance.
+    /// Byte offset of its second appearance, or of that of a reserved name.
     pub at: usize,
 }
 
-/// The first name repeated within any one object of `text`; `None` also where the text is not JSON.
+/// The first name within any one object of `text` that is repeated or reserved; `None` also where the text is not JSON.
 pub fn duplicate_name(text: &str) -> Option<Duplicate> {
     let mut tokens = Tokens::new(text);
     let mut open: Vec<Names<'_>> = Vec::new();
@@ -483,8 +486,12 @@ pub fn duplicate_name(text: &str) -> Option<Duplicate> {
                 open.pop();
             }
             Token::Name => {
+                let name = unquote(&text[span.clone()]);
+                if name.starts_with(RESERVED) {
+                    return Some(Duplicate { name: name.into_owned(), at: span.start });
+                }
                 if let Some(names) = open.last_mut()
-                    && !names.insert(unquote(&text[span.clone()]))
+                    && !names.insert(name)
                 {
                     return Some(Duplicate { name: unquote(&text[span.clone()]).into_owned(), at: span.start });
                 }

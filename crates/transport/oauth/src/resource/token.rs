@@ -142,7 +142,10 @@ pub(super) fn meets(claims: &Value, wanted: &TokenRequirements) -> Result<(), To
     let for_us = |audience: &str| wanted.audiences.iter().any(|own| own == audience);
     let meant = match claims.get("aud") {
         Some(Value::String(one)) => for_us(one),
-        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(for_us),
+        // A list of anything but texts is no audience.
+        Some(Value::Array(many)) => {
+            many.iter().all(Value::is_string) && many.iter().filter_map(Value::as_str).any(for_us)
+        }
         _ => false,
     };
     if !meant {
