@@ -2,6 +2,7 @@
 
 use oauth::now;
 use oauth::resource::TokenFlaw::{self, Audience, Bound, Form, Issuer, Time};
+use oauth::resource::{TokenRequirements, access};
 use serde_json::{Value, json};
 
 use crate::Case;
@@ -169,4 +170,31 @@ fn bindings() -> Vec<Case> {
     bad.into_iter()
         .map(|bad| Case::new(&format!("cnf {bad}"), &key.set(), (sign("cnf", &bad), Bound), sign("conf", &bad)))
         .collect()
+}
+
+/// Who has shown one key uses tokens that are bound to it, and to nothing else that nobody has looked at.
+#[test]
+fn a_key_that_was_shown_opens_what_is_bound_to_it_alone() {
+    let key = Key::es256();
+    let (print, other) = ("0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I", "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2");
+    let wanted = TokenRequirements {
+        issuers: vec![ISSUER.to_owned()],
+        audiences: vec![SERVER.to_owned()],
+        key: Some(print.to_owned()),
+    };
+    for (cnf, opens) in [
+        (json!({ "jkt": print }), true),
+        (json!({ "jkt": other }), false),
+        (json!({ "jkt": [print] }), false),
+        (json!({ "x5t#S256": print }), false),
+        (json!({ "jkt": print, "x5t#S256": other }), false),
+        (json!({ "jkt": print, "kid": "one" }), false),
+        (json!({}), false),
+        (json!(print), false),
+        (Value::Null, false),
+    ] {
+        let token = key.sign_bytes(key.header("").as_bytes(), with("cnf", cnf.clone()).as_bytes());
+        assert_eq!(access(&token, &key.set(), &wanted).is_ok(), opens, "{cnf}");
+    }
+    assert_eq!(access(&key.good(), &key.set(), &wanted), Err(Bound), "a token that is bound to nothing");
 }
