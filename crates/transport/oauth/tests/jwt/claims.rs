@@ -1,4 +1,4 @@
-//! Signed tokens that are for others, for another time, or bound to a key that nobody has shown.
+//! Signed tokens that are for others, for another time, or bound to a key that was not shown.
 
 use oauth::now;
 use oauth::resource::TokenFlaw::{self, Audience, Bound, Form, Issuer, Time};
@@ -149,7 +149,7 @@ fn written_times() -> Vec<Case> {
     .collect()
 }
 
-/// A token that is bound to a key is worth nothing to whoever has not shown that key.
+/// A token that is bound to a key is worth nothing without that key.
 fn bindings() -> Vec<Case> {
     let key = Key::es256();
     let print = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
@@ -172,7 +172,7 @@ fn bindings() -> Vec<Case> {
         .collect()
 }
 
-/// Who has shown one key uses tokens that are bound to it, and to nothing else that nobody has looked at.
+/// A client that has shown a key may use tokens that are bound to that key alone.
 #[test]
 fn a_key_that_was_shown_opens_what_is_bound_to_it_alone() {
     let key = Key::es256();

@@ -89,7 +89,7 @@ fn own_keys(key: &Key) -> Vec<Case> {
         .collect()
 }
 
-/// Key ids that are something else to whoever looks keys up in a file, a database or a shell.
+/// Key ids that mean something else to a file system, a database or a shell.
 fn key_ids() -> Vec<Case> {
     let mut key = Key::es256();
     key.jwk["kid"] = json!("one");

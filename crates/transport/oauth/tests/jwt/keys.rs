@@ -140,13 +140,13 @@ fn small_orders() -> Vec<Case> {
     });
     let all: Vec<_> = points
         .filter_map(|point| {
-            let text = (0..300).map(|number| {
+            let mut texts = (0..300).map(|number| {
                 let header = encode(honest.header("").as_bytes());
                 format!("{header}.{}", encode(claims(&format!("\"jti\":{number}")).as_bytes()))
             });
             let opens =
                 |text: &String| UnparsedPublicKey::new(&ED25519, &point).verify(text.as_bytes(), &forged).is_ok();
-            let text = text.into_iter().find(opens)?;
+            let text = texts.find(opens)?;
             let what = format!("Ed25519: a key of small order, {:02x}…{:02x}", point[0], point[31]);
             let key = json!({ "kty": "OKP", "crv": "Ed25519", "x": encode(&point) });
             let bad = Candidate { token: format!("{text}.{}", encode(&forged)), keys: document(&[key]) };

@@ -93,8 +93,7 @@ fn spellings(key: &Key) -> Vec<Case> {
 }
 
 fn json_texts(key: &Key) -> Vec<Case> {
-    let (header, good) = (key.header(""), key.good());
-    let usual = claims("");
+    let (header, usual) = (key.header(""), claims(""));
     let open = usual.strip_suffix('}').expect("an object");
     let deep = |levels: usize| format!("{open},\"deep\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
     let nested = key.good();
@@ -140,23 +139,26 @@ fn json_texts(key: &Key) -> Vec<Case> {
         ("a number that is too large", format!("{open},\"n\":1e400}}").into(), format!("{open},\"n\":1e300}}").into()),
         ("nested too deep", deep(200).into(), deep(100).into()),
     ];
-    let mut all: Vec<_> = bodies
-        .into_iter()
-        .map(|(what, bad, twin)| {
-            let signed = |bytes: &[u8]| key.sign_bytes(header.as_bytes(), bytes);
-            Case::new(what, &key.set(), (signed(&bad), Form), signed(&twin))
-        })
-        .collect();
-    for (what, bad) in [
+    let of_bodies = bodies.into_iter().map(|(what, bad, twin)| {
+        let signed = |bytes: &[u8]| key.sign_bytes(header.as_bytes(), bytes);
+        Case::new(what, &key.set(), (signed(&bad), Form), signed(&twin))
+    });
+    of_bodies.chain(header_texts(key)).collect()
+}
+
+fn header_texts(key: &Key) -> Vec<Case> {
+    let (header, usual) = (key.header(""), claims(""));
+    let list = [
         ("a header that is a list", format!("[{header}]").into_bytes()),
         ("a header that is a text", b"\"ES256\"".to_vec()),
         ("a header of no bytes", vec![]),
         ("a header with bytes that are no text", b"{\"alg\":\"ES256\",\"x\":\"\xff\"}".to_vec()),
         ("something after the header", format!("{header}{header}").into_bytes()),
-    ] {
-        all.push(Case::new(what, &key.set(), (key.sign_bytes(&bad, usual.as_bytes()), Form), good.clone()));
-    }
-    all
+    ];
+    let case = |(what, bad): (&str, Vec<u8>)| {
+        Case::new(what, &key.set(), (key.sign_bytes(&bad, usual.as_bytes()), Form), key.good())
+    };
+    list.into_iter().map(case).collect()
 }
 
 /// Members that stand twice, and names by which our own reader would take an object for something else.
@@ -206,7 +208,7 @@ fn duplicates(key: &Key) -> Vec<Case> {
 fn sizes(key: &Key) -> Vec<Case> {
     let sized = |size: usize| {
         let token = |fill: usize| key.token("", &format!("\"fill\":\"{}\"", "x".repeat(fill)));
-        let fill = (1..).find(|fill| token(*fill).len() >= 400).expect("some length");
+        let fill = (1..LONGEST).find(|fill| token(*fill).len() >= 400).expect("some length");
         let more = (size - 400) * 3 / 4;
         (0..8).map(|step| token(fill + more + step)).rfind(|token| token.len() <= size).expect("one fits")
     };
