@@ -35,7 +35,7 @@ pub use credentials::{CredentialGrant, CredentialSettings};
 pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use outputs::{OutputSettings, SchemaMode};
-pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use sanitize::{Instructions, Personal, SanitizeSettings, TenantRecords};
 pub use slo::{SloSettings, ToolObjective};
 pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use tasks::TaskSettings;

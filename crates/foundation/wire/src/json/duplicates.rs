@@ -1,4 +1,4 @@
-//! Names that are repeated within one object: readers disagree on which value counts. Must not know what a name means.
+//! Names that readers may differ over: repeated within one object, or reserved by our own reader. Must not know what a name means.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,16 +6,19 @@ use std::ops::Range;
 
 use super::{Token, Tokens, unquote};
 
-/// A name that is repeated in one object.
+/// What names begin with by which `serde_json` takes an object for the JSON in the text of its only member.
+const RESERVED: &str = "$serde_json::private::";
+
+/// A name that readers may differ over: repeated in one object, or reserved by our own reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The repeated name.
+    /// The name.
     pub name: String,
-    /// Byte offset of its second appearance.
+    /// Byte offset of its second appearance, or of that of a reserved name.
     pub at: usize,
 }
 
-/// The first name repeated within any one object of `text`; `None` also where the text is not JSON.
+/// The first name within any one object of `text` that is repeated or reserved; `None` also where the text is not JSON.
 pub fn duplicate_name(text: &str) -> Option<Duplicate> {
     let mut tokens = Tokens::new(text);
     let mut names = Names::new(text);
@@ -28,7 +31,7 @@ pub fn duplicate_name(text: &str) -> Option<Duplicate> {
     names.repeated
 }
 
-/// Finds the first name that is repeated within one object, as the tokens of a text are read.
+/// Finds the first name that is repeated within one object or reserved, as the tokens of a text are read.
 pub(super) struct Names<'t> {
     text: &'t str,
     open: Vec<Object<'t>>,
@@ -68,7 +71,7 @@ impl<'t> Names<'t> {
     fn note_name(&mut self, span: &Range<usize>) {
         let Some(object) = self.open.last_mut() else { return };
         let (name, few) = (unquote(&self.text[span.clone()]), self.few.len() - object.begin);
-        let is_new = if self.few[object.begin..].contains(&name) {
+        let is_new = if name.starts_with(RESERVED) || self.few[object.begin..].contains(&name) {
             false
         } else if few < Self::FEW {
             self.few.push(name);

@@ -152,3 +152,6 @@ impl Verified {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,9 @@
 use document::{Content, Entry, nearest, quoted};
 
 use super::Reader;
-use crate::settings::{Personal, SanitizeSettings, TenantRecords};
+use crate::settings::{Instructions, Personal, SanitizeSettings, TenantRecords};
 
-const MEMBERS: &[&str] = &["hidden", "secrets", "personal", "tenants", "result_bytes", "text_bytes"];
+const MEMBERS: &[&str] = &["hidden", "secrets", "personal", "tenants", "instructions", "result_bytes", "text_bytes"];
 const TENANTS: &[&str] = &["fields", "claim"];
 /// The smallest and the largest `result_bytes`.
 const RESULT: (usize, usize) = (1 << 10, 64 << 20);
@@ -34,6 +34,7 @@ impl Reader<'_> {
             self.needs_auth(has_auth, entry.at, "`tenants`");
             sanitize.tenants = self.tenants(entry);
         }
+        sanitize.instructions = members.get("instructions").and_then(|entry| self.instructions(entry));
         if let Some(bytes) = members.get("result_bytes").and_then(|entry| self.size(entry, RESULT, "1KiB to 64MiB")) {
             sanitize.result_bytes = bytes;
         }
@@ -52,6 +53,18 @@ impl Reader<'_> {
             }
         }
         kinds
+    }
+
+    fn instructions(&mut self, entry: &Entry) -> Option<Instructions> {
+        match self.text(entry)? {
+            "mark" => Some(Instructions::Mark),
+            "withhold" => Some(Instructions::Withhold),
+            other => {
+                let what = format!("{} does not say what becomes of instructions", quoted(other));
+                self.error(entry.at, what, "mark or withhold");
+                None
+            }
+        }
     }
 
     fn tenants(&mut self, entry: &Entry) -> Option<TenantRecords> {

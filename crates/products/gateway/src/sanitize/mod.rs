@@ -3,6 +3,7 @@
 
 mod envelope;
 mod hidden;
+mod instructions;
 mod loose;
 mod personal;
 mod reading;
@@ -19,7 +20,7 @@ use wire::redact::Redactor;
 use wire::splice::{Splice, member, members};
 
 use crate::failure;
-use crate::settings::SanitizeSettings;
+use crate::settings::{Instructions, SanitizeSettings};
 
 use self::envelope::Shape;
 pub(crate) use self::hidden::{folded, is_hidden};
@@ -68,12 +69,18 @@ pub(crate) struct Removed {
     records: Cell<usize>,
     texts: Cell<usize>,
     cut: Cell<usize>,
+    instructions: Cell<usize>,
 }
 
 impl Removed {
     /// In words, for the audit log.
     pub(crate) fn summary(&self) -> String {
-        let counts = [(&self.records, "records dropped"), (&self.texts, "texts changed"), (&self.cut, "texts cut")];
+        let counts = [
+            (&self.records, "records dropped"),
+            (&self.texts, "texts changed"),
+            (&self.cut, "texts cut"),
+            (&self.instructions, "texts like instructions"),
+        ];
         let said: Vec<_> =
             counts.iter().filter(|(n, _)| n.get() > 0).map(|(n, what)| format!("{} {what}", n.get())).collect();
         if said.is_empty() { "nothing to remove".to_owned() } else { said.join(", ") }
@@ -274,13 +281,31 @@ impl Pass<'_> {
         if self.tenant.as_ref().is_some_and(|tenant| loose::names_another(text, tenant)) {
             return Err(Withheld::Unreadable);
         }
+        if let Some(kind) = self.of.settings.instructions
+            && instructions::reads_like_instructions(text)
+        {
+            count(&self.removed.instructions, 1);
+            // What is withheld needs no other look.
+            return match kind {
+                Instructions::Withhold => Ok(Some(instructions::WITHHELD.to_owned())),
+                Instructions::Mark => {
+                    let changed = self.masked(text);
+                    Ok(Some(format!("{}{}", instructions::MARK, changed.as_deref().unwrap_or(text))))
+                }
+            };
+        }
+        Ok(self.masked(text))
+    }
+
+    /// A text without personal data and secrets; `None` where it stays.
+    fn masked(&self, text: &str) -> Option<String> {
         let masked = personal::masked(text, &self.of.settings.personal);
         if self.of.settings.secrets
             && let Cow::Owned(redacted) = self.of.redactor.redact_text(masked.as_deref().unwrap_or(text))
         {
-            return Ok(Some(redacted));
+            return Some(redacted);
         }
-        Ok(masked)
+        masked
     }
 
     /// JSON whose shape the server chooses; `None` where it stays.

@@ -11,6 +11,8 @@ pub struct SanitizeSettings {
     pub personal: Vec<Personal>,
     /// Records of other tenants.
     pub tenants: Option<TenantRecords>,
+    /// Texts that read like instructions to a model.
+    pub instructions: Option<Instructions>,
     /// The largest answer, in bytes. A larger one is withheld.
     pub result_bytes: usize,
     /// The longest text of a content block, in bytes. A longer one is cut.
@@ -19,9 +21,18 @@ pub struct SanitizeSettings {
 
 impl Default for SanitizeSettings {
     fn default() -> Self {
-        let (personal, tenants, text_bytes) = (Vec::new(), None, None);
-        Self { hidden: true, secrets: true, personal, tenants, result_bytes: 4 << 20, text_bytes }
+        let (personal, tenants, instructions, text_bytes) = (Vec::new(), None, None, None);
+        Self { hidden: true, secrets: true, personal, tenants, instructions, result_bytes: 4 << 20, text_bytes }
     }
+}
+
+/// What becomes of a text that reads like instructions to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// It stays, after a warning.
+    Mark,
+    /// A notice stands in its place.
+    Withhold,
 }
 
 /// A kind of personal data.

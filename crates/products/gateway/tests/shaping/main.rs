@@ -4,6 +4,7 @@
 mod attacks;
 mod confirm;
 mod context;
+mod hostile;
 mod identity;
 mod outputs;
 mod sanitize;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -144,6 +145,18 @@ impl Scene {
         let seen = Seen::default();
         let service = Upstream { revision, seen: seen.clone(), answer: Arc::new(answer) };
         let upstream = http::listen(Arc::new(service), LOCAL, http::Options::default()).await.expect("a free port");
+        Self::before(upstream, seen, settings).await
+    }
+
+    /// In front of a server that offers what a catalogue says; nothing of what it gets is seen.
+    pub(crate) async fn of_catalogue(catalogue: &Path, settings: Settings) -> Self {
+        let catalogue = Arc::new(reference::catalogue::Catalogue::load(catalogue).expect("a catalogue"));
+        let options = reference::Options { catalogue, ..reference::Options::default() };
+        let upstream = reference::Server::new(options).http(LOCAL).await.expect("a free port");
+        Self::before(upstream, Seen::default(), settings).await
+    }
+
+    async fn before(upstream: Server, seen: Seen, settings: Settings) -> Self {
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");

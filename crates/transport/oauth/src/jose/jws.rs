@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::Value;
+use wire::json::duplicate_name;
 
 use super::decode;
 use super::jwk::{Jwk, JwkSet};
@@ -25,7 +26,7 @@ pub struct Jws<'t> {
 pub enum Flaw {
     /// It is no compact signed token.
     Form,
-    /// It demands an unknown extension (`crit`), or has an unsupported algorithm.
+    /// It demands what is not supported (`crit`, `b64`, encryption), or a member has the wrong type.
     Header,
     /// No key of the set may have signed it.
     Key,
@@ -86,12 +87,20 @@ impl<'t> Jws<'t> {
     }
 
     fn algorithm(&self) -> Result<&str, Flaw> {
-        // No critical extension is supported.
-        if self.header.get("crit").is_some() { Err(Flaw::Header) } else { self.header("alg").ok_or(Flaw::Header) }
+        let is_text = |name: &&str| self.header.get(*name).is_none_or(Value::is_string);
+        // A member of the wrong type must not count as missing: without `typ`, any token is an access token.
+        let is_typed = ["alg", "kid", "typ", "cty"].iter().all(is_text);
+        let is_unencoded = self.header.get("b64").is_some_and(|b64| *b64 != Value::Bool(true));
+        // No critical extension is supported, and `enc` means that the token is encrypted (RFC 7516, 9).
+        let is_extended = ["crit", "enc"].iter().any(|name| self.header.get(*name).is_some());
+        let alg = self.header("alg").filter(|_| is_typed && !is_unencoded && !is_extended);
+        alg.ok_or(Flaw::Header)
     }
 }
 
+/// A part that is an object. Readers differ in which of two members of one name they take, so no object may have such.
 fn object(part: &str) -> Option<Value> {
-    let value: Value = serde_json::from_slice(&decode(part)?).ok()?;
-    value.is_object().then_some(value)
+    let text = String::from_utf8(decode(part)?).ok()?;
+    let value: Value = serde_json::from_str(&text).ok()?;
+    (value.is_object() && duplicate_name(&text).is_none()).then_some(value)
 }

@@ -116,6 +116,7 @@ impl Signer {
             kid: None,
             alg: Some(self.alg.to_owned()),
             use_: Some("sig".to_owned()),
+            key_ops: None,
         };
         match &self.pair {
             Pair::Ec(pair) => {

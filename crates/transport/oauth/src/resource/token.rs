@@ -142,7 +142,10 @@ pub(super) fn meets(claims: &Value, wanted: &TokenRequirements) -> Result<(), To
     let for_us = |audience: &str| wanted.audiences.iter().any(|own| own == audience);
     let meant = match claims.get("aud") {
         Some(Value::String(one)) => for_us(one),
-        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(for_us),
+        // A list of anything but texts is no audience.
+        Some(Value::Array(many)) => {
+            many.iter().all(Value::is_string) && many.iter().filter_map(Value::as_str).any(for_us)
+        }
         _ => false,
     };
     if !meant {
@@ -152,8 +155,17 @@ pub(super) fn meets(claims: &Value, wanted: &TokenRequirements) -> Result<(), To
         return Err(TokenFlaw::Time);
     }
     // Whoever stole it has no key; taken as a plain token it would open everything to them.
-    let bound = claims.get("cnf").map(|cnf| text(cnf, "jkt"));
-    if bound == wanted.key.as_deref().map(Some) { Ok(()) } else { Err(TokenFlaw::Bound) }
+    if is_bound_to(claims.get("cnf"), wanted.key.as_deref()) { Ok(()) } else { Err(TokenFlaw::Bound) }
+}
+
+/// Whether a token is bound (RFC 7800) to the key that was shown and to nothing else, which nothing here looks at: a certificate
+/// (RFC 8705), for example.
+fn is_bound_to(cnf: Option<&Value>, key: Option<&str>) -> bool {
+    match (cnf, key) {
+        (None, None) => true,
+        (Some(Value::Object(all)), Some(key)) => all.len() == 1 && all.get("jkt").is_some_and(|jkt| jkt == key),
+        _ => false,
+    }
 }
 
 /// `scope`, or the list that some issuers have in its place.
