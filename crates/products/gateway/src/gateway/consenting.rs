@@ -60,7 +60,7 @@ impl Inner {
         let (id, revision, era) = (call.id().clone(), call.context.revision, call.context.era());
         let method = call.message.method().unwrap_or_default().to_owned();
         let client = self.client(&call, &Trail::default()).ok();
-        let shows_urls = client.is_some_and(|client| client.capabilities.pointer("/elicitation/url").is_some());
+        let shows_urls = client.is_some_and(|client| client.capabilities().pointer("/elicitation/url").is_some());
         let (call, has_declined) = match answer_taken(call) {
             Ok(taken) => taken,
             Err(answer) => return answer,
