@@ -115,8 +115,9 @@ impl Action {
     /// What is asked of a running gateway.
     pub(crate) const fn question(&self) -> Option<(Question, &WatchArgs)> {
         match self {
-            Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) => None,
-            Self::Consents(_) | Self::Ready(_) => None,
+            Self::Init(_) | Self::Audit(_) | Self::Policy(_) | Self::Errors(_) | Self::Consents(_) | Self::Ready(_) => {
+                None
+            }
             Self::Status(watch) => Some((Question::Status, watch)),
             Self::Top(watch) => Some((Question::Top, watch)),
             Self::Slo(watch) => Some((Question::Slo, watch)),

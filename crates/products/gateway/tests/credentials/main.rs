@@ -220,7 +220,8 @@ async fn a_client_may_prove_itself_by_a_key() {
     let keys = JwkSet::read(&json!({ "keys": [signer.public()] })).expect("a key");
     let scene = Scene::with(ClientCredentials, |settings, _| {
         let key = Credential::Key { pem, alg: "ES256".to_owned() };
-        settings.upstreams[0].credentials.as_mut().expect("credentials").client = oauth::Client::new("gateway", key);
+        settings.upstreams[0].credentials.as_mut().expect("credentials").client =
+            Some(oauth::Client::new("gateway", key));
     })
     .await;
     assert!(ran(&call(&scene, &scene.token("ann", "")).await));
