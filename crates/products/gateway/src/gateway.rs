@@ -164,8 +164,12 @@ impl Inner {
             self.stats.security.expired();
             return Answer::error(Some(&id), &error);
         }
-        let too_many = self.traffic.as_ref().and_then(|it| it.too_many(&call, &client, self.view.name()));
-        if let Some(refused) = too_many.or_else(|| self.budgets.as_ref()?.too_early(&call)) {
+        if let Some(traffic) = &self.traffic
+            && let Some(refused) = traffic.too_many(&call, &client, self.view.name()).await
+        {
+            return refused;
+        }
+        if let Some(refused) = self.budgets.as_ref().and_then(|budgets| budgets.too_early(&call)) {
             return refused;
         }
         let shape = client.shape.clone();

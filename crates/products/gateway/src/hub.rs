@@ -398,7 +398,7 @@ impl Hub {
     /// From now on, other limits of traffic hold.
     fn limit_by(&self, settings: Option<&TrafficSettings>) {
         let mut held = self.traffic.write().unwrap_or_else(PoisonError::into_inner);
-        *held = settings.map(|settings| Arc::new(Traffic::new(settings, held.as_deref())));
+        *held = settings.map(|settings| Arc::new(Traffic::new(settings, held.as_deref(), self.kept.shared.as_ref())));
     }
 
     /// From now on, other settings of kept answers hold.

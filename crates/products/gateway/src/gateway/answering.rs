@@ -47,9 +47,9 @@ impl Inner {
     ) -> Answer {
         let arrived = client.shape.intercepted.as_ref().map(|intercepted| intercepted.arrived);
         edits.arrived = Some(arrived.unwrap_or_else(Instant::now));
-        let traffic = self.traffic.as_ref();
-        let refused = traffic.and_then(|it| it.too_many_there(&call, &client, (self.view.name(), &upstream)));
-        if let Some(refused) = refused {
+        if let Some(traffic) = &self.traffic
+            && let Some(refused) = traffic.too_many_there(&call, &client, (self.view.name(), &upstream)).await
+        {
             return refused;
         }
         // A request with a member twice is refused by who would carry it.
