@@ -17,8 +17,8 @@ use wire::Message;
 
 pub use self::entrance::Entrance;
 use self::entrance::gone;
-use self::replicas::Announced;
 pub(crate) use self::replicas::ToldWrite;
+use self::replicas::{Announced, Writes};
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
@@ -120,6 +120,7 @@ pub(crate) struct Hub {
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
     announced: Announced,
+    writes: Writes,
     budgets: Arc<BudgetState>,
     /// How much clients may ask for.
     traffic: RwLock<Option<Arc<Traffic>>>,
@@ -165,6 +166,7 @@ impl Gateway {
             kept: Arc::new(kept),
             answers: RwLock::default(),
             announced: Announced::default(),
+            writes: Writes::default(),
             budgets: Arc::default(),
             traffic: RwLock::default(),
             interceptors: RwLock::default(),

@@ -88,6 +88,7 @@ impl Inner {
         let patience = self.limits.request_total;
         let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
         edits.write = Some(Arc::clone(writing.write()));
+        told.begins().await;
         let answer = self.carry(upstream, (client, trail), call, edits).await;
         match outcome(&answer) {
             Some("not run") => {

@@ -119,6 +119,24 @@ impl SharedStore {
         self.run::<i64>(&command).await.map(|_| ())
     }
 
+    /// Publishes something later that could not be published, when the store is there again; once for all that was missed.
+    pub(crate) fn publish_later(self: &Arc<Self>, what: String) {
+        if self.owes_news.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(NEWS).await;
+                // What is missed from now on is owed again.
+                shared.owes_news.store(false, Ordering::Release);
+                if shared.publish(&what).await.is_ok() || shared.owes_news.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
+        });
+    }
+
     /// Takes a new key for a call that runs.
     pub(crate) async fn take(&self, name: &[u8], epoch: &Epoch, written: Written<'_>) -> Result<Taken, Away> {
         let mut command = scripts::command(scripts::TAKE, &[&key(name), &epoch_key()]);
