@@ -93,8 +93,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1";
 
 /// Takes requests from rates (GCRA, in microseconds since 2026). `ARGV`, for each key: the time of one request, how far ahead
-/// requests may be, the most that is wanted. Returns 0 and how many of each; or 1, which key refuses, and for how long. A clock
-/// that went back leaves nobody waiting for longer than a burst takes.
+/// requests may be, the most that is wanted. Returns 0 and how many of each; or 1, which key refuses, and for how long. After a clock
+/// that went back, no request waits for longer than a burst takes.
 pub(super) const RATES: &str = "
 local t = redis.call('TIME') local now = (t[1] - 1767225600) * 1000000 + t[2]
 local reply, until_then = {0}, {}

@@ -287,7 +287,7 @@ impl LentRule {
 /// One that was taken of what was lent, and until when it holds.
 type Held = (usize, Option<Instant>);
 
-/// What a request takes of what was lent: returned when the store refuses, or nobody waits any more.
+/// What a request takes of what was lent: returned when the store refuses, or the request is given up.
 struct Reserved<'r> {
     rates: &'r LentRates,
     from: &'r [Taken<'r>],
