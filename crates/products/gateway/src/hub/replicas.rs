@@ -69,24 +69,27 @@ impl Announced {
     }
 }
 
-/// Calls at other gateways that have not ended, by gateway and call.
+/// A gateway, and what it calls one of its calls.
+type Foreign = (String, String);
+
+/// Calls at other gateways that have not ended, and since when.
 #[derive(Default)]
-pub(super) struct Writes(Mutex<HashMap<(String, String), (Instant, Arc<OpenWrite>)>>);
+pub(super) struct Writes(Mutex<HashMap<Foreign, (Instant, Arc<OpenWrite>)>>);
 
 impl Writes {
     /// One that is not known here counts until its time is over.
-    fn begun(&self, (from, write): (String, String), open: &Arc<OpenWrite>, patience: Duration) {
+    fn begun(&self, foreign: Foreign, open: &Arc<OpenWrite>, patience: Duration) {
         let mut all = lock(&self.0);
         if all.len() >= MOST {
             all.retain(|_, (since, _)| since.elapsed() < patience);
         }
         if all.len() < MOST {
-            all.insert((from, write), (Instant::now(), Arc::clone(open)));
+            all.insert(foreign, (Instant::now(), Arc::clone(open)));
         }
     }
 
-    fn ended(&self, from: String, write: String) {
-        let known = lock(&self.0).remove(&(from, write));
+    fn ended(&self, foreign: &Foreign) {
+        let known = lock(&self.0).remove(foreign);
         if let Some((_, open)) = known {
             open.answered();
         }
@@ -144,7 +147,7 @@ impl Hub {
                 if let Some((writing, _)) = self.write_elsewhere(&shown, &name).filter(|_| may_run) {
                     writing.write().sent();
                 }
-                self.writes.ended(from, write);
+                self.writes.ended(&(from, write));
             }
             News::Missed => self.missed(),
         }

@@ -35,6 +35,6 @@ impl Clock {
 /// Where Debian has it.
 fn library() -> PathBuf {
     let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let files = folders.map(|folder| folder.path().join(Path::new("faketime/libfaketimeMT.so.1")));
-    files.into_iter().find(|file| file.exists()).expect("libfaketime: apt-get install libfaketime")
+    let mut files = folders.map(|folder| folder.path().join(Path::new("faketime/libfaketimeMT.so.1")));
+    files.find(|file| file.exists()).expect("libfaketime: apt-get install libfaketime")
 }

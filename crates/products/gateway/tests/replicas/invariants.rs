@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::scene::{ANY, Replica, Scene};
@@ -67,7 +67,7 @@ pub(crate) async fn heals(scene: &Scene, seed: u64, forgot: bool, broken: &mut B
         slowest = Duration::ZERO;
         for number in 0..10 {
             let (sent, key) = (Instant::now(), format!("heal{seed}r{round}n{number}"));
-            let outcome = scene.write(ANY, "probe", &key, serde_json::json!({})).await;
+            let outcome = scene.write(ANY, "probe", &key, json!({})).await;
             slowest = slowest.max(sent.elapsed());
             is_good &= !outcome.text().is_empty();
             if !is_good {
@@ -103,7 +103,9 @@ pub(crate) async fn ends_well(scene: &Scene, before: &[usize], broken: &mut Brok
             descriptors <= before + MORE && children == 0
         };
         while !is_free(replica) && begun.elapsed() < Duration::from_secs(20) {
-            sleep(Duration::from_millis(100)).await;
+            // Connections that were idle for 2 s are closed by the next request.
+            sleep(Duration::from_millis(2500)).await;
+            scene.call(number, "probe", "read", json!({})).await;
         }
         if !is_free(replica) {
             broken.add(7, format!("replica {number}: {:?} held, {before} before", replica.holds()));

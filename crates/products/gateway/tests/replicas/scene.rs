@@ -248,7 +248,7 @@ impl Scene {
             let clock = (*port > 0).then(|| Clock::new(config.with_extension("clock")));
             replicas.push(Replica::start(config, proxy, clock).await);
         }
-        let (answered, broken) = Default::default();
+        let [answered, broken] = [AtomicU64::new(0), AtomicU64::new(0)];
         Self { redis, ledger, replicas, balancer: None, answered, broken, signer, _server: server, folder }
     }
 
