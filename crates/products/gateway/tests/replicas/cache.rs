@@ -49,7 +49,7 @@ async fn a_replica_killed_in_a_write_leaves_nothing_stale() {
     assert_eq!(scene.read(1, "ann").await, kept);
     // One that is read before the write, and comes in its course.
     let (early, _) = tokio::join!(scene.read_slowly(1, "ann", 3000), async {
-        tokio::time::sleep(Duration::from_millis(1000)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         tokio::join!(scene.write(0, "bob", "k", json!({ "ms": 12_000 })), async {
             scene.ledger.wait_for("bob", "k").await;
             scene.replicas[0].kill();

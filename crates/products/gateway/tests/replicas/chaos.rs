@@ -145,9 +145,9 @@ async fn play(scene: &Scene, seed: u64) -> Tally {
         tally.refused += ended.refused;
         tally.broken_off += ended.broken_off;
         if ended.text.is_some() {
-            tally.answered += 1
+            tally.answered += 1;
         } else {
-            tally.unknown += 1
+            tally.unknown += 1;
         }
         judge(scene, seed, (&ended, &faults), &mut tally.broken);
     }

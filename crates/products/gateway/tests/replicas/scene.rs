@@ -140,7 +140,9 @@ async fn spawn(config: &PathBuf, log: &PathBuf, clock: Option<&Clock>) -> (Child
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
     command.stderr(File::create(log).expect("a log"));
-    clock.iter().for_each(|clock| clock.give(&mut command));
+    if let Some(clock) = clock {
+        clock.give(&mut command);
+    }
     let process = command.spawn().expect("it starts");
     let begun = Instant::now();
     loop {
