@@ -34,6 +34,8 @@ const CHECKS: usize = 20;
 const PEER_CHECKS: usize = 3;
 const SOAK_CHECKS: usize = 200;
 const CHAOS_SEEDS: usize = 200;
+/// How long replicas are under load at least.
+const CHAOS_SECONDS: usize = 600;
 const CHURN_SESSIONS: usize = 100_000;
 /// An hour over all targets.
 const FUZZ_SECONDS: usize = 3600 / fuzz::TARGETS.len();
@@ -285,19 +287,20 @@ fn attacked(_: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn chaos(options: &Options) -> anyhow::Result<Outcome> {
-    seeds(options, "chaos")
+    seeds(options, "chaos", None)
 }
 
 fn replicas(options: &Options) -> anyhow::Result<Outcome> {
-    seeds(options, "replicas")
+    seeds(options, "replicas", Some(("CHAOS_SECONDS", options.share(CHAOS_SECONDS, 30).to_string())))
 }
 
 /// A test of the gateway that plays a given number of seeds.
-fn seeds(options: &Options, test: &str) -> anyhow::Result<Outcome> {
-    let variables = [
+fn seeds(options: &Options, test: &str, more: Option<(&'static str, String)>) -> anyhow::Result<Outcome> {
+    let mut variables = vec![
         ("CHAOS_SEEDS", options.share(CHAOS_SEEDS, 20).to_string()),
         ("CHAOS_SEED", (options.seed * 1000).to_string()),
     ];
+    variables.extend(more);
     let run = cargo_test("gateway", &["--test", test], &variables)?;
     let figure = run.line(&format!("{test}: "));
     run.outcome(figure)

@@ -188,10 +188,14 @@ impl Inner {
             self.stats.security.expired();
             return Answer::error(Some(&id), &error);
         }
-        let too_many = self.traffic.as_ref().and_then(|it| it.too_many(&call, &client, self.view.name()));
+        if let Some(traffic) = &self.traffic
+            && let Some(refused) = traffic.too_many(&call, &client, self.view.name()).await
+        {
+            return refused;
+        }
         let task = self.long_call_of(&call);
-        let watches = || self.budgets.as_ref().filter(|_| task.is_none());
-        if let Some(refused) = too_many.or_else(|| watches()?.too_early(&call)) {
+        let watches = self.budgets.as_ref().filter(|_| task.is_none());
+        if let Some(refused) = watches.and_then(|budgets| budgets.too_early(&call)) {
             return refused;
         }
         if let Some(task) = task {

@@ -19,8 +19,8 @@ use wire::Message;
 
 pub use self::entrance::Entrance;
 use self::entrance::gone;
-use self::replicas::Announced;
 pub(crate) use self::replicas::ToldWrite;
+use self::replicas::{Announced, Writes};
 use crate::access::{AccessRules, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
@@ -128,6 +128,7 @@ pub(crate) struct Hub {
     kept: Arc<Kept>,
     answers: RwLock<Arc<AnswerSettings>>,
     announced: Announced,
+    writes: Writes,
     budgets: Arc<BudgetState>,
     slo: Arc<SloState>,
     /// Calls that are tasks, and how long calls take.
@@ -180,6 +181,7 @@ impl Gateway {
             kept: Arc::new(kept),
             answers: RwLock::default(),
             announced: Announced::default(),
+            writes: Writes::default(),
             budgets: Arc::default(),
             slo: Arc::default(),
             long_calls: Default::default(),
@@ -421,7 +423,7 @@ impl Hub {
     /// From now on, other limits of traffic hold.
     fn limit_by(&self, settings: Option<&TrafficSettings>) {
         let mut held = self.traffic.write().unwrap_or_else(PoisonError::into_inner);
-        *held = settings.map(|settings| Arc::new(Traffic::new(settings, held.as_deref())));
+        *held = settings.map(|settings| Arc::new(Traffic::new(settings, held.as_deref(), self.kept.shared.as_ref())));
     }
 
     /// From now on, other settings of kept answers hold.

@@ -24,8 +24,8 @@ use crate::view::{is_ambiguous, matches};
 
 mod writes;
 
-pub(crate) use self::writes::OpenWrite;
 use self::writes::Unsettled;
+pub(crate) use self::writes::{OpenWrite, Writing};
 
 /// How many bytes an entry costs besides its text.
 const OVERHEAD: usize = 512;

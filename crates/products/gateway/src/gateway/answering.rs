@@ -46,9 +46,9 @@ impl Inner {
     ) -> Answer {
         let arrived = client.shape.intercepted.as_ref().map(|intercepted| intercepted.arrived);
         edits.arrived = Some(arrived.unwrap_or_else(Instant::now));
-        let traffic = self.traffic.as_ref();
-        let refused = traffic.and_then(|it| it.too_many_there(&call, &client, (self.view.name(), &upstream)));
-        if let Some(refused) = refused {
+        if let Some(traffic) = &self.traffic
+            && let Some(refused) = traffic.too_many_there(&call, &client, (self.view.name(), &upstream)).await
+        {
             return refused;
         }
         // A request with a member twice is refused by who would carry it.
@@ -87,6 +87,7 @@ impl Inner {
         let patience = self.limits.request_total;
         let writing = self.answers.kept.cache.begin_write(rules, self.answers.generation, patience);
         edits.write = Some(Arc::clone(writing.write()));
+        told.begins().await;
         let answer = self.measured(upstream, (client, trail), call, edits).await;
         match outcome(&answer) {
             Some("not run") => {

@@ -13,7 +13,7 @@ use wire::message::{Packet, parse};
 
 use super::{Hub, lock};
 use crate::answers::Answers;
-use crate::answers::cache::{LONGEST_NAME, ended_by};
+use crate::answers::cache::{LONGEST_NAME, OpenWrite, Writing, ended_by};
 use crate::shared::{Published, SharedStore};
 
 /// For how long the same announcement of an upstream is one: every gateway hears it, and tells it to the others.
@@ -27,8 +27,18 @@ const MOST: usize = 1024;
 enum News {
     /// An upstream announced a change.
     Changed { upstream: String, method: String, uri: Option<String> },
-    /// A call of a tool has ended, or may still run.
-    Wrote { shown: String, name: String, may_run: bool },
+    /// A call of a tool is about to be sent.
+    Writes { shown: String, name: String, write: String },
+    /// It has ended, or may still run.
+    Wrote {
+        shown: String,
+        name: String,
+        may_run: bool,
+        #[serde(default)]
+        write: String,
+    },
+    /// Something could not be told.
+    Missed,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -56,6 +66,33 @@ impl Announced {
     fn knows(&self, method: &str, uri: Option<&str>) -> bool {
         let key = (method.to_owned(), uri.unwrap_or_default().to_owned());
         lock(&self.0).get(&key).is_some_and(|at| at.elapsed() < SAME)
+    }
+}
+
+/// A gateway, and what it calls one of its calls.
+type Foreign = (String, String);
+
+/// Calls at other gateways that have not ended, and since when.
+#[derive(Default)]
+pub(super) struct Writes(Mutex<HashMap<Foreign, (Instant, Arc<OpenWrite>)>>);
+
+impl Writes {
+    /// One that is not known here counts until its time is over.
+    fn begun(&self, foreign: Foreign, open: &Arc<OpenWrite>, patience: Duration) {
+        let mut all = lock(&self.0);
+        if all.len() >= MOST {
+            all.retain(|_, (since, _)| since.elapsed() < patience);
+        }
+        if all.len() < MOST {
+            all.insert(foreign, (Instant::now(), Arc::clone(open)));
+        }
+    }
+
+    fn ended(&self, foreign: &Foreign) {
+        let known = lock(&self.0).remove(foreign);
+        if let Some((_, open)) = known {
+            open.answered();
+        }
     }
 }
 
@@ -100,19 +137,31 @@ impl Hub {
         }
         match news {
             News::Changed { upstream, method, uri } => self.changed_elsewhere(&upstream, &method, uri.as_deref()),
-            News::Wrote { shown, name, may_run } => {
-                let patience = {
-                    let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-                    state.settings.limits.request_total
-                };
-                let Answers { settings, generation, .. } = self.answers();
-                let Some(cache) = &settings.cache else { return };
-                let write = self.kept.cache.begin_write(ended_by(cache, &shown, &name), generation, patience);
-                if may_run {
-                    write.write().sent();
+            News::Writes { shown, name, write } => {
+                if let Some((writing, patience)) = self.write_elsewhere(&shown, &name) {
+                    writing.write().sent();
+                    self.writes.begun((from, write), writing.write(), patience);
                 }
             }
+            News::Wrote { shown, name, may_run, write } => {
+                if let Some((writing, _)) = self.write_elsewhere(&shown, &name).filter(|_| may_run) {
+                    writing.write().sent();
+                }
+                self.writes.ended(&(from, write));
+            }
+            News::Missed => self.missed(),
         }
+    }
+
+    /// A call at another gateway, and for how long it may run. Dropped, it ends what the rules keep.
+    fn write_elsewhere(&self, shown: &str, name: &str) -> Option<(Writing, Duration)> {
+        let patience = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            state.settings.limits.request_total
+        };
+        let Answers { settings, generation, .. } = self.answers();
+        let cache = settings.cache.as_ref()?;
+        Some((self.kept.cache.begin_write(ended_by(cache, shown, name), generation, patience), patience))
     }
 
     fn changed_elsewhere(&self, upstream: &str, method: &str, uri: Option<&str>) {
@@ -142,11 +191,12 @@ fn is_change(method: &str) -> bool {
 }
 
 async fn tell(shared: Arc<SharedStore>, news: News) {
-    let letter = Letter { from: shared.id().to_owned(), news };
-    if let Ok(text) = serde_json::to_string(&letter)
-        && shared.publish(&text).await.is_err()
+    let text = |news: News| serde_json::to_string(&Letter { from: shared.id().to_owned(), news });
+    if let (Ok(news), Ok(missed)) = (text(news), text(News::Missed))
+        && shared.publish(&news).await.is_err()
     {
-        tracing::debug!("the other gateways are not told of a change: the store is away");
+        tracing::debug!("the other gateways are told of a change later: the store is away");
+        shared.publish_later(missed);
     }
 }
 
@@ -155,36 +205,52 @@ pub(crate) struct ToldWrite {
     shared: Option<Arc<SharedStore>>,
     shown: String,
     name: String,
+    /// What it is called among gateways.
+    write: String,
 }
 
 impl ToldWrite {
     pub(crate) fn new(shared: Option<&Arc<SharedStore>>, shown: &str, name: &str) -> Self {
-        Self { shared: shared.cloned(), shown: shown.to_owned(), name: name.to_owned() }
+        let write = shared.map(|_| oauth::random()).unwrap_or_default();
+        Self { shared: shared.cloned(), shown: shown.to_owned(), name: name.to_owned(), write }
     }
 
-    fn news(&mut self, may_run: bool) -> News {
-        News::Wrote { shown: std::mem::take(&mut self.shown), name: std::mem::take(&mut self.name), may_run }
+    /// The call is about to be sent. The other gateways learn it before: this one may end at any moment.
+    pub(crate) async fn begins(&self) {
+        if let Some(shared) = &self.shared {
+            let (shown, name, write) = (self.shown.clone(), self.name.clone(), self.write.clone());
+            tell(Arc::clone(shared), News::Writes { shown, name, write }).await;
+        }
+    }
+
+    fn wrote(&mut self, may_run: bool) -> News {
+        let [shown, name, write] = [&mut self.shown, &mut self.name, &mut self.write].map(std::mem::take);
+        News::Wrote { shown, name, may_run, write }
     }
 
     /// The call has ended: the other gateways learn it before its client does.
     pub(crate) async fn ended(mut self) {
         if let Some(shared) = self.shared.take() {
-            tell(shared, self.news(false)).await;
+            tell(shared, self.wrote(false)).await;
         }
     }
 
-    /// The call did not run.
+    /// The call did not run: its client does not wait until the others know.
     pub(crate) fn changed_nothing(mut self) {
-        self.shared = None;
+        self.tell_later(false);
+    }
+
+    fn tell_later(&mut self, may_run: bool) {
+        if let Some(shared) = self.shared.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(tell(shared, self.wrote(may_run)));
+        }
     }
 }
 
 impl Drop for ToldWrite {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(tell(shared, self.news(true)));
-        }
+        self.tell_later(true);
     }
 }

@@ -1,16 +1,18 @@
 //! What several gateways share through a Redis or Valkey. Every operation has a time limit and may fail; what follows from
 //! that, callers decide. Must not know what the values say.
 
+mod limits;
 mod link;
 mod scripts;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue, Value, from_redis_value};
 use tokio::task::AbortHandle;
 
+pub(crate) use self::limits::{CostLent, CountName, RateWanted, RatesLent, SharedAccount};
 pub(crate) use self::link::Epoch;
 use self::link::Link;
 pub(crate) use self::link::Published;
@@ -22,6 +24,9 @@ const PREFIX: &str = "proof-gateway:";
 pub(crate) const LEASE: Duration = Duration::from_secs(6);
 /// For how long a running call is known at all.
 pub(crate) const RUNNING: Duration = Duration::from_hours(24);
+
+/// How soon it is tried again to publish what could not be.
+const NEWS: Duration = Duration::from_millis(100);
 
 /// The store is not there, or does not do what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +75,15 @@ pub(crate) struct SharedStore {
     id: String,
     /// Operations that failed.
     failed: AtomicU64,
+    /// The other gateways missed something of this one's.
+    owes_news: AtomicBool,
 }
 
 impl SharedStore {
     /// Connects in the background, and again whenever the connection is lost.
     pub(crate) fn open(settings: &SharedStoreSettings) -> Self {
         let (link, connecting) = Link::start(settings);
-        Self { link, connecting, id: oauth::random(), failed: AtomicU64::new(0) }
+        Self { link, connecting, id: oauth::random(), failed: AtomicU64::new(0), owes_news: AtomicBool::new(false) }
     }
 
     /// Whether it is there, as far as is known; and how often it was not.
@@ -110,6 +117,24 @@ impl SharedStore {
         let mut command = redis::cmd("PUBLISH");
         command.arg(self.link.channel()).arg(what);
         self.run::<i64>(&command).await.map(|_| ())
+    }
+
+    /// Publishes something later that could not be published, when the store is there again; once for all that was missed.
+    pub(crate) fn publish_later(self: &Arc<Self>, what: String) {
+        if self.owes_news.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(NEWS).await;
+                // What is missed from now on is owed again.
+                shared.owes_news.store(false, Ordering::Release);
+                if shared.publish(&what).await.is_ok() || shared.owes_news.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
+        });
     }
 
     /// Takes a new key for a call that runs.
@@ -165,6 +190,12 @@ impl SharedStore {
             self.failed.fetch_add(1, Ordering::Relaxed);
         }
         done
+    }
+}
+
+impl std::fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedStore").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

@@ -91,3 +91,68 @@ if h[1] ~= ARGV[1] or tonumber(h[2]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'l', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1";
+
+/// Takes requests from rates (GCRA, in microseconds since 2026). `ARGV`, for each key: the time of one request, how far ahead
+/// requests may be, the most that is wanted. Returns 0 and how many of each; or 1, which key refuses, and for how long. After a clock
+/// that went back, no request waits for longer than a burst takes.
+pub(super) const RATES: &str = "
+local t = redis.call('TIME') local now = (t[1] - 1767225600) * 1000000 + t[2]
+local reply, until_then = {0}, {}
+for i = 1, #KEYS do
+  local each, ahead, most = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
+  local taken = tonumber(redis.call('HGET', KEYS[i], 'u') or 0)
+  taken = math.min(math.max(taken, now), now + ahead)
+  local count = math.min(most, math.floor((now + ahead - taken) / each))
+  if count < 1 then return {1, i - 1, math.ceil(taken + each - ahead - now)} end
+  reply[i + 1], until_then[i] = count, taken + count * each
+end
+for i = 1, #KEYS do
+  redis.call('HSET', KEYS[i], 'u', string.format('%.17g', until_then[i]))
+  redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.ceil((until_then[i] - now) / 1000) + 1))
+end
+return reply";
+
+/// Charges an account, which is pairs of a part and what was spent in it. `ARGV`: length of a part in microseconds, how many
+/// parts count before the present one, the most that may be spent, the least and the most that is wanted. Near its end, an
+/// account lends less. Returns 0, the amount, its part, what is left of that part; or 1, what is left, and when it is enough.
+pub(super) const COST: &str = "
+local t = redis.call('TIME') local now = (t[1] - 1767225600) * 1000000 + t[2]
+local length, parts, allow = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local least, most = tonumber(ARGV[4]), tonumber(ARGV[5])
+local part, spent, own, rest = math.floor(now / length), 0, 0, {}
+for p, c in string.gmatch(redis.call('HGET', KEYS[1], 'p') or '', '(%d+) (%d+)') do
+  p, c = tonumber(p), tonumber(c)
+  if p + parts >= part and p <= part + parts then
+    spent = spent + c
+    if p == part then own = own + c elseif c > 0 then rest[#rest + 1] = {p, c} end
+  end
+end
+local left = math.max(0, allow - spent)
+if least > left then
+  if own > 0 then rest[#rest + 1] = {part, own} end
+  table.sort(rest, function(a, b) return a[1] < b[1] end)
+  local sum, free = 0, part
+  for _, one in ipairs(rest) do
+    sum, free = sum + one[2], one[1]
+    if sum >= least - left then break end
+  end
+  return {1, left, (free + parts + 1) * length - now}
+end
+local amount = math.min(left, most, math.max(least, math.floor(left / 8)))
+local text = {string.format('%.0f %.0f', part, own + amount)}
+for _, one in ipairs(rest) do text[#text + 1] = string.format('%.0f %.0f', one[1], one[2]) end
+redis.call('HSET', KEYS[1], 'p', table.concat(text, ' '))
+redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil((parts + 2) * length / 1000)))
+return {0, amount, part, (part + 1) * length - now}";
+
+/// `ARGV`: a part, and how much of it was not spent.
+pub(super) const RETURN: &str = "
+local old = redis.call('HGET', KEYS[1], 'p')
+if not old then return 0 end
+local text = {}
+for p, c in string.gmatch(old, '(%d+) (%d+)') do
+  if tonumber(p) == tonumber(ARGV[1]) then c = string.format('%.0f', math.max(0, c - ARGV[2])) end
+  text[#text + 1] = p .. ' ' .. c
+end
+redis.call('HSET', KEYS[1], 'p', table.concat(text, ' '))
+return 1";

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use net::server::http::HeaderValue;
 
+use super::lent_costs::LentCharge;
 use crate::settings::CostSettings;
 use crate::view::matches;
 
 /// The parts of the period. What was spent in one is forgotten when the whole of it is older than the period.
-const PARTS: u64 = 24;
+pub(super) const PARTS: u64 = 24;
 /// The most principals that are counted apart. Further ones share one account.
-const MOST: usize = 16_384;
+pub(super) const MOST: usize = 16_384;
 
-type Principal = Option<HeaderValue>;
+pub(super) type Principal = Option<HeaderValue>;
 
 /// What was spent, by part; parts are numbered since the start.
 #[derive(Debug, Default)]
@@ -83,9 +84,11 @@ pub(super) struct Charge {
     costs: Arc<Costs>,
     principal: Principal,
     part: u64,
-    cost: u64,
+    pub(super) cost: u64,
     /// The call was sent.
     pub(super) is_spent: bool,
+    /// The same at the account that all gateways share.
+    pub(super) lent: Option<LentCharge>,
 }
 
 impl Costs {
@@ -94,13 +97,13 @@ impl Costs {
     }
 
     /// Rounded up: rather less than allowed than more.
-    fn part_length(&self) -> Duration {
-        let nanos = self.settings.allow.period.as_nanos().div_ceil(u128::from(PARTS)).max(1);
+    pub(super) fn part_length(settings: &CostSettings) -> Duration {
+        let nanos = settings.allow.period.as_nanos().div_ceil(u128::from(PARTS)).max(1);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     fn part_of(&self, since: Duration) -> u64 {
-        u64::try_from(since.as_nanos() / self.part_length().as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(since.as_nanos() / Self::part_length(&self.settings).as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// What a call of this tool costs.
@@ -120,13 +123,14 @@ impl Costs {
         let left = allow.saturating_sub(spent);
         if cost > left {
             let forgets = (cost <= allow).then(|| account.forgets(cost - left)).flatten();
-            let at = |part: u64| self.part_length().saturating_mul(u32::try_from(part).unwrap_or(u32::MAX));
+            let at =
+                |part: u64| Self::part_length(&self.settings).saturating_mul(u32::try_from(part).unwrap_or(u32::MAX));
             return Err(TooDear { cost, left, again: forgets.map(|part| at(part).saturating_sub(since)) });
         }
         if cost > 0 {
             account.spend(part, cost);
         }
-        Ok(Charge { costs: Arc::clone(self), principal: principal.clone(), part, cost, is_spent: false })
+        Ok(Charge { costs: Arc::clone(self), principal: principal.clone(), part, cost, is_spent: false, lent: None })
     }
 
     pub(super) fn sweep(&self, now: Instant) {
@@ -140,6 +144,8 @@ impl Costs {
 impl Drop for Charge {
     fn drop(&mut self) {
         if self.is_spent || self.cost == 0 {
+            // Spent for all gateways, too.
+            self.lent.iter_mut().for_each(|lent| lent.cost = 0);
             return;
         }
         let mut accounts = self.costs.accounts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,8 @@
 mod breaker;
 mod breakers;
 mod costs;
+mod lent_costs;
+mod lent_rates;
 mod passage;
 mod rates;
 mod retries;
@@ -20,12 +22,15 @@ use serde_json::{Value, json};
 
 use self::breakers::Breakers;
 use self::costs::{Charge, Costs, TooDear};
+use self::lent_costs::LentCosts;
+use self::lent_rates::LentRates;
 pub(crate) use self::passage::Passage;
-use self::rates::Rates;
+use self::rates::{Counted, Rates, Taken};
 use self::retries::Retries;
 use self::slots::{NoPlace, Place, Slots};
 use crate::failure;
 use crate::settings::{Amount, RateKey, RateRule, TrafficSettings};
+use crate::shared::SharedStore;
 use crate::upstream::{Client, Upstream};
 use crate::view::matches;
 
@@ -63,6 +68,10 @@ struct Counters {
     opened: AtomicU64,
     retries: AtomicU64,
     retries_refused: AtomicU64,
+    /// How often the shared store was asked to lend something.
+    asked: Arc<AtomicU64>,
+    /// Requests that this gateway counted by itself while the shared store was away.
+    unshared: AtomicU64,
 }
 
 impl Counters {
@@ -82,6 +91,9 @@ pub(crate) struct Traffic {
     settings: TrafficSettings,
     rates: Arc<Rates>,
     costs: Option<Arc<Costs>>,
+    /// The same for all gateways with one store.
+    lent_rates: Option<Arc<LentRates>>,
+    lent_costs: Option<Arc<LentCosts>>,
     breakers: Option<Arc<Breakers>>,
     retries: Option<Arc<Retries>>,
     slots: Arc<AllSlots>,
@@ -99,9 +111,33 @@ fn kept<P, S: PartialEq>(
     Some(before.filter(|before| is(before) == wanted).cloned().unwrap_or_else(|| Arc::new(new(wanted))))
 }
 
+/// What the store lends of these rates; the same as before where they are the same.
+fn lent_rates(
+    settings: &TrafficSettings,
+    before: Option<&Traffic>,
+    store: Option<&Arc<SharedStore>>,
+    asked: &Arc<AtomicU64>,
+) -> Option<Arc<LentRates>> {
+    let store = store.filter(|_| !settings.rates.is_empty())?;
+    let same = before.filter(|old| old.settings.rates == settings.rates).and_then(|old| old.lent_rates.clone());
+    Some(same.unwrap_or_else(|| Arc::new(LentRates::new(&settings.rates, store, asked))))
+}
+
+/// The same for costs.
+fn lent_costs(
+    settings: &TrafficSettings,
+    before: Option<&Traffic>,
+    store: Option<&Arc<SharedStore>>,
+    asked: &Arc<AtomicU64>,
+) -> Option<Arc<LentCosts>> {
+    let (store, costs) = store.zip(settings.costs.as_ref())?;
+    let same = before.filter(|old| old.settings.costs == settings.costs).and_then(|old| old.lent_costs.clone());
+    Some(same.unwrap_or_else(|| Arc::new(LentCosts::new(costs, store, asked))))
+}
+
 impl Traffic {
-    /// What these settings say; counts whose settings did not change go on.
-    pub(crate) fn new(settings: &TrafficSettings, before: Option<&Self>) -> Self {
+    /// What these settings say; counts whose settings did not change go on. Gateways with one store count together.
+    pub(crate) fn new(settings: &TrafficSettings, before: Option<&Self>, store: Option<&Arc<SharedStore>>) -> Self {
         let start = Instant::now();
         let new_rates = |rules: &Vec<RateRule>| Rates::new(rules, start);
         let rates = kept(Some(&settings.rates), before.map(|old| &old.rates), |old| &old.rules, new_rates);
@@ -109,40 +145,64 @@ impl Traffic {
         let breakers = before.and_then(|old| old.breakers.as_ref());
         let retries = before.and_then(|old| old.retries.as_ref());
         let same_slots = before.filter(|old| old.settings.concurrency == settings.concurrency);
+        let counters = before.map(|old| Arc::clone(&old.counters)).unwrap_or_default();
         Self {
             settings: settings.clone(),
             rates: rates.unwrap_or_else(|| Arc::new(Rates::new(&settings.rates, start))),
             costs: kept(settings.costs.as_ref(), costs, |old| &old.settings, |new| Costs::new(new, start)),
+            lent_rates: lent_rates(settings, before, store, &counters.asked),
+            lent_costs: lent_costs(settings, before, store, &counters.asked),
             breakers: kept(settings.breakers.as_ref(), breakers, |old| &old.settings, Breakers::new),
             retries: kept(settings.retries.as_ref(), retries, |old| &old.settings, Retries::new),
             slots: same_slots.map(|old| Arc::clone(&old.slots)).unwrap_or_default(),
-            counters: before.map(|old| Arc::clone(&old.counters)).unwrap_or_default(),
+            counters,
         }
     }
 
     /// Refuses a request of which only the client is known: it comes too often. Every request counts, also one that the client
     /// may not send.
-    pub(crate) fn too_many(&self, call: &Call, client: &Client, server: &str) -> Option<Answer> {
-        self.too_often(RateRule::is_wide, call, client, (server, None))
+    pub(crate) async fn too_many(&self, call: &Call, client: &Client, server: &str) -> Option<Answer> {
+        self.too_often(RateRule::is_wide, call, client, (server, None)).await
     }
 
     /// Refuses a request that the client may send: it comes too often for where it goes.
-    pub(crate) fn too_many_there(
+    pub(crate) async fn too_many_there(
         &self,
         call: &Call,
         client: &Client,
         (server, upstream): (&str, &Upstream),
     ) -> Option<Answer> {
-        self.too_often(|rule| !rule.is_wide(), call, client, (server, Some(upstream)))
+        self.too_often(|rule| !rule.is_wide(), call, client, (server, Some(upstream))).await
     }
 
-    fn too_often(
+    async fn too_often(
         &self,
-        counts: impl Fn(&RateRule) -> bool,
+        counts: fn(&RateRule) -> bool,
         call: &Call,
         client: &Client,
         (server, upstream): (&str, Option<&Upstream>),
     ) -> Option<Answer> {
+        let from = self.taken(counts, call, client, (server, upstream));
+        if from.is_empty() {
+            return None;
+        }
+        let (rule, again) = self.take(&from).await.err()?;
+        self.counters.refuse(Reason::Rate);
+        let rule = self.rates.rules.get(rule)?;
+        let per: Vec<_> = rule.per.iter().map(|key| key.as_str()).collect();
+        let what = format!("Too many requests: at most {} per {}", in_words(rule.allow), per.join(" and "));
+        let data = json!({ "per": per, "retry_after_ms": millis(again) });
+        Some(refused(call, &failure::RATE_LIMITED.error_with(what, data), Some(again)))
+    }
+
+    /// What a request takes from, by the rules that fit it.
+    fn taken<'r>(
+        &self,
+        counts: fn(&RateRule) -> bool,
+        call: &'r Call,
+        client: &'r Client,
+        (server, upstream): (&'r str, Option<&'r Upstream>),
+    ) -> Vec<Taken<'r>> {
         let of_tool = || call.message.string_member("name").filter(|_| call.message.method() == Some("tools/call"));
         let tool = upstream.and_then(|_| of_tool());
         let fits = |rule: &RateRule| match (&rule.tools, &tool) {
@@ -153,35 +213,48 @@ impl Traffic {
         };
         let name = client.info().get("name").and_then(Value::as_str).unwrap_or_default();
         let name = &name.as_bytes()[..name.len().min(LONGEST_NAME)];
-        let key_of = |rule: &RateRule| {
+        let counted = |rule: &RateRule| {
             let has = |key| rule.per.contains(&key);
-            let principal = (has(RateKey::Principal) || has(RateKey::Client)).then_some(&client.subject);
-            let of_server = (has(RateKey::Server) || has(RateKey::Tool)).then_some(server);
-            let upstream = upstream.filter(|_| has(RateKey::Upstream)).map(|upstream| &upstream.name);
-            let tool = tool.as_ref().filter(|_| has(RateKey::Tool));
-            self.rates.key(&(principal, has(RateKey::Client).then_some(name), of_server, tool, upstream))
+            Counted {
+                principal: (has(RateKey::Principal) || has(RateKey::Client)).then_some(&client.subject),
+                client: has(RateKey::Client).then_some(name),
+                server: (has(RateKey::Server) || has(RateKey::Tool)).then_some(server),
+                tool: tool.clone().filter(|_| has(RateKey::Tool)),
+                upstream: upstream.filter(|_| has(RateKey::Upstream)).map(|upstream| upstream.name.as_str()),
+            }
         };
         let rules = self.rates.rules.iter().enumerate().filter(|(_, rule)| fits(rule));
-        let from: Vec<_> = rules.map(|(index, rule)| (index, key_of(rule))).collect();
-        if from.is_empty() {
-            return None;
+        let all = rules.map(|(rule, counts)| {
+            let of = counted(counts);
+            Taken { rule, key: self.rates.key(&of), of }
+        });
+        all.collect()
+    }
+
+    /// Takes one from each of these counts, or from none: then the rule that refuses, and for how long.
+    async fn take(&self, from: &[Taken<'_>]) -> Result<(), (usize, Duration)> {
+        let keys = from.iter().map(|one| (one.rule, one.key));
+        let Some(lent) = &self.lent_rates else { return self.rates.take(keys, Instant::now()) };
+        // What one gateway lets in is never more than what all may, whatever the store forgot.
+        self.rates.look(keys.clone(), Instant::now())?;
+        if let Some(decided) = lent.take(from).await {
+            decided.map(|()| self.rates.note(keys, Instant::now()))
+        } else {
+            self.counters.unshared.fetch_add(1, Ordering::Relaxed);
+            self.rates.take(keys, Instant::now())
         }
-        let (rule, again) = self.rates.take(&from, Instant::now()).err()?;
-        self.counters.refuse(Reason::Rate);
-        let rule = self.rates.rules.get(rule)?;
-        let per: Vec<_> = rule.per.iter().map(|key| key.as_str()).collect();
-        let what = format!("Too many requests: at most {} per {}", in_words(rule.allow), per.join(" and "));
-        let data = json!({ "per": per, "retry_after_ms": millis(again) });
-        Some(refused(call, &failure::RATE_LIMITED.error_with(what, data), Some(again)))
     }
 
     /// What the call costs its principal; the refusal where that is too much.
-    fn charge(&self, call: &Call, client: &Client) -> Result<Option<Charge>, Answer> {
+    async fn charge(&self, call: &Call, client: &Client) -> Result<Option<Charge>, Answer> {
         let Some(costs) = self.costs.as_ref().filter(|_| call.message.method() == Some("tools/call")) else {
             return Ok(None);
         };
         let tool = call.message.string_member("name").unwrap_or_default();
-        let charged = costs.charge(&client.subject, costs.of_tool(&tool), Instant::now());
+        let charged = match costs.charge(&client.subject, costs.of_tool(&tool), Instant::now()) {
+            Ok(charge) => self.charge_shared(charge, client).await,
+            Err(too_dear) => Err(too_dear),
+        };
         charged.map(Some).map_err(|TooDear { cost, left, again }| {
             self.counters.refuse(Reason::Cost);
             let of = in_words(costs.settings.allow);
@@ -191,6 +264,17 @@ impl Traffic {
             });
             refused(call, &failure::COST_USED_UP.error_with(what, data), again)
         })
+    }
+
+    /// Charges the account that all gateways share, too.
+    async fn charge_shared(&self, mut charge: Charge, client: &Client) -> Result<Charge, TooDear> {
+        if let Some(lent) = self.lent_costs.as_ref().filter(|_| charge.cost > 0) {
+            match lent.charge(&client.subject, charge.cost).await {
+                Some(charged) => charge.lent = Some(charged?),
+                None => _ = self.counters.unshared.fetch_add(1, Ordering::Relaxed),
+            }
+        }
+        Ok(charge)
     }
 
     fn slots(&self, upstream: &Upstream) -> Option<Arc<Slots>> {
@@ -226,6 +310,8 @@ impl Traffic {
         let now = Instant::now();
         self.rates.sweep(now);
         self.costs.iter().for_each(|costs| costs.sweep(now));
+        self.lent_rates.iter().for_each(|lent| lent.sweep(now));
+        self.lent_costs.iter().for_each(|lent| lent.sweep(now));
         self.breakers.iter().for_each(|breakers| breakers.sweep(&is_there));
         self.retries.iter().for_each(|retries| retries.keep_only(&is_there));
         self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|upstream, _| is_there(*upstream));
@@ -264,6 +350,15 @@ impl Traffic {
         let _ = writeln!(page, "# TYPE traffic_refused_total counter");
         for (reason, count) in Reason::ALL.iter().zip(&counters.refused) {
             let _ = writeln!(page, "traffic_refused_total{{reason=\"{}\"}} {}", reason.as_str(), read(count));
+        }
+        if self.lent_rates.is_some() || self.lent_costs.is_some() {
+            let counter = |page: &mut String, name: &str, help: &str, count: &AtomicU64| {
+                let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", read(count));
+            };
+            let help = "Times that the shared store was asked for a part of a rate or of an account.";
+            counter(&mut page, "traffic_store_asked_total", help, &counters.asked);
+            let help = "Requests that this gateway counted by itself: the shared store was away.";
+            counter(&mut page, "traffic_unshared_total", help, &counters.unshared);
         }
         for (name, help, count) in [
             ("retries_total", "Requests that the gateway sent again.", &counters.retries),

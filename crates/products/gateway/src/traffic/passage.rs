@@ -51,7 +51,7 @@ impl Traffic {
         if let Some(again) = closed_for {
             return Err(Answer::error(Some(call.id()), &self.is_broken(&upstream.name, again)));
         }
-        let charge = self.charge(call, client)?;
+        let charge = self.charge(call, client).await?;
         let place = self.place(call, client, upstream).await?;
         if let Some(retries) = &self.retries {
             retries.save(upstream.index);

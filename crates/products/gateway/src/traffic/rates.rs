@@ -1,10 +1,13 @@
 //! How often something may be done: one number for each key (GCRA). Bounded in memory. Knows no request.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hash};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use net::server::http::HeaderValue;
 
 use crate::settings::RateRule;
 
@@ -12,17 +15,37 @@ use crate::settings::RateRule;
 /// count for it, and takes none away from those who have one.
 pub(super) const MOST: usize = 65_536;
 
+/// What has a count of its own.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Counted<'r> {
+    pub(super) principal: Option<&'r Option<HeaderValue>>,
+    pub(super) client: Option<&'r [u8]>,
+    pub(super) server: Option<&'r str>,
+    pub(super) tool: Option<Cow<'r, str>>,
+    pub(super) upstream: Option<&'r str>,
+}
+
+/// One count that a request takes from.
+#[derive(Clone, Debug)]
+pub(super) struct Taken<'r> {
+    /// The number of the rule.
+    pub(super) rule: usize,
+    /// The key of the count in this gateway.
+    pub(super) key: u64,
+    pub(super) of: Counted<'r>,
+}
+
 /// One rule in numbers, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+pub(super) struct Pace {
     /// The time that one request takes up.
-    each: u64,
+    pub(super) each: u64,
     /// How far ahead of the clock requests may take up time.
     ahead: u64,
 }
 
 impl Pace {
-    fn new(rule: &RateRule) -> Self {
+    pub(super) fn new(rule: &RateRule) -> Self {
         let period = u64::try_from(rule.allow.period.as_nanos()).unwrap_or(u64::MAX);
         // Rounded up: rather less than allowed than more.
         let each = period.div_ceil(u64::from(rule.allow.count.max(1))).max(1);
@@ -86,32 +109,58 @@ impl Rates {
         u64::try_from(now.saturating_duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
     }
 
+    fn counts(&self) -> MutexGuard<'_, Vec<Counts>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes one from each of these counts, by rule and key, or from none: then the first rule that refuses, and when it would
     /// not.
-    pub(super) fn take(&self, from: &[(usize, u64)], now: Instant) -> Result<(), (usize, Duration)> {
-        let now = self.nanos(now);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = Vec::with_capacity(from.len());
-        for (rule, key) in from {
-            let (Some(pace), Some(counts)) = (self.paces.get(*rule), counts.get(*rule)) else { continue };
-            let until = counts.taken(*key).max(now).saturating_add(pace.each);
-            let over = until.saturating_sub(now).saturating_sub(pace.ahead);
-            if over > 0 {
-                return Err((*rule, Duration::from_nanos(over)));
-            }
-            taken.push((*rule, *key, until));
-        }
-        for (rule, key, until) in taken {
-            if let Some(counts) = counts.get_mut(rule) {
-                counts.take(key, until);
-            }
-        }
+    pub(super) fn take(
+        &self,
+        from: impl Iterator<Item = (usize, u64)> + Clone,
+        now: Instant,
+    ) -> Result<(), (usize, Duration)> {
+        let (mut counts, now) = (self.counts(), self.nanos(now));
+        self.fits(&counts, from.clone(), now)?;
+        self.add(&mut counts, from, now);
         Ok(())
+    }
+
+    /// The same without taking anything.
+    pub(super) fn look(&self, from: impl Iterator<Item = (usize, u64)>, now: Instant) -> Result<(), (usize, Duration)> {
+        self.fits(&self.counts(), from, self.nanos(now))
+    }
+
+    /// Takes one from each, whether it fits or not.
+    pub(super) fn note(&self, from: impl Iterator<Item = (usize, u64)>, now: Instant) {
+        self.add(&mut self.counts(), from, self.nanos(now));
+    }
+
+    fn fits(
+        &self,
+        counts: &[Counts],
+        mut from: impl Iterator<Item = (usize, u64)>,
+        now: u64,
+    ) -> Result<(), (usize, Duration)> {
+        from.try_for_each(|(rule, key)| {
+            let (Some(pace), Some(counts)) = (self.paces.get(rule), counts.get(rule)) else { return Ok(()) };
+            let until = counts.taken(key).max(now).saturating_add(pace.each);
+            let over = until.saturating_sub(now).saturating_sub(pace.ahead);
+            if over > 0 { Err((rule, Duration::from_nanos(over))) } else { Ok(()) }
+        })
+    }
+
+    fn add(&self, counts: &mut [Counts], from: impl Iterator<Item = (usize, u64)>, now: u64) {
+        for (rule, key) in from {
+            let (Some(pace), Some(counts)) = (self.paces.get(rule), counts.get_mut(rule)) else { continue };
+            let until = counts.taken(key).max(now).saturating_add(pace.each);
+            counts.take(key, until);
+        }
     }
 
     pub(super) fn sweep(&self, now: Instant) {
         let now = self.nanos(now);
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|counts| counts.forget(now));
+        self.counts().iter_mut().for_each(|counts| counts.forget(now));
     }
 }
 
@@ -133,6 +182,10 @@ mod tests {
         (Rates::new(rules, start), start)
     }
 
+    fn one(key: u64) -> std::iter::Once<(usize, u64)> {
+        std::iter::once((0, key))
+    }
+
     const SECOND: Duration = Duration::from_secs(1);
 
     proptest! {
@@ -149,14 +202,14 @@ mod tests {
             let mut let_in: Vec<u128> = Vec::new();
             for pause in pauses {
                 at += Duration::from_nanos(pause);
-                match rates.take(&[(0, 1)], start + at) {
+                match rates.take(one(1), start + at) {
                     Ok(()) => let_in.push(at.as_nanos()),
                     Err((_, again)) => {
                         prop_assert!(again <= SECOND);
                         let early = start + at + again.saturating_sub(Duration::from_nanos(1));
-                        prop_assert!(rates.take(&[(0, 1)], early).is_err());
+                        prop_assert!(rates.take(one(1), early).is_err());
                         at += again;
-                        prop_assert!(rates.take(&[(0, 1)], start + at).is_ok());
+                        prop_assert!(rates.take(one(1), start + at).is_ok());
                         let_in.push(at.as_nanos());
                     }
                 }
@@ -174,30 +227,29 @@ mod tests {
     fn a_rule_that_refuses_takes_nothing_from_the_others() {
         let (rates, now) = rates(&[rule(1, SECOND, 5), rule(1, SECOND, 1)]);
         let both = [(0, 7), (1, 7)];
-        assert_eq!(rates.take(&both, now), Ok(()));
+        assert_eq!(rates.take(both.into_iter(), now), Ok(()));
         for _ in 0..10 {
-            assert_eq!(rates.take(&both, now), Err((1, SECOND)));
+            assert_eq!(rates.take(both.into_iter(), now), Err((1, SECOND)));
         }
         for _ in 0..4 {
-            assert_eq!(rates.take(&[(0, 7)], now), Ok(()));
+            assert_eq!(rates.take(one(7), now), Ok(()));
         }
-        assert_eq!(rates.take(&[(0, 7)], now), Err((0, SECOND)));
+        assert_eq!(rates.take(one(7), now), Err((0, SECOND)));
     }
 
     /// Who makes keys up resets nobody's count, and has the count of one for all further keys.
     #[test]
     fn keys_that_are_made_up_reset_no_count() {
         let (rates, now) = rates(&[rule(1, SECOND * 3600, 2)]);
-        let flooder = [(0, 0)];
-        assert!(rates.take(&flooder, now).is_ok() && rates.take(&flooder, now).is_ok());
-        assert!(rates.take(&flooder, now).is_err());
+        assert!(rates.take(one(0), now).is_ok() && rates.take(one(0), now).is_ok());
+        assert!(rates.take(one(0), now).is_err());
         for key in 1..MOST as u64 {
-            assert!(rates.take(&[(0, key)], now).is_ok());
+            assert!(rates.take(one(key), now).is_ok());
         }
-        let further = (MOST as u64..MOST as u64 + 1000).filter(|key| rates.take(&[(0, *key)], now).is_ok());
+        let further = (MOST as u64..MOST as u64 + 1000).filter(|key| rates.take(one(*key), now).is_ok());
         assert_eq!(further.count(), 2);
-        assert!(rates.take(&flooder, now).is_err());
-        assert!(rates.take(&[(0, 5)], now).is_ok(), "the second of its burst");
+        assert!(rates.take(one(0), now).is_err());
+        assert!(rates.take(one(5), now).is_ok(), "the second of its burst");
         assert_eq!(rates.counts.lock().expect("no panic")[0].by_key.len(), MOST);
         rates.sweep(now + SECOND * 7200);
         assert_eq!(rates.counts.lock().expect("no panic")[0].by_key.len(), 0);

@@ -41,6 +41,43 @@ async fn a_write_at_one_replica_ends_what_the_others_keep() {
     assert_ne!(scene.read(0, "ann").await, before[0]);
 }
 
+/// No message says that the write has ended: what others keep ends when it begins, and they keep nothing while it may run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_killed_in_a_write_leaves_nothing_stale() {
+    let scene = scene().await;
+    let kept = scene.read(1, "ann").await;
+    assert_eq!(scene.read(1, "ann").await, kept);
+    // One that is read before the write, and comes in its course.
+    let (early, _) = tokio::join!(scene.read_slowly(1, "ann", 3000), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::join!(scene.write(0, "bob", "k", json!({ "ms": 12_000 })), async {
+            scene.ledger.wait_for("bob", "k").await;
+            scene.replicas[0].kill();
+        })
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_ne!(scene.read(1, "ann").await, kept, "it is kept over a write");
+    assert_ne!(scene.read_slowly(1, "ann", 3000).await, early, "what was read before the write is kept");
+    let [first, second] = [scene.read(1, "ann").await, scene.read(1, "ann").await];
+    assert_ne!(first, second, "it is kept while the write may still run");
+}
+
+/// It changes something while it cannot tell: the others learn it when it can.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_told_is_told_later() {
+    let scene = Scene::start(2, Redis::start().await, "{ url: URL, on_loss: local }", CACHE).await;
+    scene.recovered().await;
+    scene.replicas[0].proxy.cut();
+    until("it still has the store", async || scene.replicas[0].page("/metrics").await.contains("\nstore_up 0\n")).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let kept = scene.read(1, "ann").await;
+    let wrote = scene.write(0, "bob", "k", json!({})).await;
+    assert!(!wrote.text().is_empty(), "{wrote:?}");
+    assert_eq!(scene.read(1, "ann").await, kept, "the replica that hears the store keeps nothing");
+    scene.replicas[0].proxy.mend();
+    until("it is kept over a write", async || scene.read(1, "ann").await != kept).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_store_nothing_is_answered_from_the_cache() {
     let scene = scene().await;

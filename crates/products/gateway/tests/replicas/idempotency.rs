@@ -118,7 +118,7 @@ async fn a_store_that_forgot_everything_is_told_again() {
 async fn a_broken_connection_costs_nothing() {
     let scene = Scene::ready(2).await;
     for round in 0..5 {
-        scene.redis.proxy.reset();
+        scene.break_connections();
         let key = format!("k{round}");
         let [first, second] = [scene.insist(0, "ann", &key).await, scene.insist(1, "ann", &key).await];
         assert!(first.text().starts_with("ann "), "{first:?}");

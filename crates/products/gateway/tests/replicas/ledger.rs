@@ -75,13 +75,18 @@ impl Ledger {
             lines.len()
         };
         let padding = "x".repeat(arguments["bytes"].as_u64().unwrap_or_default() as usize);
-        let said = result(&format!("{owner} {number}{padding}"));
-        let (id, time) = (call.id().clone(), arguments["ms"].as_u64().unwrap_or_default());
-        Reply::later(async move {
-            tokio::time::sleep(Duration::from_millis(time)).await;
-            Answer::result(&id, &said)
-        })
+        later(call, &result(&format!("{owner} {number}{padding}")))
     }
+}
+
+/// The result of a call, after the milliseconds that its arguments say.
+fn later(call: &Call, said: &Value) -> Reply {
+    let time = call.message.value()["params"]["arguments"]["ms"].as_u64().unwrap_or_default();
+    let answer = Answer::result(call.id(), said);
+    Reply::later(async move {
+        tokio::time::sleep(Duration::from_millis(time)).await;
+        answer
+    })
 }
 
 fn result(text: &str) -> Value {
@@ -107,9 +112,12 @@ impl Service for Ledger {
                     { "name": "read", "inputSchema": schema, "annotations": { "readOnlyHint": true } }] }))
             }
             "tools/call" if name == "read" => {
-                let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-                *reads += 1;
-                Answer::result(call.id(), &result(&format!("read {reads}"))).into()
+                let number = {
+                    let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+                    *reads += 1;
+                    *reads
+                };
+                later(&call, &result(&format!("read {number}")))
             }
             "tools/call" => self.write(&call),
             "subscriptions/listen" => {

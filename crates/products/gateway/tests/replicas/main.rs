@@ -3,8 +3,14 @@
 
 mod cache;
 mod chaos;
+mod clock;
 mod idempotency;
+mod invariants;
 mod ledger;
+mod limits;
+mod nginx;
+mod ports;
+#[path = "../chaos/random.rs"]
 mod random;
 mod redis;
 mod scene;

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,6 @@ pub(crate) struct Redis {
     folder: PathBuf,
     port: u16,
     password: Option<&'static str>,
-    /// Where gateways connect.
-    pub(crate) proxy: Proxy,
     _folder: TempDir,
 }
 
@@ -42,11 +41,15 @@ impl Redis {
         let folder = tempfile::tempdir().expect("a folder");
         let port = free_port().await;
         let process = Mutex::new(spawn(folder.path(), port, password));
-        let proxy = Proxy::start(port).await;
         let path = folder.path().to_owned();
-        let redis = Self { process, folder: path, port, password, proxy, _folder: folder };
+        let redis = Self { process, folder: path, port, password, _folder: folder };
         redis.answers().await;
         redis
+    }
+
+    /// A way to it for one gateway.
+    pub(crate) async fn proxy(&self) -> Proxy {
+        Proxy::start(self.port).await
     }
 
     async fn answers(&self) {
@@ -111,6 +114,7 @@ async fn free_port() -> u16 {
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     open: Arc<Mutex<JoinSet<()>>>,
+    is_cut: Arc<AtomicBool>,
     accepting: AbortHandle,
 }
 
@@ -125,11 +129,15 @@ impl Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let open: Arc<Mutex<JoinSet<()>>> = Arc::default();
-        let all = Arc::clone(&open);
+        let is_cut: Arc<AtomicBool> = Arc::default();
+        let (all, cut) = (Arc::clone(&open), Arc::clone(&is_cut));
         let accepting = tokio::spawn(async move {
             while let Ok((mut client, _)) = listener.accept().await {
                 // Dropped while it is open, it ends with RST.
                 let _ = client.set_zero_linger();
+                if cut.load(Ordering::Relaxed) {
+                    continue;
+                }
                 all.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
                     if let Ok(mut server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
                         let _ = copy_bidirectional(&mut client, &mut server).await;
@@ -137,7 +145,17 @@ impl Proxy {
                 });
             }
         });
-        Self { address, open, accepting: accepting.abort_handle() }
+        Self { address, open, is_cut, accepting: accepting.abort_handle() }
+    }
+
+    /// Ends every connection with RST, and each new one until it is mended.
+    pub(crate) fn cut(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
+        self.reset();
+    }
+
+    pub(crate) fn mend(&self) {
+        self.is_cut.store(false, Ordering::Relaxed);
     }
 
     /// Ends every connection with RST.

@@ -16,8 +16,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::clock::Clock;
 use crate::ledger::Ledger;
-use crate::redis::{Redis, send_signal};
+use crate::nginx::Nginx;
+use crate::ports;
+use crate::redis::{Proxy, Redis, send_signal};
 
 const ISSUER: &str = "https://auth.example";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -33,6 +36,9 @@ pub(crate) struct Replica {
     addresses: Mutex<[SocketAddr; 2]>,
     config: PathBuf,
     pub(crate) log: PathBuf,
+    /// Its way to the store.
+    pub(crate) proxy: Proxy,
+    pub(crate) clock: Option<Clock>,
 }
 
 impl Drop for Replica {
@@ -42,10 +48,10 @@ impl Drop for Replica {
 }
 
 impl Replica {
-    async fn start(config: PathBuf) -> Self {
+    async fn start(config: PathBuf, proxy: Proxy, clock: Option<Clock>) -> Self {
         let log = config.with_extension("log");
-        let (process, addresses) = spawn(&config, &log).await;
-        Self { process: Mutex::new(process), addresses: Mutex::new(addresses), config, log }
+        let (process, addresses) = spawn(&config, &log, clock.as_ref()).await;
+        Self { process: Mutex::new(process), addresses: Mutex::new(addresses), config, log, proxy, clock }
     }
 
     pub(crate) fn signal(&self, signal: &str) {
@@ -59,11 +65,44 @@ impl Replica {
         let _ = process.wait();
     }
 
-    /// Starts it again, at other ports.
+    /// Starts it again, at other ports where the configuration names none.
     pub(crate) async fn start_again(&self) {
-        let (process, addresses) = spawn(&self.config, &self.log).await;
+        let (process, addresses) = spawn(&self.config, &self.log, self.clock.as_ref()).await;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = process;
         *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
+    }
+
+    fn process_folder(&self) -> PathBuf {
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        PathBuf::from("/proc").join(process.id().to_string())
+    }
+
+    /// How many descriptors it holds, and how many children it has.
+    pub(crate) fn holds(&self) -> (usize, usize) {
+        let folder = self.process_folder();
+        let descriptors = std::fs::read_dir(folder.join("fd")).map_or(0, Iterator::count);
+        let tasks = std::fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
+        let children = tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        (descriptors, children.map(|all| all.split_whitespace().count()).sum())
+    }
+
+    /// Asks it to end, and waits until it has. Whether it ended well.
+    pub(crate) async fn ends(&self) -> bool {
+        self.signal("TERM");
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
+            if let Ok(Some(status)) = ended {
+                return status.success();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        false
+    }
+
+    /// Where its audit log is.
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.config.with_extension("audit")
     }
 
     fn addresses(&self) -> [SocketAddr; 2] {
@@ -96,11 +135,14 @@ impl Replica {
 }
 
 #[expect(clippy::zombie_processes, reason = "it is waited for where it is killed; a panic ends the test")]
-async fn spawn(config: &PathBuf, log: &PathBuf) -> (Child, [SocketAddr; 2]) {
+async fn spawn(config: &PathBuf, log: &PathBuf, clock: Option<&Clock>) -> (Child, [SocketAddr; 2]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
     command.stderr(File::create(log).expect("a log"));
+    if let Some(clock) = clock {
+        clock.give(&mut command);
+    }
     let process = command.spawn().expect("it starts");
     let begun = Instant::now();
     loop {
@@ -152,38 +194,64 @@ impl Outcome {
     }
 }
 
+/// Any replica: the balancer chooses.
+pub(crate) const ANY: usize = usize::MAX;
+
 /// Replicas before one server, with one store.
 pub(crate) struct Scene {
     pub(crate) redis: Redis,
     pub(crate) ledger: Ledger,
     pub(crate) replicas: Vec<Replica>,
+    balancer: Option<Nginx>,
+    /// Requests that got a response, and those that got none.
+    pub(crate) answered: AtomicU64,
+    pub(crate) broken: AtomicU64,
     signer: Signer,
     _server: Server,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Scene {
     /// With `store` as the configuration has it; its `URL` is that of the store. `more` is added to the file.
     pub(crate) async fn start(count: usize, redis: Redis, store: &str, more: &str) -> Self {
+        Self::with(&vec![0; count], redis, store, more).await
+    }
+
+    /// With a balancer before them, an audit log of each, and clocks that can be moved.
+    pub(crate) async fn balanced(count: usize) -> Self {
+        let ports: Vec<_> = (0..count).map(|_| ports::free()).collect();
+        let audit = "audit: { folder: AUDIT, required: true }\n";
+        let mut scene = Self::with(&ports, Redis::start().await, "URL", audit).await;
+        scene.balancer = Some(Nginx::start(scene.folder.path(), &ports).await);
+        scene.recovered().await;
+        scene
+    }
+
+    /// Replicas at these ports; each at any free port where it is 0, and with the true clock.
+    async fn with(ports: &[u16], redis: Redis, store: &str, more: &str) -> Self {
         let (ledger, server) = Ledger::start().await;
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         std::fs::write(folder.path().join("keys.json"), json!({ "keys": [signer.public()] }).to_string())
             .expect("a file");
-        let store = store.replace("URL", &format!("redis://{}", redis.proxy.address));
-        let file = format!(
-            "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {store}\nidempotency: {{ writes: require }}\n\
-             limits: {{ request: 10s, request_total: 15s }}\n\
-             auth: {{ issuer: {ISSUER}, keys: keys.json, audience: gateway }}\n\
-             upstreams:\n  a:\n    url: http://{}/mcp\n{more}",
-            server.local_addr()
-        );
         let mut replicas = Vec::new();
-        for number in 0..count {
+        for (number, port) in ports.iter().enumerate() {
             let config = folder.path().join(format!("gateway{number}.yaml"));
-            std::fs::write(&config, &file).expect("a file");
-            replicas.push(Replica::start(config).await);
+            let proxy = redis.proxy().await;
+            let store = store.replace("URL", &format!("redis://{}", proxy.address));
+            let file = format!(
+                "listen: 127.0.0.1:{port}\nadmin: 127.0.0.1:0\nstore: {store}\n\
+                 idempotency: {{ writes: require }}\nlimits: {{ request: 10s, request_total: 15s }}\n\
+                 auth: {{ issuer: {ISSUER}, keys: keys.json, audience: gateway }}\n\
+                 upstreams:\n  a:\n    url: http://{}/mcp\n{}",
+                server.local_addr(),
+                more.replace("AUDIT", &config.with_extension("audit").display().to_string())
+            );
+            std::fs::write(&config, file).expect("a file");
+            let clock = (*port > 0).then(|| Clock::new(config.with_extension("clock")));
+            replicas.push(Replica::start(config, proxy, clock).await);
         }
-        Self { redis, ledger, replicas, signer, _server: server, _folder: folder }
+        let [answered, broken] = [AtomicU64::new(0), AtomicU64::new(0)];
+        Self { redis, ledger, replicas, balancer: None, answered, broken, signer, _server: server, folder }
     }
 
     /// The same, when the store can be used.
@@ -191,6 +259,11 @@ impl Scene {
         let scene = Self::start(count, Redis::start().await, "URL", "").await;
         scene.recovered().await;
         scene
+    }
+
+    /// Ends every connection to the store with RST.
+    pub(crate) fn break_connections(&self) {
+        self.replicas.iter().for_each(|replica| replica.proxy.reset());
     }
 
     /// Waits until calls with keys run at every replica.
@@ -213,7 +286,7 @@ impl Scene {
     }
 
     fn token(&self, subject: &str) -> String {
-        let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 600, "sub": subject });
+        let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 3600, "sub": subject });
         self.signer.sign(json!({ "typ": "at+jwt" }), &claims)
     }
 
@@ -238,13 +311,25 @@ impl Scene {
         }
     }
 
-    async fn call(&self, replica: usize, owner: &str, tool: &str, arguments: Value) -> Outcome {
+    pub(crate) async fn call(&self, replica: usize, owner: &str, tool: &str, arguments: Value) -> Outcome {
         self.ask((replica, owner), "tools/call", tool, json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// A call of the tool that only reads, by a client of another name.
+    pub(crate) async fn call_as(&self, replica: usize, owner: &str, client: &str) -> Outcome {
+        let meta = json!({ wire::meta::CLIENT_INFO: { "name": client, "version": "1" } });
+        let params = json!({ "name": "read", "arguments": {}, "_meta": meta });
+        self.ask((replica, owner), "tools/call", "read", params).await
     }
 
     /// A call of the tool that only reads.
     pub(crate) async fn read(&self, replica: usize, owner: &str) -> String {
-        let outcome = self.call(replica, owner, "read", json!({})).await;
+        self.read_slowly(replica, owner, 0).await
+    }
+
+    /// The same; the server takes so many milliseconds.
+    pub(crate) async fn read_slowly(&self, replica: usize, owner: &str, ms: u64) -> String {
+        let outcome = self.call(replica, owner, "read", json!({ "ms": ms })).await;
         assert!(outcome.text().starts_with("read "), "{outcome:?}");
         outcome.text().to_owned()
     }
@@ -256,14 +341,21 @@ impl Scene {
     }
 
     async fn ask(&self, (replica, owner): (usize, &str), method: &str, name: &str, mut params: Value) -> Outcome {
-        params["_meta"] = json!({
+        let mut meta = json!({
             wire::meta::PROTOCOL_VERSION: "2026-07-28",
             wire::meta::CLIENT_INFO: { "name": "a", "version": "1" },
             wire::meta::CLIENT_CAPABILITIES: {},
         });
+        if let (Some(all), Some(more)) = (meta.as_object_mut(), params["_meta"].as_object()) {
+            all.extend(more.clone());
+        }
+        params["_meta"] = meta;
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
         let name = if name.is_empty() { String::new() } else { format!("mcp-name: {name}\r\n") };
-        let address = self.replicas[replica].address();
+        let address = match &self.balancer {
+            Some(nginx) if replica == ANY => nginx.address,
+            _ => self.replicas[replica].address(),
+        };
         let request = format!(
             "POST /mcp HTTP/1.1\r\nhost: {address}\r\naccept: application/json, text/event-stream\r\n\
              content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n\
@@ -272,8 +364,11 @@ impl Scene {
             body.len()
         );
         let response = tokio::time::timeout(DEADLINE, exchange(address, &request)).await;
-        let response = response.unwrap_or_else(|_| panic!("no answer in {DEADLINE:?}: {body}"));
-        response.and_then(|text| read(&text)).unwrap_or(Outcome::Broken)
+        let response = response.unwrap_or_else(|_| panic!("I1: no answer in {DEADLINE:?}: {body}"));
+        let outcome = response.and_then(|text| read(&text)).unwrap_or(Outcome::Broken);
+        let count = if matches!(outcome, Outcome::Broken) { &self.broken } else { &self.answered };
+        count.fetch_add(1, Ordering::Relaxed);
+        outcome
     }
 }
 
