@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use net::HttpAddress;
 use net::egress::Egress;
-use net::process::Command;
+use net::process::{Command, Sandbox};
 use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
 use wire::Revision;
@@ -353,12 +353,14 @@ pub enum Target {
 }
 
 /// Bounds of a program that the gateway starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLimits {
     /// How often it may be started within a minute.
     pub starts_per_minute: Option<usize>,
     /// How much memory the program and what it starts may use together, in bytes. Watched on Linux only.
     pub memory: Option<u64>,
+    /// Which files and ports it may reach; without this, all that the gateway may.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// Who shares a session with a legacy upstream.

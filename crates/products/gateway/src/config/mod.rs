@@ -13,6 +13,7 @@ mod interceptors;
 mod members;
 mod outputs;
 mod policy;
+mod sandbox;
 mod sanitize;
 mod servers;
 mod sources;

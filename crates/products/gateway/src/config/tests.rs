@@ -7,6 +7,7 @@ mod egress;
 mod guards;
 mod interceptors;
 mod outputs;
+mod sandbox;
 mod sanitize;
 mod store;
 mod telemetry;
