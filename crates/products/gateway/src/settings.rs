@@ -6,9 +6,11 @@ mod budgets;
 mod context;
 mod credentials;
 mod guards;
+mod inputs;
 mod interceptors;
 mod outputs;
 mod sanitize;
+mod search;
 mod store;
 mod telemetry;
 mod traffic;
@@ -29,9 +31,11 @@ pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
+pub use inputs::{InputRule, InputSettings, SecretInputs, UnknownInputs};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use outputs::{OutputSettings, SchemaMode};
 pub use sanitize::{Personal, SanitizeSettings, TenantRecords};
+pub use search::SearchSettings;
 pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use telemetry::{Sample, TelemetrySettings};
 pub use traffic::{
@@ -82,8 +86,12 @@ pub struct Settings {
     pub confirm: Option<ConfirmSettings>,
     /// Tools that must not be called after others.
     pub sequences: Vec<SequenceRule>,
+    /// What of the arguments of tools reaches servers.
+    pub inputs: Option<InputSettings>,
     /// How results of tools are held against their schemas.
     pub outputs: Option<OutputSettings>,
+    /// When clients search for tools instead of listing them.
+    pub search: Option<SearchSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.

@@ -95,6 +95,8 @@ impl Sandbox {
             let _runtime = runtime.enter();
             #[cfg(target_os = "linux")]
             rules::restrict(self, command)?;
+            #[cfg(not(target_os = "linux"))]
+            let _ = command;
             start()
         };
         std::thread::scope(|scope| {
