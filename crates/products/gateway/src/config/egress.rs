@@ -76,12 +76,11 @@ impl Reader<'_> {
                 Content::Number(number) => number.as_u64().and_then(|port| u16::try_from(port).ok()),
                 _ => None,
             };
-            match port.filter(|port| *port >= least) {
-                Some(port) => ports.push(port),
-                None => {
-                    let what = format!("an entry of {name} is not a port");
-                    self.error(item.at, what, format!("a number from {least} to 65535"));
-                }
+            if let Some(port) = port.filter(|port| *port >= least) {
+                ports.push(port);
+            } else {
+                let what = format!("an entry of {name} is not a port");
+                self.error(item.at, what, format!("a number from {least} to 65535"));
             }
         }
         ports

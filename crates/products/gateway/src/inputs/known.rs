@@ -90,7 +90,7 @@ impl<'s> Known<'s> {
         let mut inner = Self { root: self.root, parts: Vec::new(), anything: false };
         let mut is_named = false;
         for part in &self.parts {
-            let named = self.named_by(part, name, steps)?;
+            let named = named_by(part, name, steps)?;
             // What is named has no need of what holds for all others.
             let others = ["additionalProperties", "unevaluatedProperties"].into_iter().filter(|_| named.is_empty());
             let others = others.filter_map(|keyword| part.get(keyword)).filter(|schema| **schema != Value::Bool(false));
@@ -104,19 +104,6 @@ impl<'s> Known<'s> {
             return Ok(Some(Self { anything: true, ..inner }));
         }
         Ok(is_named.then_some(inner))
-    }
-
-    fn named_by(&self, part: &'s Map<String, Value>, name: &str, steps: &mut Steps) -> Result<Vec<&'s Value>, Refusal> {
-        let mut named: Vec<_> = part.get("properties").and_then(|all| all.get(name)).into_iter().collect();
-        if let Some(Value::Object(patterns)) = part.get("patternProperties") {
-            for (pattern, schema) in patterns {
-                steps.take()?;
-                if schema::fits(&json!({ "pattern": pattern }), &json!(name)) {
-                    named.push(schema);
-                }
-            }
-        }
-        Ok(named)
     }
 
     /// What is known of the element of an array.
@@ -134,6 +121,20 @@ impl<'s> Known<'s> {
         }
         Ok(inner)
     }
+}
+
+/// What a part of a schema says of a member by its name.
+fn named_by<'s>(part: &'s Map<String, Value>, name: &str, steps: &mut Steps) -> Result<Vec<&'s Value>, Refusal> {
+    let mut named: Vec<_> = part.get("properties").and_then(|all| all.get(name)).into_iter().collect();
+    if let Some(Value::Object(patterns)) = part.get("patternProperties") {
+        for (pattern, schema) in patterns {
+            steps.take()?;
+            if schema::fits(&json!({ "pattern": pattern }), &json!(name)) {
+                named.push(schema);
+            }
+        }
+    }
+    Ok(named)
 }
 
 /// Where a reference within the same document leads.

@@ -190,7 +190,8 @@ impl Minimised<'_> {
                 for (index, element) in elements.into_iter().enumerate() {
                     let inner = known.item(index, &mut self.steps)?;
                     let before = place.len();
-                    place.push_str(&format!("/{index}"));
+                    place.push('/');
+                    place.push_str(&index.to_string());
                     self.value(&(at.start + element.start..at.start + element.end), &inner, place)?;
                     place.truncate(before);
                 }
