@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Command;
 
 #[cfg(target_os = "linux")]
-mod rules;
+mod kernel;
 
 /// What a child process may reach. Without an entry it reads and runs the programs and libraries of the system, and writes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Sandbox {
     /// What this system cannot restrict.
     pub fn gaps(&self) -> Vec<Gap> {
         #[cfg(target_os = "linux")]
-        return [Gap::Files, Gap::Tcp, Gap::Signals].into_iter().filter(|gap| !rules::can_restrict(*gap)).collect();
+        return [Gap::Files, Gap::Tcp, Gap::Signals].into_iter().filter(|gap| !kernel::can_restrict(*gap)).collect();
         #[cfg(not(target_os = "linux"))]
         return vec![Gap::Files, Gap::Tcp, Gap::Signals];
     }
@@ -94,7 +94,7 @@ impl Sandbox {
         let restricted = || {
             let _runtime = runtime.enter();
             #[cfg(target_os = "linux")]
-            rules::restrict(self, command)?;
+            kernel::restrict(self, command)?;
             #[cfg(not(target_os = "linux"))]
             let _ = command;
             start()
