@@ -22,6 +22,11 @@ impl<'t> Splice<'t> {
         Self { text, edits: Vec::new() }
     }
 
+    /// The text before the edits.
+    pub const fn text(&self) -> &'t str {
+        self.text
+    }
+
     /// Replaces what is at `span`.
     pub fn replace(&mut self, span: Range<usize>, with: impl Into<String>) {
         self.edits.push((span, with.into()));

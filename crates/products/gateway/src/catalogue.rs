@@ -9,6 +9,7 @@ use wire::Revision;
 use wire::translate::table::Loss;
 
 use crate::gateway::Missing;
+use crate::search::Index;
 use crate::view::View;
 
 /// One list that servers have.
@@ -91,6 +92,8 @@ pub(crate) struct Merged {
     pub(crate) task_only: HashSet<(usize, String)>,
     /// The servers whose items are missing.
     pub(crate) missing: Vec<Missing>,
+    /// The words of tools, where clients search them: made once.
+    index: OnceLock<Index>,
     /// The whole result, by the revision of its client: made once.
     rendered: [OnceLock<Rendered>; Revision::NEWEST_FIRST.len()],
 }
@@ -108,6 +111,11 @@ impl Merged {
     pub(crate) fn rendered(&self, revision: Revision, make: impl FnOnce() -> Rendered) -> &Rendered {
         let place = Revision::NEWEST_FIRST.iter().position(|known| *known == revision).unwrap_or_default();
         self.rendered[place].get_or_init(make)
+    }
+
+    /// The words of the items, which are tools.
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::new(&self.items))
     }
 
     /// Keeps names of an earlier list that have no meaning in this one.

@@ -137,6 +137,7 @@ impl Inner {
 
     /// Answers one request.
     pub(crate) fn call(self: Arc<Self>, call: Call) -> Reply {
+        let call = self.meant(call);
         match (call.context.era(), call.message.method().unwrap_or_default()) {
             (Era::Legacy, "ping") => Answer::result(call.id(), &json!({})).into(),
             (Era::Modern, "subscriptions/listen") => self.listen(call),
@@ -166,7 +167,7 @@ impl Inner {
     /// The only upstream, where everything of it is shown as it is.
     pub(crate) fn upstream_alone(&self) -> Option<&Arc<Upstream>> {
         // A rule is about names that a list has: a server may answer to others, too.
-        let shows_all = self.view.is_plain() && self.access.is_none() && self.shaping.guards().is_none();
+        let shows_all = self.view.is_plain() && self.access.is_none() && !self.shaping.needs_names();
         self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
     }
 
@@ -180,7 +181,7 @@ impl Inner {
 
     async fn answer_to(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
         let (id, method) = (call.id().clone(), call.message.method().unwrap_or_default().to_owned());
-        let client = match self.client(&call, &trail) {
+        let mut client = match self.client(&call, &trail) {
             Ok(client) => client,
             Err(error) => return Answer::error(Some(&id), &error),
         };
@@ -201,6 +202,7 @@ impl Inner {
         if let Some(task) = task {
             return Box::pin(self.about_long_call(&call, &task)).await;
         }
+        client.shape.is_edited = self.is_unwrapped(&call);
         let shape = client.shape.clone();
         // What is seldom asked for is on the heap: every request would have to hold the space for it.
         let outcome = match (call.context.era(), method.as_str()) {
@@ -224,8 +226,20 @@ impl Inner {
     }
 
     /// The upstream that answers, and the name of the target there.
-    async fn route(self: Arc<Self>, call: Call, client: Client, trail: &Trail) -> Answer {
+    async fn route(self: Arc<Self>, call: Call, mut client: Client, trail: &Trail) -> Answer {
         let id = call.id().clone();
+        if self.shaping.search().is_some()
+            && let Some(answer) = Box::pin(self.own_tool(&call, &client)).await
+        {
+            return answer;
+        }
+        let call = match self.shaping.inputs() {
+            None => call,
+            Some(inputs) => match Box::pin(self.minimised(inputs, call, &mut client, trail)).await {
+                Ok(call) => call,
+                Err(error) => return Answer::error(Some(&id), &error),
+            },
+        };
         let asked = call.message.method().unwrap_or_default();
         // What the client's era does not have is not there, even if the server's era has it.
         let same_era = self.upstream_alone().is_some_and(|upstream| upstream.era() == Some(call.context.era()));
@@ -288,7 +302,7 @@ impl Inner {
             Rendered { text: body.to_string(), losses }
         };
         let own;
-        let Rendered { text, losses } = match self.allowed(list, &merged, client) {
+        let Rendered { text, losses } = match self.searched(list, &merged, self.allowed(list, &merged, client)) {
             None => merged.rendered(revision, || render(&merged.items)),
             Some(items) => {
                 own = render(&items);
@@ -581,11 +595,13 @@ mod guarded;
 mod intercepting;
 mod known_lists;
 mod measured;
+mod minimised;
 mod missing;
 mod opening;
 mod outputs;
 mod recorded;
 pub(crate) mod rejected;
+mod searching;
 mod shaped;
 mod traced;
 

@@ -532,7 +532,8 @@ impl Hub {
             && old_settings.traffic == settings.traffic
             && old_settings.interceptors == settings.interceptors;
         let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
-        let same = same && old_settings.outputs == settings.outputs;
+        let same = same && old_settings.outputs == settings.outputs && old_settings.inputs == settings.inputs;
+        let same = same && old_settings.search == settings.search;
         let same = same && old_settings.confirm == settings.confirm && old_settings.sequences == settings.sequences;
         let same = same && old_settings.slo == settings.slo && old_settings.tasks == settings.tasks;
         if stays && same && old_settings.budgets == settings.budgets {

@@ -7,9 +7,11 @@ mod consents;
 mod context;
 mod credentials;
 mod guards;
+mod inputs;
 mod interceptors;
 mod outputs;
 mod sanitize;
+mod search;
 mod slo;
 mod store;
 mod tasks;
@@ -22,7 +24,7 @@ use std::time::Duration;
 
 use net::HttpAddress;
 use net::egress::Egress;
-use net::process::Command;
+use net::process::{Command, Sandbox};
 use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
 use wire::Revision;
@@ -33,9 +35,11 @@ pub use consents::{ConsentLogin, ConsentSettings};
 pub use context::{ContextKind, ContextSettings, ContextValue};
 pub use credentials::{CredentialGrant, CredentialSettings};
 pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
+pub use inputs::{InputRule, InputSettings, SecretInputs, UnknownInputs};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use outputs::{OutputSettings, SchemaMode};
 pub use sanitize::{Instructions, Personal, SanitizeSettings, TenantRecords};
+pub use search::SearchSettings;
 pub use slo::{SloSettings, ToolObjective};
 pub use store::{SharedStoreSettings, StoreLoss, StoreSettings};
 pub use tasks::TaskSettings;
@@ -94,8 +98,12 @@ pub struct Settings {
     pub confirm: Option<ConfirmSettings>,
     /// Tools that must not be called after others.
     pub sequences: Vec<SequenceRule>,
+    /// What of the arguments of tools reaches servers.
+    pub inputs: Option<InputSettings>,
     /// How results of tools are held against their schemas.
     pub outputs: Option<OutputSettings>,
+    /// When clients search for tools instead of listing them.
+    pub search: Option<SearchSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
@@ -365,12 +373,14 @@ pub enum Target {
 }
 
 /// Bounds of a program that the gateway starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLimits {
     /// How often it may be started within a minute.
     pub starts_per_minute: Option<usize>,
     /// How much memory the program and what it starts may use together, in bytes. Watched on Linux only.
     pub memory: Option<u64>,
+    /// Which files and ports it may reach; without this, all that the gateway may.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// Who shares a session with a legacy upstream.

@@ -13,10 +13,11 @@ use crate::audit::Trail;
 use crate::context::{Injected, claim_text, principal};
 use crate::failure;
 use crate::guards::Guards;
+use crate::inputs::Inputs;
 use crate::interceptors::Intercepted;
 use crate::outputs::Outputs;
 use crate::sanitize::{Kind, Removed, Sanitizer};
-use crate::settings::{ContextKind, ContextSettings, Settings};
+use crate::settings::{ContextKind, ContextSettings, SearchSettings, Settings};
 use crate::upstream::Client;
 
 /// Methods whose results say what there is, not what it holds.
@@ -27,6 +28,8 @@ const DESCRIPTIONS: [&str; 6] =
 pub(crate) struct Shaping {
     context: Option<ContextSettings>,
     sanitizer: Option<Arc<Sanitizer>>,
+    search: Option<SearchSettings>,
+    inputs: Option<Inputs>,
     outputs: Option<Outputs>,
     guards: Option<Arc<Guards>>,
 }
@@ -35,12 +38,29 @@ impl Shaping {
     pub(crate) fn new(settings: &Settings, guards: Option<Arc<Guards>>) -> Self {
         let sanitizer = settings.sanitize.as_ref().map(|settings| Arc::new(Sanitizer::new(settings)));
         let outputs = settings.outputs.as_ref().map(Outputs::new);
-        Self { context: settings.context.clone(), sanitizer, outputs, guards }
+        let inputs = settings.inputs.as_ref().map(Inputs::new);
+        let (context, search) = (settings.context.clone(), settings.search.clone());
+        Self { context, sanitizer, search, inputs, outputs, guards }
+    }
+
+    /// Whether it decides by the names that lists have.
+    pub(crate) const fn needs_names(&self) -> bool {
+        self.guards.is_some() || self.search.is_some()
     }
 
     /// What stands between calls and their servers.
     pub(crate) const fn guards(&self) -> Option<&Arc<Guards>> {
         self.guards.as_ref()
+    }
+
+    /// When clients search for tools.
+    pub(crate) const fn search(&self) -> Option<&SearchSettings> {
+        self.search.as_ref()
+    }
+
+    /// What of arguments reaches servers.
+    pub(crate) const fn inputs(&self) -> Option<&Inputs> {
+        self.inputs.as_ref()
     }
 
     /// How results of tools are checked.
@@ -74,7 +94,7 @@ impl Shaping {
             context,
             sanitizer: self.sanitizer.clone(),
             tenant: tenant.map(Arc::from),
-            intercepted: None,
+            ..ClientShape::default()
         };
         Ok(())
     }
@@ -89,6 +109,8 @@ pub(crate) struct ClientShape {
     tenant: Option<Arc<str>>,
     /// What interceptors changed of its request.
     pub(crate) intercepted: Option<Arc<Intercepted>>,
+    /// The name or the arguments of its call are no longer what its headers repeat.
+    pub(crate) is_edited: bool,
 }
 
 impl ClientShape {
@@ -99,7 +121,7 @@ impl ClientShape {
 
     /// Whether the arguments of its request are no longer what it sent.
     pub(crate) fn is_rewritten(&self) -> bool {
-        self.intercepted.as_ref().is_some_and(|intercepted| intercepted.rewritten)
+        self.is_edited || self.intercepted.as_ref().is_some_and(|intercepted| intercepted.rewritten)
     }
 
     /// Whether answers may pass as they come.
@@ -178,7 +200,7 @@ mod tests {
             context: None,
             sanitizer: Some(Arc::new(Sanitizer::new(&settings))),
             tenant: Some("a".into()),
-            intercepted: None,
+            ..ClientShape::default()
         }
     }
 

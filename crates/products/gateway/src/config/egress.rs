@@ -21,7 +21,7 @@ impl Reader<'_> {
         let members = self.members(&quoted(place), entry.at, &entry.node, MEMBERS)?;
         let hosts = members.get("hosts").map(|entry| self.egress_hosts(entry));
         let schemes = members.get("schemes").map(|entry| self.schemes(entry));
-        let ports = members.get("ports").map(|entry| self.ports(entry));
+        let ports = members.get("ports").map(|entry| self.ports(entry, 1));
         let allows_private = members.get("private").and_then(|entry| self.private(entry)).unwrap_or(false);
         Some(EgressRules { place: place.to_owned(), schemes, hosts, ports, allows_private, named: Vec::new() })
     }
@@ -63,9 +63,11 @@ impl Reader<'_> {
         schemes
     }
 
-    fn ports(&mut self, entry: &Entry) -> Vec<u16> {
+    /// Port numbers from `least`.
+    pub(super) fn ports(&mut self, entry: &Entry, least: u16) -> Vec<u16> {
+        let name = quoted(&entry.key);
         let Content::List(items) = &entry.node.content else {
-            self.wrong_type("`ports`", entry.at, &entry.node, "a list", "a list: [443]");
+            self.wrong_type(&name, entry.at, &entry.node, "a list", "a list: [443]");
             return Vec::new();
         };
         let mut ports = Vec::new();
@@ -74,9 +76,11 @@ impl Reader<'_> {
                 Content::Number(number) => number.as_u64().and_then(|port| u16::try_from(port).ok()),
                 _ => None,
             };
-            match port.filter(|port| *port > 0) {
-                Some(port) => ports.push(port),
-                None => self.error(item.at, "an entry of `ports` is not a port", "a number from 1 to 65535"),
+            if let Some(port) = port.filter(|port| *port >= least) {
+                ports.push(port);
+            } else {
+                let what = format!("an entry of {name} is not a port");
+                self.error(item.at, what, format!("a number from {least} to 65535"));
             }
         }
         ports

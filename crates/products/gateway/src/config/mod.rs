@@ -10,11 +10,14 @@ mod context;
 mod credentials;
 mod egress;
 mod guards;
+mod inputs;
 mod interceptors;
 mod members;
 mod outputs;
 mod policy;
+mod sandbox;
 mod sanitize;
+mod search;
 mod servers;
 mod slo;
 mod sources;
@@ -77,7 +80,9 @@ const MEMBERS: &[&str] = &[
     "sanitize",
     "confirm",
     "sequences",
+    "inputs",
     "outputs",
+    "search",
     "telemetry",
     "egress",
     "interceptors",
@@ -164,7 +169,9 @@ impl Reader<'_> {
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let confirm = members.get("confirm").and_then(|entry| self.confirm(entry));
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
+        let inputs = members.get("inputs").and_then(|entry| self.inputs(entry));
         let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
+        let search = members.get("search").and_then(|entry| self.search(entry));
         let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
@@ -190,7 +197,9 @@ impl Reader<'_> {
             interceptors,
             confirm,
             sequences,
+            inputs,
             outputs,
+            search,
             telemetry,
             limits,
         })

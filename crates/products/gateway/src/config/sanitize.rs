@@ -42,7 +42,7 @@ impl Reader<'_> {
         Some(sanitize)
     }
 
-    fn personal(&mut self, entry: &Entry) -> Vec<Personal> {
+    pub(super) fn personal(&mut self, entry: &Entry) -> Vec<Personal> {
         let mut kinds = Vec::new();
         for (text, at) in self.texts(entry, "[email, iban]") {
             if let Some(kind) = Personal::ALL.into_iter().find(|kind| kind.as_str() == text) {

@@ -22,7 +22,7 @@ const MAX_STARTS: usize = 10_000;
 /// The least and the most memory of a command, in bytes.
 const MEMORY: (usize, usize) = (1 << 20, 1 << 40);
 
-const COMMAND_MEMBERS: &[&str] = &["cwd", "env", "inherit_env", "start_limit", "memory"];
+const COMMAND_MEMBERS: &[&str] = &["cwd", "env", "inherit_env", "start_limit", "memory", "sandbox"];
 const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key", "credentials", "egress"];
 const MEMBERS: &[&str] = &[
     "command",
@@ -31,6 +31,7 @@ const MEMBERS: &[&str] = &[
     "inherit_env",
     "start_limit",
     "memory",
+    "sandbox",
     "url",
     "transport",
     "headers",
@@ -123,7 +124,8 @@ impl Reader<'_> {
         let inherit = members.get("inherit_env").map(|entry| self.inherit(entry)).unwrap_or_default();
         let starts_per_minute = members.get("start_limit").and_then(|entry| self.whole_number(entry, MAX_STARTS, "10"));
         let memory = members.get("memory").and_then(|entry| self.size(entry, MEMORY, "1MiB to 1048576MiB"));
-        let limits = CommandLimits { starts_per_minute, memory: memory.map(|bytes| bytes as u64) };
+        let sandbox = members.get("sandbox").and_then(|entry| self.sandbox(entry));
+        let limits = CommandLimits { starts_per_minute, memory: memory.map(|bytes| bytes as u64), sandbox };
         let before = self.errors.len();
         let words = self.texts(entry, "[program, argument]");
         for (_, at) in words.iter().filter(|(word, _)| word.contains('\0')) {

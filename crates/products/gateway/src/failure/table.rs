@@ -25,6 +25,15 @@ rows! {
     ARGUMENT_PINNED = Failure::new("argument-pinned", INVALID_PARAMS, InvalidInput,
         "a call gives an argument that the configuration sets").not_run()
         .action("Send the call without this argument");
+    INPUT_UNKNOWN = Failure::new("input-unknown", INVALID_PARAMS, InvalidInput,
+        "`inputs`: a call has an argument that the schema of the tool does not name").not_run()
+        .action("Send the call with arguments of the tool's input schema only");
+    INPUT_SECRET = Failure::new("input-secret", INVALID_PARAMS, PermissionDenied,
+        "`inputs`: the arguments of a call contain a secret or personal data").not_run()
+        .action("Send the call without secrets and personal data");
+    INPUT_UNCHECKED = Failure::new("input-unchecked", INVALID_PARAMS, InvalidInput,
+        "`inputs`: the arguments of a call cannot be checked").not_run()
+        .action("Send smaller arguments that are nested less deep");
     PLAN_UNKNOWN = Failure::new("plan-unknown", INVALID_PARAMS, InvalidInput,
         "`_meta` names a plan that `budgets.chains` does not have").not_run()
         .action("Name a plan of the configuration, or list the steps");

@@ -140,6 +140,21 @@ impl Sanitizer {
     }
 }
 
+impl Sanitizer {
+    /// A JSON value without secrets and personal data; `None` where it has none.
+    pub(crate) fn value(&self, text: &str) -> Result<Option<String>, Withheld> {
+        let (removed, renamed) = (Removed::default(), Cell::new(false));
+        let pass =
+            Pass { of: self, kind: Kind::Result, tenant: None, removed: &removed, has_free_data: false, renamed };
+        let changed = pass.data(text, 0)?;
+        // Two names may have become one.
+        if pass.renamed.get() && changed.as_deref().and_then(duplicate_name).is_some() {
+            return Err(Withheld::Unreadable);
+        }
+        Ok(changed)
+    }
+}
+
 /// One message on its way.
 struct Pass<'p> {
     of: &'p Sanitizer,

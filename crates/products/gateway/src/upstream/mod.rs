@@ -10,6 +10,7 @@ mod http;
 mod key;
 mod old_sse;
 mod opening;
+mod starting;
 mod trouble;
 
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ use self::key::{Key, Whose};
 use crate::consents::Consents;
 use crate::credentials::Credentials;
 use crate::session::LogLevel;
-use crate::settings::{Limits, Target, UpstreamSettings};
+use crate::settings::{Limits, UpstreamSettings};
 use crate::shaping::ClientShape;
 
 /// After how long a server that could not be reached is tried again, at first and at most.
@@ -174,15 +175,7 @@ impl Upstream {
         (children, consents): (&Children, Option<&Arc<Consents>>),
         listener: Listener,
     ) -> Result<Arc<Self>, net::OpenError> {
-        let children = match &settings.target {
-            Target::Command { inherit, limits, .. } => {
-                if limits.memory.is_some() && !cfg!(target_os = "linux") {
-                    tracing::warn!(upstream = settings.name, "memory is limited on Linux only");
-                }
-                children.inheriting(inherit)
-            }
-            _ => children.clone(),
-        };
+        let children = starting::children(&settings, children)?;
         Ok(Arc::new(Self {
             index,
             name: settings.name.clone(),

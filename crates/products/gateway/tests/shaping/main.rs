@@ -1,4 +1,4 @@
-//! `confirm`, `context`, `outputs`, `sanitize` and `sequences` over HTTP: what servers learn of principals, what clients get of
+//! `confirm`, `context`, `inputs`, `outputs`, `sanitize`, `search` and `sequences` over HTTP: what servers learn of principals, what clients get of
 //! what servers say, which calls are made; and what attackers try at all stages.
 
 mod attacks;
@@ -6,7 +6,9 @@ mod confirm;
 mod context;
 mod hostile;
 mod identity;
+mod inputs;
 mod outputs;
 mod sanitize;
 mod scene;
+mod search;
 mod sequences;

@@ -108,7 +108,7 @@ async fn a_child_that_cannot_start_fails_fast_with_its_cause() {
 
 #[tokio::test]
 async fn starts_are_limited() {
-    let limits = CommandLimits { starts_per_minute: Some(2), memory: None };
+    let limits = CommandLimits { starts_per_minute: Some(2), ..CommandLimits::default() };
     let scene = Scene::of(bounded(&server("tool", ""), limits)).await;
     let client = scene.client(REVISION).await;
     let mut last = String::new();
@@ -125,7 +125,7 @@ async fn starts_are_limited() {
 async fn memory_is_limited() {
     // Doubles a text until it must stop.
     let case = r#"*'"hog"'*) text=xxxxxxxxxxxxxxxx; while :; do text=$text$text; [ ${#text} -lt 200000000 ] || sleep 60; done ;;"#;
-    let limits = CommandLimits { starts_per_minute: None, memory: Some(100 << 20) };
+    let limits = CommandLimits { memory: Some(100 << 20), ..CommandLimits::default() };
     let scene = Scene::of(bounded(&server("tool", case), limits)).await;
     let client = scene.client(REVISION).await;
     let first = pid(&call(&client, "tool", json!({})).await);

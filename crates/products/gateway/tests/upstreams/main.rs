@@ -10,6 +10,7 @@ mod ids;
 mod lists;
 mod over_stdio;
 mod recorded;
+mod sandbox;
 mod scene;
 mod scripted;
 mod sessions;

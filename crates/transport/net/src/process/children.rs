@@ -9,13 +9,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 
 use super::group::Group;
-use super::{Command, Environment, orphans};
+use super::{Command, Environment, Sandbox, orphans};
 
 /// The child processes of one run. Every process is started through such a handle; clones share the same processes.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
     state: Arc<Mutex<State>>,
     environment: Arc<Environment>,
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 #[derive(Debug, Default)]
@@ -37,13 +38,19 @@ impl Children {
     /// The same processes; those that are started through the new handle get this part of our environment.
     #[must_use]
     pub fn with_environment(&self, environment: Environment) -> Self {
-        Self { state: self.state.clone(), environment: Arc::new(environment) }
+        Self { environment: Arc::new(environment), ..self.clone() }
     }
 
     /// The same processes; those that are started through the new handle also get the variables with these names.
     #[must_use]
     pub fn inheriting(&self, names: &[String]) -> Self {
         self.with_environment(self.environment.and(names))
+    }
+
+    /// The same processes; those that are started through the new handle reach only what `sandbox` says.
+    #[must_use]
+    pub fn within(&self, sandbox: Sandbox) -> Self {
+        Self { sandbox: Some(Arc::new(sandbox)), ..self.clone() }
     }
 
     /// From now on, processes that leave their group and lose their parent become children of this process, and
@@ -88,7 +95,10 @@ impl Children {
                 "the run is ending: no process is started any more",
             ));
         }
-        let child = builder.spawn()?;
+        let child = match &self.sandbox {
+            None => builder.spawn(),
+            Some(sandbox) => sandbox.within(command, || builder.spawn()),
+        }?;
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| io::Error::other("the child has no process number"))?;
         state.groups.insert(leader.as_raw_nonzero().get());

@@ -6,6 +6,7 @@ mod environment;
 mod group;
 mod orphans;
 mod replace;
+mod sandbox;
 mod unattended;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub use self::children::Children;
 pub use self::environment::Environment;
 pub(crate) use self::group::Group;
 pub use self::replace::become_program;
+pub use self::sandbox::{Gap, Ports, Sandbox};
 pub use self::unattended::{Background, Output};
 
 /// A program to start: found on the path unless it has a slash; `env` is added to what [`Environment`] leaves of our own.
