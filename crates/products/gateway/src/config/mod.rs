@@ -156,23 +156,14 @@ impl Reader<'_> {
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
-        let record = members.get("record").and_then(|entry| self.record(entry));
-        let audit = members.get("audit").and_then(|entry| self.audit(entry));
-        let store = members.get("store").and_then(|entry| self.store(entry));
         let consents = self.consents(tree.at, &members, &upstreams);
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
-        let (slo, tasks) = self.slo_and_tasks(&members);
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
-        let confirm = members.get("confirm").and_then(|entry| self.confirm(entry));
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
-        let inputs = members.get("inputs").and_then(|entry| self.inputs(entry));
-        let outputs = members.get("outputs").and_then(|entry| self.outputs(entry));
-        let search = members.get("search").and_then(|entry| self.search(entry));
-        let telemetry = members.get("telemetry").and_then(|entry| self.telemetry(entry));
         Some(Settings {
             listen,
             admin,
@@ -183,26 +174,36 @@ impl Reader<'_> {
             auth,
             access,
             ready,
-            record,
-            audit,
-            store,
+            record: self.section(&members, "record", Self::record),
+            audit: self.section(&members, "audit", Self::audit),
+            store: self.section(&members, "store", Self::store),
             consents,
             answers,
             budgets,
-            slo,
-            tasks,
+            slo: self.section(&members, "slo", Self::slo),
+            tasks: self.section(&members, "tasks", Self::tasks),
             traffic,
             context,
             sanitize,
             interceptors,
-            confirm,
+            confirm: self.section(&members, "confirm", Self::confirm),
             sequences,
-            inputs,
-            outputs,
-            search,
-            telemetry,
+            inputs: self.section(&members, "inputs", Self::inputs),
+            outputs: self.section(&members, "outputs", Self::outputs),
+            search: self.section(&members, "search", Self::search),
+            telemetry: self.section(&members, "telemetry", Self::telemetry),
             limits,
         })
+    }
+
+    /// A section of the file that needs to know no other.
+    fn section<T>(
+        &mut self,
+        members: &Members<'_>,
+        name: &str,
+        read: impl FnOnce(&mut Self, &Entry) -> Option<T>,
+    ) -> Option<T> {
+        members.get(name).and_then(|entry| read(self, entry))
     }
 
     /// The servers behind the gateway, and those that it shows.

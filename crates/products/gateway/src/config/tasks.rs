@@ -3,21 +3,14 @@
 use document::{Content, Entry};
 
 use super::Reader;
-use super::members::Members;
-use crate::settings::{SloSettings, TaskSettings};
+use crate::settings::TaskSettings;
 
 const MEMBERS: &[&str] = &["over", "tools", "ttl", "poll", "per_principal"];
 /// The most patterns, and the largest `per_principal`.
 const MOST: usize = 1000;
 
 impl Reader<'_> {
-    /// Both sections about how long calls take.
-    pub(super) fn slo_and_tasks(&mut self, members: &Members<'_>) -> (Option<SloSettings>, Option<TaskSettings>) {
-        let slo = members.get("slo").and_then(|entry| self.slo(entry));
-        (slo, members.get("tasks").and_then(|entry| self.tasks(entry)))
-    }
-
-    fn tasks(&mut self, entry: &Entry) -> Option<TaskSettings> {
+    pub(super) fn tasks(&mut self, entry: &Entry) -> Option<TaskSettings> {
         let mut tasks = TaskSettings::default();
         // The key alone sets the defaults.
         if matches!(entry.node.content, Content::Null) {

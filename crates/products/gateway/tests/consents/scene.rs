@@ -58,7 +58,8 @@ impl Guard for Door {
         let token = token.strip_prefix("Bearer ").unwrap_or_default().to_owned();
         let user = token.strip_prefix("up.").and_then(|rest| rest.split('.').next()).map(str::to_owned);
         self.with(|(tokens, _)| tokens.push(token));
-        let denied = Denied { status: StatusCode::UNAUTHORIZED, challenge: "Bearer".to_owned(), nonce: None };
+        let denied =
+            Denied { status: StatusCode::UNAUTHORIZED, challenge: "Bearer".to_owned(), nonce: None, error: None };
         let result = user.map(|subject| Grant { subject, ..Grant::default() }).ok_or(denied);
         Box::pin(async move { result })
     }

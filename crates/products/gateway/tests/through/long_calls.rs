@@ -64,7 +64,7 @@ fn counting(revision: Revision, ended: &Arc<AtomicUsize>) -> Script {
                 "slow" => tokio::time::sleep(SLOW).await,
                 "never" => {
                     let _ended = GivenUp(ended);
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
                 "fails" => return Answer::error(Some(&id), &RpcError::new(-32000, "broken")),
                 "asks" => {
