@@ -82,7 +82,7 @@ pub(crate) enum Verb {
     Gateway(GatewayArgs),
     /// Answer the questions of a checklist before production, with evidence
     #[command(disable_help_flag = true)]
-    Ready(GatewayArgs),
+    Ready(ReadyArgs),
     /// Send requests to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a shell completion script
@@ -104,10 +104,18 @@ pub(crate) struct ExplainArgs {
     pub(crate) rule: String,
 }
 
-/// Arguments of the program `proof-gateway`
+/// Serve many servers at one address, in every revision
 #[derive(Args)]
 pub(crate) struct GatewayArgs {
     /// Arguments of the gateway; `proof gateway --help` explains them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
+}
+
+/// Answer the questions of a checklist before production, with evidence
+#[derive(Args)]
+pub(crate) struct ReadyArgs {
+    /// Arguments of the checklist; `proof ready --help` explains them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<std::ffi::OsString>,
 }

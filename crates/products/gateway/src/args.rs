@@ -89,7 +89,7 @@ pub(crate) struct Args {
 pub(crate) enum Action {
     /// Write a first gateway.yaml
     Init(InitArgs),
-    /// Show what a running gateway serves, and how its upstreams are
+    /// Show what a running gateway serves, and the state of its upstreams
     Status(WatchArgs),
     /// Show the most frequent requests, with their times
     Top(WatchArgs),
@@ -101,7 +101,7 @@ pub(crate) enum Action {
     Reload(WatchArgs),
     /// Verify an audit log, or make the key that signs one
     Audit(AuditArgs),
-    /// Test access rules, or explain what they say of a request
+    /// Test access rules, or explain how they decide on a request
     Policy(PolicyArgs),
     /// Print the failures of the gateway, and what a client does about each kind
     Errors(ErrorsArgs),

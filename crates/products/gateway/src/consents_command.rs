@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &ConsentsArgs) -> Result<(), Failure> {
                 !id.is_empty() && id.len() <= 32 && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
             let remedy = "use an id that `proof gateway consents list` shows";
             if !letters {
-                return Err(Failure::usage("this is no id of a consent".to_owned(), remedy));
+                return Err(Failure::usage("this is not the id of a consent".to_owned(), remedy));
             }
             let value = answer(*pid, &format!("{REVOKE}{id}")).await?;
             if value["revoked"] != true {

@@ -75,6 +75,7 @@ impl Configuration {
             ("record", settings.record != self.running.record),
             ("audit", settings.audit != self.running.audit),
             ("store", settings.store != self.running.store),
+            ("consents", settings.consents != self.running.consents),
             ("telemetry", settings.telemetry != self.running.telemetry),
         ];
         for (name, _) in fixed.iter().filter(|(_, changed)| *changed) {
@@ -89,8 +90,8 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { admin, auth, record, audit, store, telemetry, .. } = self.running.clone();
-                self.running = Settings { admin, auth, record, audit, store, telemetry, ..settings };
+                let Settings { admin, auth, record, audit, store, consents, telemetry, .. } = self.running.clone();
+                self.running = Settings { admin, auth, record, audit, store, consents, telemetry, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

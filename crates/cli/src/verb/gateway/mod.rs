@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use net::process::become_program;
 
-use crate::args::GatewayArgs;
+use crate::args::{GatewayArgs, ReadyArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(run: &Run, args: &GatewayArgs) -> Exit {
 }
 
 /// `proof ready`: a command of the gateway, which looks at servers of any kind.
-pub(crate) fn ready(args: &GatewayArgs) -> Exit {
+pub(crate) fn ready(args: &ReadyArgs) -> Exit {
     let mut arguments = with_separator(first_typed("ready").as_deref(), &args.arguments);
     arguments.insert(0, "ready".into());
     become_gateway(&arguments)

@@ -40,7 +40,7 @@ pub(super) fn page(status: StatusCode, page: &Page<'_>) -> GuardResponse {
         ),
         Page::OtherUser => (
             "Nothing was connected",
-            "<p>You are signed in as another user than the one who was asked. If somebody sent you this link, do not open it again.</p>".to_owned(),
+            "<p>You are signed in as another user than the one this link is for. If someone sent you this link, do not open it again.</p>".to_owned(),
         ),
         Page::Failed => (
             "Nothing was connected",

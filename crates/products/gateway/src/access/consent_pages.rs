@@ -158,7 +158,7 @@ impl TokenGuard {
         let asked = match client.begin(place).await {
             Ok(asked) => asked,
             Err(error) => {
-                tracing::warn!("nobody can consent: {}", error.declined().unwrap_or_else(|| error.what()));
+                tracing::warn!("users cannot consent: {}", error.declined().unwrap_or_else(|| error.what()));
                 return page(StatusCode::BAD_GATEWAY, &Page::Failed);
             }
         };

@@ -405,7 +405,7 @@ impl Budgets {
         let key = (call.context.subject.clone(), task.into_owned());
         let early = self.state.polls.look(key, Instant::now(), self.settings.poll_interval)?;
         let data = json!({ "retry_after_ms": early.as_millis() as u64 });
-        let error = failure::POLLED_TOO_OFTEN.error_with("This task was looked at a moment ago", data);
+        let error = failure::POLLED_TOO_OFTEN.error_with("This task was polled a moment ago", data);
         Some(Answer::error(Some(call.id()), &error).with_retry_after(early))
     }
 }

@@ -70,8 +70,8 @@ impl Reader<'_> {
     fn fits_consent(&mut self, entry: &Entry, members: &Members<'_>) {
         for name in ["token_endpoint", "audience"] {
             if let Some(entry) = members.get(name) {
-                let what = format!("`{name}` does not go with grant: authorization-code");
-                self.error(entry.at, what, "remove it: metadata and `resource` say it");
+                let what = format!("`{name}` cannot be used with grant: authorization-code");
+                self.error(entry.at, what, "remove it: the gateway takes it from the metadata");
             }
         }
         if members.get("client").is_some() && members.get("issuer").is_none() {

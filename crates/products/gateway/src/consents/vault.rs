@@ -117,7 +117,7 @@ impl Vault {
                 None => {
                     tracing::warn!(
                         upstream = place.upstream,
-                        "a consent does not open: no key fits, or it was changed"
+                        "a consent cannot be decrypted: no key fits, or it was changed"
                     );
                 }
             }

@@ -38,7 +38,7 @@ rows! {
         "`_meta` names a plan that `budgets.chains` does not have").not_run()
         .action("Name a plan of the configuration, or list the steps");
     CONTEXT_MISSING = Failure::new("context-missing", INVALID_REQUEST, PermissionDenied,
-        "`context`: the access token lacks a claim that servers must be told").not_run()
+        "`context`: the access token lacks a claim that `context` requires").not_run()
         .action("Get a token with this claim");
     METHOD_UNKNOWN = Failure::new("method-unknown", METHOD_NOT_FOUND, InvalidInput,
         "the revision or the server does not have the method").not_run()
@@ -57,15 +57,15 @@ rows! {
         .action("Send the `requestState` that came with the question, and the same parameters");
     STATE_EXPIRED = Failure::new("state-expired", INVALID_PARAMS, InvalidInput,
         "the answers to questions came after `limits.answer`").unknown()
-        .action("Look what the server did. If the request did not run, send it without `requestState`");
+        .action("Check what the server did. If the request did not run, send it without `requestState`");
     QUESTION_UNANSWERED = Failure::new("question-unanswered", INTERNAL_ERROR, InvalidInput,
         "the client did not answer a question that the server needs answered").unknown()
         .action("Answer the server's questions, with a client that declares the capability");
-    TASK_OVER = Failure::new("task-over", INVALID_PARAMS, InvalidInput, "a task is to be cancelled that has ended")
+    TASK_OVER = Failure::new("task-over", INVALID_PARAMS, InvalidInput, "`tasks/cancel` names a task that has ended")
         .action("Ask for the result of the task");
     TASK_CANCELLED = Failure::new("task-cancelled", INVALID_PARAMS, InvalidInput,
         "the result of a task is asked for that was cancelled").unknown()
-        .action("Look what the server did. If something is missing, send a new call");
+        .action("Check what the server did. If something is missing, send a new call");
     IDEMPOTENCY_KEY_INVALID = Failure::new("idempotency-key-invalid", INVALID_PARAMS, InvalidInput,
         "the idempotency key of a call is not usable").not_run()
         .action("Send one key of 1 to 255 visible characters, in one place");
@@ -95,7 +95,7 @@ rows! {
         "`sequences`: the tool must not be called after another one that was called").not_run().retry(60_000)
         .action("Go on without this tool, or wait `retry_after_ms`");
     SEQUENCE_FULL = Failure::new("sequence-full", INTERNAL_ERROR, ResourceExhausted,
-        "`sequences`: as many calls are remembered as can be").not_run().retry(60_000);
+        "`sequences`: the limit of remembered calls is reached").not_run().retry(60_000);
 
     // What is asked for is not there.
     ITEM_UNKNOWN = Failure::new("item-unknown", INVALID_PARAMS, ResourceNotFound,
@@ -108,7 +108,7 @@ rows! {
 
     TASK_UNKNOWN = Failure::new("task-unknown", INVALID_PARAMS, ResourceNotFound,
         "`tasks`: the task does not exist, its time is over, or it belongs to another client").not_run()
-        .action("Look what the call did. If it did not run, send it again");
+        .action("Check what the call did. If it did not run, send it again");
 
     // The client may not.
     TOKEN_EXPIRED = Failure::new("token-expired", INVALID_REQUEST, PermissionDenied,
@@ -126,10 +126,10 @@ rows! {
         "`credentials`: the authorization server gives this user no token for the server").not_run()
         .action("Ask those who run the server for access, or connect as a user who has it");
     CONSENT_NEEDED = Failure::new("consent-needed", INVALID_REQUEST, PermissionDenied,
-        "`credentials`: the user has to consent in a browser that the gateway calls the server in their name").not_run()
+        "`credentials`: the user has not yet consented that the gateway calls the server for them").not_run()
         .action("Let the user open `url` in a browser and consent, then send the request again");
     CONSENT_ASKED = Failure::new("consent-asked", URL_ELICITATION_REQUIRED, PermissionDenied,
-        "the same, for a client of 2025-11-25 that can open an address for its user").not_run()
+        "`credentials`: as `consent-needed`, for a client of 2025-11-25 that can open an address for its user").not_run()
         .action("Open the address of `elicitations` for the user, then send the request again");
     SERVER_WANTS_SCOPE = Failure::new("server-wants-scope", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the server wants a scope that the gateway's token lacks").not_run()
@@ -142,16 +142,16 @@ rows! {
         "the server answered with HTTP status 429").not_run().retry(1000);
     TOO_MANY_WAIT = Failure::new("too-many-wait", INTERNAL_ERROR, ResourceExhausted,
         "too many requests wait for answers to questions; this one is given up").unknown()
-        .action("Look what the server did. If the request did not run, send it again later");
+        .action("Check what the server did. If the request did not run, send it again later");
     TOO_MANY_CONSENTS = Failure::new("too-many-consents", INTERNAL_ERROR, ResourceExhausted,
-        "`credentials`: as many users are asked for a consent as can be").not_run().retry(60_000);
+        "`credentials`: the limit of open questions for a consent is reached").not_run().retry(60_000);
     TOO_MANY_SUBSCRIPTIONS = Failure::new("too-many-subscriptions", INTERNAL_ERROR, ResourceExhausted,
-        "the gateway has as many subscriptions as it can take").not_run()
+        "the limit of subscriptions is reached").not_run()
         .action("End subscriptions that are no longer needed, or name fewer resources");
     TOO_MANY_REQUESTS = Failure::http("too-many-requests", 429, ResourceExhausted,
         "the session has too many requests under way").not_run().retry(1000);
     TOO_MANY_SESSIONS = Failure::http("too-many-sessions", 503, ResourceExhausted,
-        "the gateway has as many sessions as it can take").not_run().retry(1000);
+        "the limit of sessions is reached").not_run().retry(1000);
     REQUEST_TOO_LARGE = Failure::http("request-too-large", 413, ResourceExhausted,
         "a request is larger than the gateway accepts").not_run()
         .action("Send less in one request");
@@ -167,14 +167,14 @@ rows! {
         .action("Begin a new chain or session with a larger budget, or leave this call out");
     BUDGET_USED_UP = Failure::new("budget-used-up", INTERNAL_ERROR, ResourceExhausted,
         "`budgets`: the time of the chain, the session or the client was over before the answer").unknown()
-        .action("Look what the server did. Give the next chain more time");
+        .action("Check what the server did. Give the next chain more time");
     WAITED_TOO_LONG = Failure::new("waited-too-long", INTERNAL_ERROR, ResourceExhausted,
         "`budgets`: the time of a call was over while it waited for an equal one that runs").not_run().retry(1000)
         .action("Send the same call again later; with the same idempotency key, if it has one");
     POLLED_TOO_OFTEN = Failure::new("polled-too-often", INTERNAL_ERROR, ResourceExhausted,
-        "`budgets.poll_interval`, `tasks.poll`: a task was looked at a moment ago").not_run().retry(1000);
+        "`budgets.poll_interval`, `tasks.poll`: a task was polled a moment ago").not_run().retry(1000);
     TOO_MANY_TASKS = Failure::new("too-many-tasks", INTERNAL_ERROR, ResourceExhausted,
-        "`tasks.per_principal`: a call is to become a task, and there are as many as may be").not_run().retry(5000)
+        "`tasks.per_principal`: a call is to become a task, and the limit of tasks is reached").not_run().retry(5000)
         .action("Cancel tasks that are no longer needed, wait for one to expire, or send the call without `task`");
     TASK_TOO_LARGE = Failure::new("task-too-large", INTERNAL_ERROR, ResourceExhausted,
         "`tasks`: the call has run, and there is no room for its result")
@@ -199,7 +199,7 @@ rows! {
 
     TASK_UNFINISHED = Failure::new("task-unfinished", INTERNAL_ERROR, InvalidInput,
         "`tasks`: a call that is a task of the gateway asks its client something, or became a task of its server").unknown()
-        .action("Look what the server did. If it did not run, send the call without `task` or the tasks extension");
+        .action("Check what the server did. If it did not run, send the call without `task` or the tasks extension");
 
     // The server behind the gateway failed.
     BREAKER_OPEN = Failure::new("breaker-open", INTERNAL_ERROR, UpstreamFailure,
@@ -245,12 +245,12 @@ rows! {
         "the server asks again and again").unknown();
     TASK_NOT_SHOWN = Failure::new("task-not-shown", INTERNAL_ERROR, UpstreamFailure,
         "the server made a task, which the client's revision cannot follow").unknown()
-        .action("Look what the server did, or use a client of a revision that has tasks");
+        .action("Check what the server did, or use a client of a revision that has tasks");
     NOT_ACKNOWLEDGED = Failure::new("not-acknowledged", INTERNAL_ERROR, UpstreamFailure,
         "the server does not acknowledge a subscription").not_run();
     IDEMPOTENCY_UNKNOWN = Failure::new("idempotency-unknown", INTERNAL_ERROR, UpstreamFailure,
         "the outcome of the call with this idempotency key is unknown").unknown()
-        .action("Look what the server did. If the call did not run, send it with another key");
+        .action("Check what the server did. If the call did not run, send it with another key");
 
     IDEMPOTENCY_NOT_WRITTEN = Failure::new("idempotency-not-written", INTERNAL_ERROR, InternalError,
         "`store` cannot be written, so that the call could run twice").not_run().retry(5000);
@@ -268,7 +268,7 @@ rows! {
         "`errors: {as: result}`: the server does not have what the call names");
     SERVER_SAYS_ERROR = Failure::new("server-says-error", INTERNAL_ERROR, UpstreamFailure,
         "`errors: {as: result}`: the server answered with any other error")
-        .action("Read the message of the server. Look what it did before you try again");
+        .action("Read the message of the server. Check what it did before you try again");
 
     // What a server says is not passed on.
     RESULT_TOO_LARGE = Failure::new("result-too-large", INTERNAL_ERROR, ResourceExhausted,
@@ -279,7 +279,7 @@ rows! {
         .action("Ask for something of your own tenant");
     OUTPUT_INVALID = Failure::new("output-invalid", INTERNAL_ERROR, UpstreamFailure,
         "`outputs`: the result does not conform to the output schema of its tool").unknown()
-        .action("Look what the server did. Report it to those who run the server: its schema or its result is wrong");
+        .action("Check what the server did. Report it to those who run the server: its schema or its result is wrong");
     OUTPUT_SCHEMA_UNUSABLE = Failure::new("output-schema-unusable", INTERNAL_ERROR, UpstreamFailure,
         "`outputs`: the output schema of the tool is invalid, too large, or refers to other documents").not_run()
         .action("Report it to those who run the server: its schema is wrong");
@@ -292,7 +292,7 @@ rows! {
         .action("Try again later, and tell those who run the gateway that an interceptor fails");
     RESULT_UNSEEN = Failure::new("result-unseen", INTERNAL_ERROR, InternalError,
         "`interceptors`: one that has to see the result gave no usable answer").unknown()
-        .action("Look what the server did, and tell those who run the gateway that an interceptor fails");
+        .action("Check what the server did, and tell those who run the gateway that an interceptor fails");
     NOT_RECORDED = Failure::new("not-recorded", INTERNAL_ERROR, InternalError,
         "`audit.required`: the request cannot be recorded").not_run().retry(5000)
         .action("Try again later, and tell those who run the gateway that its audit log cannot be written");
@@ -300,5 +300,5 @@ rows! {
         "`audit.required`: the answer cannot be recorded").unknown();
     SESSION_NEEDED = Failure::new("session-needed", INTERNAL_ERROR, InternalError,
         "a request of a revision with sessions came without one").not_run();
-    GATEWAY_FAILED = Failure::new("gateway-failed", INTERNAL_ERROR, InternalError, "a bug").unknown();
+    GATEWAY_FAILED = Failure::new("gateway-failed", INTERNAL_ERROR, InternalError, "a bug in the gateway").unknown();
 }

@@ -240,7 +240,7 @@ impl Inner {
             }
             Found::TooEarly(early) => {
                 let data = json!({ "retry_after_ms": (early.as_millis() as u64).max(1) });
-                let error = failure::POLLED_TOO_OFTEN.error_with("This task was looked at a moment ago", data);
+                let error = failure::POLLED_TOO_OFTEN.error_with("This task was polled a moment ago", data);
                 Answer::error(Some(call.id()), &error).with_retry_after(early)
             }
             Found::Known(standing) if call.message.method() == Some("tasks/result") => outcome(call, task, &standing),

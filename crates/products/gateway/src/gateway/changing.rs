@@ -256,7 +256,7 @@ impl Inner {
             let (mut filter, mut following) = self.honoured(filter, &client).await;
             filter.task_ids = tasks.as_ref().map(|tasks| tasks.ids.clone()).filter(|ids| !ids.is_empty());
             let Some(subscribed) = self.changes.subscribe(&id, filter, &call.link) else {
-                let what = "The gateway has as many subscriptions as it can take, or this one names too much";
+                let what = "The limit of subscriptions is reached, or this one names too much";
                 return Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what));
             };
             // After the acknowledgement.

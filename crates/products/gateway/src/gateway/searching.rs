@@ -21,7 +21,8 @@ const NAME_HEADER: &str = "mcp-name";
 impl Inner {
     /// The call that is meant, with its own name: every stage sees that one.
     pub(super) fn meant(&self, call: Call) -> Call {
-        if self.shaping.search().is_none() || call.message.string_member("name").as_deref() != Some(CALL) {
+        let is_meant = call.message.method() == Some("tools/call") && self.shaping.search().is_some();
+        if !is_meant || call.message.string_member("name").as_deref() != Some(CALL) {
             return call;
         }
         match unwrapped(call.message.text()).map(|text| parse_owned(text.into_bytes())) {
@@ -33,7 +34,8 @@ impl Inner {
     /// Whether the headers of a call are about `call_tool`, and the call is about another tool.
     pub(super) fn is_unwrapped(&self, call: &Call) -> bool {
         let header = || call.context.headers.as_ref()?.get(NAME_HEADER)?.to_str().ok();
-        self.shaping.search().is_some()
+        call.message.method() == Some("tools/call")
+            && self.shaping.search().is_some()
             && header() == Some(CALL)
             && call.message.string_member("name").as_deref() != Some(CALL)
     }

@@ -195,7 +195,7 @@ async fn tell(shared: Arc<SharedStore>, news: News) {
     if let (Ok(news), Ok(missed)) = (text(news), text(News::Missed))
         && shared.publish(&news).await.is_err()
     {
-        tracing::debug!("the other gateways are told of a change later: the store is away");
+        tracing::debug!("announcements to other gateways are delayed: the store is away");
         shared.publish_later(missed);
     }
 }

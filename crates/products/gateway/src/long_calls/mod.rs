@@ -72,7 +72,7 @@ pub(crate) enum Found {
     Unknown,
     /// It belongs to another client.
     Foreign,
-    /// It was looked at a moment ago; when it may be looked at again.
+    /// It was polled a moment ago; when it may be polled again.
     TooEarly(Duration),
     Known(Standing),
 }

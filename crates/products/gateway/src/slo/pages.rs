@@ -97,7 +97,7 @@ impl Slo {
         let objective = self.settings.objective;
         let (rows, untracked) = self.rows(now);
         let name = "proof_gateway_slo_objective_ratio";
-        page.family(name, "gauge", "The share of calls that shall be good.");
+        page.family(name, "gauge", "The share of calls that must be good.");
         page.sample(name, &[], objective);
         for (name, kind, help, value) in FAMILIES {
             page.family(name, kind, help);
@@ -106,7 +106,7 @@ impl Slo {
             }
         }
         let name = "proof_gateway_slo_burn_rate";
-        page.family(name, "gauge", "How many times faster than in 30 days the error budget is used up, by window.");
+        page.family(name, "gauge", "How fast the error budget is used up, by window; at 1 it lasts 30 days.");
         for row in &rows {
             for (window, counts) in WINDOWS.iter().zip(row.windows) {
                 let labels = [("upstream", row.upstream.as_str()), ("tool", &row.tool), ("window", window.name)];

@@ -16,7 +16,12 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn every_idea_is_shown_by_a_test_or_a_command() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let page = fs::read_to_string(root.join("docs/gateway-acceptance.md")).expect("the page");
-    let folders = ["crates/products/gateway/src", "crates/products/gateway/tests", "crates/transport/oauth/src"];
+    let folders = [
+        "crates/products/gateway/src",
+        "crates/products/gateway/tests",
+        "crates/transport/oauth/src",
+        "crates/transport/oauth/tests",
+    ];
     let all: Vec<(String, String)> = folders
         .iter()
         .flat_map(|folder| sources(&root.join(folder)))

@@ -22,6 +22,9 @@ const SLOW: Duration = Duration::from_millis(300);
 /// How much longer than undisturbed a cancelled call may take to be answered all the same.
 const LATER: Duration = Duration::from_millis(400);
 
+/// How many times longer a call may take while the machine is busy.
+const BUSY: u32 = 3;
+
 /// Longer than any window.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -105,7 +108,11 @@ fn cancel(case: &ProbeContext) -> Script<'_> {
                 (true, _) => true,
                 // It took longer when the machine was busy.
                 (false, took) => match longer(case, &lasting, took) {
-                    Some(longer) => cancel_known(case, &longer).await?.0,
+                    Some(longer) => {
+                        let (cancelled, _) = cancel_known(case, &longer).await?;
+                        case.setting().learnt.lasts(longer);
+                        cancelled
+                    }
                     None => false,
                 },
             },
@@ -131,13 +138,14 @@ async fn cancel_known(case: &ProbeContext, lasting: &LastingCall) -> Result<(boo
     Ok((cancelled?, took.borrow().unwrap_or_default()))
 }
 
-/// The same call with more to do, where a number says how much.
+/// The same call with more to do, where a number says how much: so much more that it also lasts where the machine was busy
+/// this time, and is not the next.
 fn longer(case: &ProbeContext, lasting: &LastingCall, took: Duration) -> Option<LastingCall> {
     if case.setting().hints.arguments.contains_key(&lasting.tool) || took >= WANTED {
         return None;
     }
     let tool = case.survey().tools.iter().find(|tool| named(tool) == Some(&lasting.tool))?;
-    let arguments = larger(tool.get("inputSchema")?, &lasting.arguments, took)?;
+    let arguments = larger(tool.get("inputSchema")?, &lasting.arguments, took / BUSY)?;
     Some(LastingCall { arguments, span: WANTED, ..lasting.clone() })
 }
 

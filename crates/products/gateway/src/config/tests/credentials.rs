@@ -104,10 +104,10 @@ fn consents_need_users_a_place_and_a_named_issuer_for_credentials() {
         (format!("{}{auth}", by("")), &["users of `a` consent, and the file has no `consents`"][..]),
         (format!("{}{consents}", by("")), &["`authorization-code` is for users", "add `auth`"]),
         (format!("{}{auth}{consents}", by(&format!(", {CLIENT}"))), &["a `client` and no `issuer`"]),
-        (format!("{}{auth}{consents}", by(&format!(", {issuer}, audience: x"))), &["`audience` does not go with"]),
+        (format!("{}{auth}{consents}", by(&format!(", {issuer}, audience: x"))), &["`audience` cannot be used with"]),
         (
             format!("{}{auth}{consents}", by(", token_endpoint: \"https://i.example/t\"")),
-            &["`token_endpoint` does not go with"],
+            &["`token_endpoint` cannot be used with"],
         ),
         (
             format!("{}{auth}{consents}", by(&format!(", {issuer}, client: {{ id: g }}"))),
