@@ -200,7 +200,7 @@ impl Inner {
             return refused;
         }
         if let Some(task) = task {
-            return Box::pin(self.about_long_call(&call, &task)).await;
+            return Box::pin(self.about_long_call(&call, &client, &task)).await;
         }
         client.shape.is_edited = self.is_unwrapped(&call);
         let shape = client.shape.clone();
@@ -212,9 +212,16 @@ impl Inner {
             (Era::Legacy, "resources/subscribe") => Box::pin(self.subscribe(&call, &client)).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
             _ => {
-                let answer = match self.interceptors {
-                    Some(_) => Box::pin(self.intercepted(call, client, &trail)).await,
-                    None => Box::pin(self.route(call, client, &trail)).await,
+                let answer = if self.shaping.search().is_some()
+                    && let Some(own) = Box::pin(self.own_tool(&call, &client)).await
+                {
+                    // It shows what a list shows.
+                    return shape.answer(&id, "tools/list", own, &trail);
+                } else {
+                    match self.interceptors {
+                        Some(_) => Box::pin(self.intercepted(call, client, &trail)).await,
+                        None => Box::pin(self.route(call, client, &trail)).await,
+                    }
                 };
                 return shape.answer(&id, &method, answer, &trail);
             }
@@ -228,12 +235,8 @@ impl Inner {
     /// The upstream that answers, and the name of the target there.
     async fn route(self: Arc<Self>, call: Call, mut client: Client, trail: &Trail) -> Answer {
         let id = call.id().clone();
-        if self.shaping.search().is_some()
-            && let Some(answer) = Box::pin(self.own_tool(&call, &client)).await
-        {
-            return answer;
-        }
-        let call = match self.shaping.inputs() {
+        // What interceptors changed is looked at once more: they must not add what was taken out.
+        let call = match self.shaping.inputs().filter(|_| !client.shape.is_minimised()) {
             None => call,
             Some(inputs) => match Box::pin(self.minimised(inputs, call, &mut client, trail)).await {
                 Ok(call) => call,

@@ -365,29 +365,7 @@ impl Relay {
     fn header_mismatch(&self, schema: Option<&Value>) -> Option<RpcError> {
         let headers = self.call.context.headers.as_ref().filter(|_| self.call.context.era() == Era::Modern)?;
         let schema = schema.filter(|_| !self.client.shape.is_rewritten())?;
-        let faults = check_headers(&net::client::header_list(headers), &self.call.message, Some(schema));
-        let fault = match faults.first() {
-            Some(fault) => fault.to_string(),
-            None => {
-                format!("header {} mirrors an argument that is not there", self.header_of_nothing(headers, schema)?)
-            }
-        };
-        let what = wire::escape::line(&format!("Header mismatch: {fault}")).into_owned();
-        Some(failure::HEADERS_DIFFER.error(what))
-    }
-
-    /// A header that mirrors an argument which the call does not have.
-    fn header_of_nothing(&self, headers: &HeaderMap, schema: &Value) -> Option<String> {
-        let arguments = self.call.message.params().and_then(|params| params.get("arguments"));
-        let is_there = |path: &[String]| {
-            let found = path.iter().try_fold(arguments?, |value, name| value.get(name))?;
-            (!found.is_null()).then_some(())
-        };
-        let unbacked = |one: Annotation| {
-            let header = format!("{PARAM_PREFIX}{}", one.name);
-            (headers.contains_key(&*header) && is_there(&one.path).is_none()).then_some(header)
-        };
-        annotations(schema).valid.into_iter().find_map(unbacked)
+        header_fault(headers, &self.call.message, schema)
     }
 
     /// The level of log messages that the client wants; none where it wants none.
@@ -542,4 +520,30 @@ fn modern_capabilities(capabilities: &Value) -> Value {
         }
     }
     capabilities
+}
+/// Why the headers of a call of a tool are refused: they contradict it, or mirror an argument that it does not have.
+pub(crate) fn header_fault(headers: &HeaderMap, message: &Message, schema: &Value) -> Option<RpcError> {
+    let faults = check_headers(&net::client::header_list(headers), message, Some(schema));
+    let fault = match faults.first() {
+        Some(fault) => fault.to_string(),
+        None => {
+            format!("header {} mirrors an argument that is not there", header_of_nothing(headers, message, schema)?)
+        }
+    };
+    let what = wire::escape::line(&format!("Header mismatch: {fault}")).into_owned();
+    Some(failure::HEADERS_DIFFER.error(what))
+}
+
+/// A header that mirrors an argument which the call does not have.
+fn header_of_nothing(headers: &HeaderMap, message: &Message, schema: &Value) -> Option<String> {
+    let arguments = message.params().and_then(|params| params.get("arguments"));
+    let is_there = |path: &[String]| {
+        let found = path.iter().try_fold(arguments?, |value, name| value.get(name))?;
+        (!found.is_null()).then_some(())
+    };
+    let unbacked = |one: Annotation| {
+        let header = format!("{PARAM_PREFIX}{}", one.name);
+        (headers.contains_key(&*header) && is_there(&one.path).is_none()).then_some(header)
+    };
+    annotations(schema).valid.into_iter().find_map(unbacked)
 }

@@ -111,6 +111,8 @@ pub(crate) struct ClientShape {
     pub(crate) intercepted: Option<Arc<Intercepted>>,
     /// The name or the arguments of its call are no longer what its headers repeat.
     pub(crate) is_edited: bool,
+    /// `inputs` has looked at its arguments, as they came.
+    pub(crate) was_minimised: bool,
 }
 
 impl ClientShape {
@@ -122,6 +124,11 @@ impl ClientShape {
     /// Whether the arguments of its request are no longer what it sent.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.is_edited || self.intercepted.as_ref().is_some_and(|intercepted| intercepted.rewritten)
+    }
+
+    /// Whether `inputs` has looked at the arguments as they are now.
+    pub(crate) fn is_minimised(&self) -> bool {
+        self.was_minimised && !self.intercepted.as_ref().is_some_and(|intercepted| intercepted.rewritten)
     }
 
     /// Whether answers may pass as they come.

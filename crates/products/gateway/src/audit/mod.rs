@@ -118,6 +118,11 @@ impl AuditLog {
         }
     }
 
+    /// Whether nothing is answered that is not recorded.
+    pub(crate) const fn is_required(&self) -> bool {
+        self.settings.required
+    }
+
     /// How many records were not written since the start.
     pub(crate) fn lost(&self) -> u64 {
         self.state.lost_ever.load(Ordering::Relaxed)

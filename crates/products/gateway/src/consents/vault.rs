@@ -112,7 +112,7 @@ impl Vault {
             match self.opened(&place, &stored) {
                 Some((_, true)) => {}
                 Some((consented, false)) => {
-                    let _ = self.write(&place, (&stored.server, stored.since), &consented);
+                    let _ = self.write(&place, (&stored.server, stored.since), &consented, Some(stored.number));
                 }
                 None => {
                     tracing::warn!(
@@ -140,10 +140,20 @@ impl Vault {
 
     /// Keeps a consent that was given; whether that outlives a crash. Otherwise, nothing is kept.
     pub(crate) async fn put(&self, place: &Place, server: &str, consented: &Consented) -> bool {
-        let Some(written) = self.write(place, (server, now()), consented) else { return false };
+        let before = self.lock().stored.get(place).cloned();
+        let Some((written, number)) = self.write(place, (server, now()), consented, None) else { return false };
         let kept = written.outlives_crash().await;
         if !kept {
-            self.lock().stored.remove(place);
+            let mut all = self.lock();
+            // The file still has the one before.
+            if all.stored.get(place).is_some_and(|stored| stored.number == number) {
+                match before {
+                    Some(before) => all.stored.insert(place.clone(), before),
+                    None => all.stored.remove(place),
+                };
+            }
+            drop(all);
+            tracing::error!(upstream = place.upstream, "a consent is not kept: the file cannot be written");
         }
         kept
     }
@@ -154,7 +164,8 @@ impl Vault {
             Some(stored) if stored.number == number => (stored.server.clone(), stored.since),
             _ => return false,
         };
-        let Some(written) = self.write(place, (&server, since), consented) else { return false };
+        let written = self.write(place, (&server, since), consented, Some(number));
+        let Some((written, _)) = written else { return false };
         if !written.outlives_crash().await {
             tracing::error!(
                 upstream = place.upstream,
@@ -164,20 +175,30 @@ impl Vault {
         true
     }
 
-    fn write(&self, place: &Place, (server, since): (&str, u64), consented: &Consented) -> Option<Written> {
+    /// Writes a consent and gives its number; where `instead_of` is given, only in place of the one of that number.
+    fn write(
+        &self,
+        place: &Place,
+        (server, since): (&str, u64),
+        consented: &Consented,
+        instead_of: Option<u64>,
+    ) -> Option<(Written, u64)> {
         let text = serde_json::to_vec(consented).ok()?;
         let sealed = STANDARD.encode(self.seals.seal(&binding(place, &consented.issuer, server), text)?);
         let mut all = self.lock();
-        if !all.stored.contains_key(place) && all.stored.len() >= MOST {
+        let there = all.stored.get(place).map(|stored| stored.number);
+        // It may have been revoked or given again while the text was sealed.
+        if instead_of.is_some_and(|number| there != Some(number)) || (there.is_none() && all.stored.len() >= MOST) {
             return None;
         }
         all.last += 1;
         let (issuer, server) = (consented.issuer.clone(), server.to_owned());
         let stored = Stored { issuer, server, since, sealed, number: all.last };
         let written = self.store.set(key(place), Some(serde_json::to_vec(&stored).ok()?));
+        let number = stored.number;
         all.stored.insert(place.clone(), stored);
         drop(all);
-        Some(written)
+        Some((written, number))
     }
 
     /// Forgets a consent; only that of `number`, where one is given. Whether there was one.

@@ -122,11 +122,12 @@ impl Inner {
     }
 
     /// Who calls, where the call may become a task: the tool is one that the client may use, nothing in the course of the call
-    /// needs the client, and no server makes the task itself.
+    /// needs the client, no server makes the task itself, and what answers the call needs no record in the audit log.
     async fn may_become_task(self: &Arc<Self>, call: &Call, tool: &str) -> Option<Client> {
         let goes_on = ["inputResponses", "requestState"].iter().any(|name| call.message.body_member(name).is_some());
         let is_ambiguous = call.message.repeated_parameter().is_some();
-        if goes_on || is_ambiguous || self.shaping.guards().is_some() {
+        let needs_client = goes_on || self.shaping.guards().is_some() || self.asks_for_consent();
+        if is_ambiguous || needs_client || self.audit.as_ref().is_some_and(|audit| audit.is_required()) {
             return None;
         }
         let client = self.client(call, &Trail::default()).ok().filter(|client| client.expired().is_none())?;
@@ -217,9 +218,9 @@ impl Inner {
     }
 
     /// Answers a request about a task of the gateway.
-    pub(super) async fn about_long_call(&self, call: &Call, task: &str) -> Answer {
+    pub(super) async fn about_long_call(&self, call: &Call, client: &Client, task: &str) -> Answer {
         let Some(tasks) = &self.tasks else { return unknown(call) };
-        let owner = (self.view.name().to_owned(), call.context.subject.clone());
+        let owner = (self.view.name().to_owned(), client.subject.clone());
         let found = match call.message.method() {
             Some("tasks/get") => tasks.calls.look(&owner, task, tasks.settings.poll, Instant::now()),
             Some("tasks/result") => tasks.calls.ended(&owner, task).await,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use net::server::http::HeaderValue;
 use net::service::{Call, RpcError, code};
 use serde_json::{Value, json};
 use wire::Era;
@@ -10,16 +11,19 @@ use super::{Inner, missing};
 use crate::access::{Kind, Target};
 use crate::audit::Trail;
 use crate::catalogue::{List, Merged, Route, fits};
+use crate::context::principal;
 use crate::failure;
 use crate::relay::Edits;
 use crate::upstream::{Client, Upstream};
 use crate::view::{with_pinned, with_reference};
 
 impl Inner {
-    /// Whose view of the servers a client has: its user's, where a server shows each user what is theirs.
-    pub(super) fn owner(&self, client: &Client) -> Option<net::server::http::HeaderValue> {
-        let per_user = self.upstreams.iter().find(|upstream| upstream.is_per_user());
-        per_user.map_or_else(|| client.subject.clone(), |upstream| upstream.owner(client))
+    /// Whose view of the servers a client has: its principal's, and its user's at each server that shows users what is theirs.
+    pub(super) fn owner(&self, client: &Client) -> Option<HeaderValue> {
+        let per_user = self.upstreams.iter().filter(|upstream| upstream.is_per_user());
+        let users: Vec<_> =
+            per_user.map(|one| one.owner(client).and_then(|user| user.to_str().ok().map(str::to_owned))).collect();
+        if users.is_empty() { client.subject.clone() } else { principal(client.subject.as_ref(), &users) }
     }
 
     /// The upstream that has a tool or a prompt. `arguments`: those of the call, where it is one.

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use net::server::http::{HeaderName, HeaderValue};
 use net::service::{Answer, Call, RpcError};
 use serde_json::{Value, json};
-use wire::http::check_headers;
 use wire::json::duplicate_name;
 use wire::message::{Packet, parse, parse_owned};
 use wire::splice::{Splice, member, members, members_at};
@@ -20,6 +19,7 @@ use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::failure::{self, Failure};
 use crate::interceptors::{Change, Fault, Intercepted, Interceptor, Interceptors, Phase, Verdict};
+use crate::relay::header_fault;
 use crate::upstream::Client;
 
 /// The methods whose requests may be seen.
@@ -87,12 +87,19 @@ struct Before {
 
 impl Inner {
     /// Answers a request by way of the interceptors that see it.
-    pub(super) async fn intercepted(self: Arc<Self>, call: Call, client: Client, trail: &Trail) -> Answer {
+    pub(super) async fn intercepted(self: Arc<Self>, mut call: Call, mut client: Client, trail: &Trail) -> Answer {
         let found = self.interceptors.as_ref().and_then(|all| Some((Arc::clone(all), seen_by(all, &call)?)));
         let Some((interceptors, (method, name, seen))) = found else {
             return Box::pin(self.route(call, client, trail)).await;
         };
         let (id, arrived) = (call.id().clone(), Instant::now());
+        // Interceptors are others, too: they see no more of the arguments than the server.
+        if let Some(inputs) = self.shaping.inputs() {
+            call = match self.minimised(inputs, call, &mut client, trail).await {
+                Ok(call) => call,
+                Err(error) => return Answer::error(Some(&id), &error),
+            };
+        }
         // What the client may not use is refused, and no interceptor hears of it.
         let upstream = match self.upstream_of(&call, (method, &name), (&client, trail)).await {
             Ok(upstream) => upstream,
@@ -133,13 +140,13 @@ impl Inner {
                 (upstream, route.name)
             }
         };
-        let headers = call.context.headers.as_ref().filter(|_| call.context.era() == Era::Modern);
+        // The headers of a call that was rewritten here are made anew, from what is sent.
+        let has_own = call.context.era() == Era::Modern && !client.shape.is_rewritten();
+        let headers = call.context.headers.as_ref().filter(|_| has_own);
         if let Some(headers) = headers.filter(|_| method == "tools/call") {
             let schema = self.mirrored_schema(&upstream, client, &there).await;
-            let faults = check_headers(&net::client::header_list(headers), &call.message, schema.as_deref());
-            if let Some(fault) = faults.first() {
-                let what = wire::escape::line(&format!("Header mismatch: {fault}")).into_owned();
-                return Err(failure::HEADERS_DIFFER.error(what));
+            if let Some(error) = header_fault(headers, &call.message, schema.as_deref().unwrap_or(&none)) {
+                return Err(error);
             }
         }
         Ok(upstream.name.clone())

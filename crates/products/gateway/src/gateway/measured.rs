@@ -89,7 +89,7 @@ impl Inner {
                 && !running.slo.record(&measured, Instant::now())
             {
                 // No call waits for what only its figures need.
-                let slo = running.slo.clone();
+                let (slo, client) = (running.slo.clone(), client.kept());
                 tokio::spawn(async move { self.learn(&slo, &measured, &client).await });
             }
             answer

@@ -1,12 +1,12 @@
-//! A call with what its server may get of its arguments. It stands before everything that looks at arguments, so that access, the user
-//! and the cache see what is sent.
+//! A call with what its server may get of its arguments. It stands before everything that looks at arguments, so that interceptors,
+//! access, the user and the cache see what is sent.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use net::service::{Call, RpcError};
 use serde_json::{Value, json};
-use wire::json::duplicate_name;
+use wire::Era;
 use wire::message::{Packet, parse_owned};
 
 use super::{Inner, missing};
@@ -15,6 +15,7 @@ use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::failure;
 use crate::inputs::{Inputs, Refusal};
+use crate::relay::header_fault;
 use crate::upstream::Client;
 
 /// The stage of the audit log.
@@ -29,11 +30,12 @@ impl Inner {
         client: &mut Client,
         trail: &Trail,
     ) -> Result<Call, RpcError> {
+        client.shape.was_minimised = true;
         let name = call.message.string_member("name").filter(|_| call.message.method() == Some("tools/call"));
         let Some(name) = name.map(Cow::into_owned) else { return Ok(call) };
         let rule = inputs.rule(&name);
         // A request with a member twice is refused by what would carry it.
-        if !rule.looks() || call.message.body_text().and_then(duplicate_name).is_some() {
+        if !rule.looks() || call.message.repeated_parameter().is_some() {
             return Ok(call);
         }
         let mut tools = self.known_tools(client).await;
@@ -43,9 +45,10 @@ impl Inner {
         }
         let none = json!({});
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
-        // What the client may not use is answered where access is decided: our errors would tell that it is there.
+        // What the client may not use reads as what does not exist.
         if !self.allows(List::Tools, &name, (&tools, Some(arguments)), client) {
-            return Ok(call);
+            trail.decided(false);
+            return Err(missing::unknown("tool", &name, &tools.missing));
         }
         let tool = tools.items.iter().find(is_it);
         if tool.is_none() && rule.needs_schema() {
@@ -61,6 +64,12 @@ impl Inner {
         if !changed.is_any() {
             trail.stage(STAGE, "unchanged");
             return Ok(call);
+        }
+        // They are made anew from what is sent: until then, they must say what the client's arguments say.
+        let headers =
+            call.context.headers.as_ref().filter(|_| call.context.era() == Era::Modern && !client.shape.is_edited);
+        if let Some(error) = headers.zip(schema).and_then(|(all, schema)| header_fault(all, &call.message, schema)) {
+            return Err(error);
         }
         trail.noted(STAGE, changed.summary());
         let Ok(Packet::Message(message)) = parse_owned(text.into_owned().into_bytes()) else {

@@ -78,7 +78,10 @@ impl Inner {
             Ok(Err(trouble)) => trouble,
             Err(_) => Trouble::Timeout(patience),
         };
-        upstream.note_missed();
+        // What one user may not have says nothing of the server.
+        if !upstream.is_per_user() || !matches!(trouble, Trouble::Refused(_)) {
+            upstream.note_missed();
+        }
         let reason = trouble.reason();
         if needs_consent(&trouble) {
             // The reason has the address, which is the user's alone.

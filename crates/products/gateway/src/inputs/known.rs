@@ -1,7 +1,7 @@
 //! Which members a JSON Schema names for a value. It says what a schema knows, not what it permits: a member counts as known if any part
 //! of the schema that may apply names it. Pure.
 
-use std::ptr;
+use std::{ptr, slice};
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,10 @@ use super::Refusal;
 
 /// The most parts of schemas that are looked at for one call.
 const MOST_STEPS: usize = 100_000;
+/// The most parts that may say something of one value.
+const MOST_PARTS: usize = 1000;
+/// What comparing a name with a pattern counts as.
+const PATTERN: usize = 50;
 /// Keywords whose schemas may apply to the same value.
 const SAME_VALUE: [&str; 6] = ["allOf", "anyOf", "oneOf", "then", "else", "if"];
 /// Keywords that name members or allow any.
@@ -20,8 +24,8 @@ const NAMING: [&str; 5] =
 pub(super) struct Steps(usize);
 
 impl Steps {
-    fn take(&mut self) -> Result<(), Refusal> {
-        self.0 += 1;
+    fn take(&mut self, count: usize) -> Result<(), Refusal> {
+        self.0 += count;
         if self.0 > MOST_STEPS { Err(Refusal::Unchecked("checking them takes too long")) } else { Ok(()) }
     }
 }
@@ -42,42 +46,40 @@ impl<'s> Known<'s> {
         Ok(known)
     }
 
+    /// Adds a schema and all that it leads to. A list of its own and no recursion: a server may chain references as it likes.
     fn add(&mut self, schema: &'s Value, steps: &mut Steps) -> Result<(), Refusal> {
-        steps.take()?;
-        let Value::Object(part) = schema else {
-            // `false` allows nothing; what is no schema says nothing.
-            self.anything |= *schema != Value::Bool(false);
-            return Ok(());
-        };
-        if self.parts.iter().any(|known| ptr::eq(*known, part)) {
-            return Ok(());
-        }
-        self.parts.push(part);
-        for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(reference) = part.get(name) {
+        let mut open = vec![schema];
+        while let Some(schema) = open.pop() {
+            steps.take(1)?;
+            let Value::Object(part) = schema else {
+                // `false` allows nothing; what is no schema says nothing.
+                self.anything |= *schema != Value::Bool(false);
+                continue;
+            };
+            if self.parts.iter().any(|known| ptr::eq(*known, part)) {
+                continue;
+            }
+            if self.parts.len() >= MOST_PARTS {
+                return Err(Refusal::Unchecked("their schema has too many parts"));
+            }
+            self.parts.push(part);
+            for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                let Some(reference) = part.get(name) else { continue };
                 match reference.as_str().and_then(|to| resolve(self.root, to)) {
-                    Some(found) => self.add(found, steps)?,
+                    Some(found) => open.push(found),
                     // What it leads to is not known.
                     None => self.anything = true,
                 }
             }
-        }
-        for name in SAME_VALUE {
-            match part.get(name) {
-                Some(Value::Array(schemas)) => schemas.iter().try_for_each(|schema| self.add_branch(schema, steps))?,
-                Some(schema) => self.add_branch(schema, steps)?,
-                None => {}
+            let branches = SAME_VALUE.iter().filter_map(|name| part.get(*name));
+            let branches = branches.flat_map(|one| one.as_array().map_or_else(|| slice::from_ref(one), Vec::as_slice));
+            let dependent = part.get("dependentSchemas").and_then(Value::as_object).into_iter().flat_map(Map::values);
+            for schema in branches.chain(dependent) {
+                // A branch that says only `true` adds no member: other branches name them.
+                if schema.is_boolean() { steps.take(1)? } else { open.push(schema) }
             }
         }
-        if let Some(Value::Object(schemas)) = part.get("dependentSchemas") {
-            schemas.values().try_for_each(|schema| self.add_branch(schema, steps))?;
-        }
         Ok(())
-    }
-
-    /// A branch that says only `true` adds no member: other branches name them.
-    fn add_branch(&mut self, schema: &'s Value, steps: &mut Steps) -> Result<(), Refusal> {
-        if schema.is_boolean() { steps.take() } else { self.add(schema, steps) }
     }
 
     /// Whether no part names members of any value below.
@@ -90,6 +92,7 @@ impl<'s> Known<'s> {
         let mut inner = Self { root: self.root, parts: Vec::new(), anything: false };
         let mut is_named = false;
         for part in &self.parts {
+            steps.take(1)?;
             let named = named_by(part, name, steps)?;
             // What is named has no need of what holds for all others.
             let others = ["additionalProperties", "unevaluatedProperties"].into_iter().filter(|_| named.is_empty());
@@ -128,7 +131,7 @@ fn named_by<'s>(part: &'s Map<String, Value>, name: &str, steps: &mut Steps) -> 
     let mut named: Vec<_> = part.get("properties").and_then(|all| all.get(name)).into_iter().collect();
     if let Some(Value::Object(patterns)) = part.get("patternProperties") {
         for (pattern, schema) in patterns {
-            steps.take()?;
+            steps.take(PATTERN)?;
             if schema::fits(&json!({ "pattern": pattern }), &json!(name)) {
                 named.push(schema);
             }

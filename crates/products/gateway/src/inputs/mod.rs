@@ -4,6 +4,7 @@
 mod known;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -205,7 +206,7 @@ impl Minimised<'_> {
     fn object(&mut self, at: &Range<usize>, known: &Known<'_>, place: &mut String) -> Result<(), Refusal> {
         let text = self.splice.text();
         let members = members_at(text, at).ok_or(Refusal::Unchecked("they are not JSON"))?;
-        let mut unknown = Vec::new();
+        let mut unknown = HashSet::new();
         for member in &members {
             let name = wire::json::unquote(&text[member.name.clone()]).into_owned();
             let before = place.len();
@@ -214,13 +215,15 @@ impl Minimised<'_> {
             match known.member(&name, &mut self.steps)? {
                 Some(inner) => self.value(&member.value, &inner, place)?,
                 None if self.refuses => return Err(Refusal::Unknown(place.chars().take(LONGEST).collect())),
-                None => unknown.push(name),
+                None => {
+                    unknown.insert(name);
+                }
             }
             place.truncate(before);
         }
         if !unknown.is_empty() {
             self.dropped += unknown.len();
-            self.splice.object(at, &members, |name| !unknown.iter().any(|dropped| dropped == name), &[]);
+            self.splice.object(at, &members, |name| !unknown.contains(name), &[]);
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ use crate::view::matches;
 /// The most tasks, and the most bytes of their answers.
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 64 << 20;
+/// The most bytes of one principal's answers: nobody takes the room of all others.
+const MOST_OF_ONE: usize = MOST_BYTES / 4;
 /// An answer of so many bytes has always room.
 const SMALL: usize = 4 << 10;
 /// How long two looks at one task may be apart at most, as it is advised.
@@ -102,6 +104,11 @@ pub(crate) fn is_ours(id: &str) -> bool {
     id.starts_with(OWN)
 }
 
+/// How much the answers of one principal take.
+fn bytes_of(all: &HashMap<String, LongCall>, principal: &Option<HeaderValue>) -> usize {
+    all.values().filter(|call| call.owner.1 == *principal).map(LongCall::bytes).sum()
+}
+
 /// Now, as tasks say it.
 fn moment() -> String {
     rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
@@ -174,7 +181,7 @@ impl LongCalls {
         let mut all = self.all();
         all.retain(|_, call| call.until > now);
         let of_owner = all.values().filter(|call| call.owner.1 == owner.1).count();
-        if all.len() >= MOST || of_owner >= settings.per_principal {
+        if all.len() >= MOST || of_owner >= settings.per_principal || bytes_of(&all, &owner.1) >= MOST_OF_ONE {
             return None;
         }
         let call = LongCall {
@@ -207,8 +214,9 @@ impl LongCalls {
     pub(crate) fn end(&self, id: &str, text: Arc<str>, code: Option<i64>) -> bool {
         let mut all = self.all();
         let bytes: usize = all.values().map(LongCall::bytes).sum();
+        let own = all.get(id).map_or(0, |call| bytes_of(&all, &call.owner.1));
         let Some(call) = all.get_mut(id).filter(|call| !call.is_over()) else { return true };
-        if text.len() > SMALL && bytes + text.len() > MOST_BYTES {
+        if text.len() > SMALL && (bytes + text.len() > MOST_BYTES || own + text.len() > MOST_OF_ONE) {
             return false;
         }
         call.end(Outcome::Ended(text, code));

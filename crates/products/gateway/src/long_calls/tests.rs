@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use net::server::http::HeaderValue;
 use tokio::task::JoinHandle;
 
-use super::{Found, LongCalls, MOST_BYTES, Owner, Standing, is_ours};
+use super::{Found, LongCalls, MOST_BYTES, MOST_OF_ONE, Owner, Standing, is_ours};
 use crate::settings::TaskSettings;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -106,9 +106,14 @@ async fn tasks_end_with_their_time_and_are_bounded() {
     all.sweep();
     assert!(is_ended(running).await);
     let third = all.begin(&one, &settings, None, Instant::now()).expect("room again").0;
-    let large: Arc<str> = "x".repeat(MOST_BYTES).into();
+    let large: Arc<str> = "x".repeat(MOST_OF_ONE).into();
+    assert!(!all.end(&third, format!("{large}x").into(), None), "more than one principal may have");
     assert!(all.end(&third, Arc::clone(&large), None));
-    let fourth = begin(&all, &other);
-    assert!(!all.end(&fourth, large, None), "no room");
-    assert!(all.end(&fourth, "x".into(), None), "a short answer always has");
+    assert!(all.begin(&one, &settings, None, Instant::now()).is_none(), "its room is used up");
+    for number in 1..MOST_BYTES / MOST_OF_ONE {
+        assert!(all.end(&begin(&all, &owner(&number.to_string())), Arc::clone(&large), None));
+    }
+    let last = begin(&all, &other);
+    assert!(!all.end(&last, large, None), "no room");
+    assert!(all.end(&last, "x".into(), None), "a short answer always has");
 }

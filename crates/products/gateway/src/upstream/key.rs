@@ -8,7 +8,7 @@ use net::server::http::HeaderValue;
 use wire::Era;
 
 use super::{Client, Upstream};
-use crate::context::Injected;
+use crate::context::{Injected, principal};
 use crate::credentials::Credentials;
 use crate::settings::Sessions;
 
@@ -66,9 +66,13 @@ impl Upstream {
         self.credentials.as_ref()?.user(client)
     }
 
-    /// Whose view of the server a client has: that of its subject, or of its user there.
+    /// Whose view of the server a client has: that of its principal, and of its user there.
     pub(crate) fn owner(&self, client: &Client) -> Option<HeaderValue> {
-        if self.is_per_user() { self.user(client) } else { client.subject.clone() }
+        if !self.is_per_user() {
+            return client.subject.clone();
+        }
+        let user = self.user(client)?;
+        principal(client.subject.as_ref(), &[user.to_str().ok().map(str::to_owned)])
     }
 
     pub(super) fn key(&self, client: &Client, era: Era, asks: bool) -> Key {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gateway::settings::{
     AccessRule, AnswerSettings, CacheRule, CacheSettings, ContextKind, ContextSettings, ContextValue, Effect,
-    IdempotencySettings, Settings,
+    IdempotencySettings, Settings, TaskSettings,
 };
 use serde_json::{Value, json};
 use wire::Revision;
@@ -231,5 +231,21 @@ async fn answers_to_questions_carry_no_lookalikes() {
     // Nor twice.
     let again = client.ask("tools/call", answered).await;
     assert_eq!(again["error"]["data"]["failure"], "state-expired", "{again}");
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_task_of_a_tenant_is_found_by_it_alone() {
+    let tasks = TaskSettings { tools: vec!["read".to_owned()], ..TaskSettings::default() };
+    let scene = Scene::open(MODERN, Settings { tasks: Some(tasks), ..settings() }, |_, got| answer(got)).await;
+    let [owner, other] = ["acme", "evil"].map(|tenant| scene.client(LEGACY, of(tenant)));
+    owner.initialize().await;
+    other.initialize().await;
+    let task = owner.ask("tools/call", json!({ "name": "read", "arguments": {}, "task": {} })).await;
+    let id = &task["result"]["task"]["taskId"];
+    assert!(id.is_string(), "{task}");
+    let foreign = other.ask("tasks/result", json!({ "taskId": id })).await;
+    assert_eq!(foreign["error"]["data"]["failure"], "task-unknown", "{foreign}");
+    assert_eq!(tenant_of(&owner.ask("tasks/result", json!({ "taskId": id })).await), "acme");
     scene.end().await;
 }

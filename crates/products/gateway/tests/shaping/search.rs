@@ -3,8 +3,10 @@
 use std::fs;
 
 use gateway::settings::{
-    AccessRule, AuditSettings, Effect, InputRule, InputSettings, SearchSettings, SecretInputs, Settings, UnknownInputs,
+    AccessRule, AuditSettings, Effect, InputRule, InputSettings, InterceptorSettings, InterceptorTarget,
+    SearchSettings, SecretInputs, Settings, UnknownInputs,
 };
+use net::process::Command;
 use serde_json::{Value, json};
 use wire::Revision;
 
@@ -161,6 +163,34 @@ async fn no_stage_is_led_around() {
     let record = |tool: &str| lines.iter().find(|line| line["tool_name"] == tool).cloned().unwrap_or_default();
     assert_eq!((&record("send_mail")["status"], &record("delete_mail")["access"]), (&json!("ok"), &json!("denied")));
     assert_eq!(record("call_tool"), Value::Null);
+}
+
+/// An interceptor sees the call that is meant, with what its server may get of it, and no question to the gateway itself.
+#[tokio::test]
+async fn interceptors_see_what_is_meant() {
+    let script = r#"while IFS= read -r line; do id=${line#*'"id":'}; id=${id%%[!0-9]*}
+        case $line in *'"name":"send_mail"'*'"arguments":{"to":"Ann"}'*) verdict=continue ;; *) verdict=refuse ;; esac
+        printf '{"id":%s,"verdict":"%s"}\n' "$id" "$verdict"; done"#;
+    let command = Command::new("sh", ["-c", script]);
+    let one = InterceptorSettings {
+        after: false,
+        ..InterceptorSettings::new("shows", InterceptorTarget::Command(command, Vec::new()))
+    };
+    let drops = InputRule { unknown: UnknownInputs::Drop, secrets: SecretInputs::Pass, personal: Vec::new() };
+    for (front, back) in PAIRS {
+        let settings = Settings {
+            interceptors: vec![one.clone()],
+            inputs: Some(InputSettings { rule: drops.clone(), tools: Vec::new() }),
+            ..settings(3)
+        };
+        let scene = scene(back, settings).await;
+        let client = client(&scene, front).await;
+        assert_eq!(found(&client, json!({ "query": "send mail" })).await[0], "send_mail");
+        let arguments = json!({ "name": "send_mail", "arguments": { "to": "Ann", "x": 1 } });
+        let answer = client.ask("tools/call", json!({ "name": "call_tool", "arguments": arguments })).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{front} {back}: {answer}");
+        scene.end().await;
+    }
 }
 
 #[tokio::test]
