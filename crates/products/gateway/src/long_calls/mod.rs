@@ -105,8 +105,8 @@ pub(crate) fn is_ours(id: &str) -> bool {
 }
 
 /// How much the answers of one principal take.
-fn bytes_of(all: &HashMap<String, LongCall>, principal: &Option<HeaderValue>) -> usize {
-    all.values().filter(|call| call.owner.1 == *principal).map(LongCall::bytes).sum()
+fn bytes_of(all: &HashMap<String, LongCall>, principal: Option<&HeaderValue>) -> usize {
+    all.values().filter(|call| call.owner.1.as_ref() == principal).map(LongCall::bytes).sum()
 }
 
 /// Now, as tasks say it.
@@ -181,7 +181,7 @@ impl LongCalls {
         let mut all = self.all();
         all.retain(|_, call| call.until > now);
         let of_owner = all.values().filter(|call| call.owner.1 == owner.1).count();
-        if all.len() >= MOST || of_owner >= settings.per_principal || bytes_of(&all, &owner.1) >= MOST_OF_ONE {
+        if all.len() >= MOST || of_owner >= settings.per_principal || bytes_of(&all, owner.1.as_ref()) >= MOST_OF_ONE {
             return None;
         }
         let call = LongCall {
@@ -214,7 +214,7 @@ impl LongCalls {
     pub(crate) fn end(&self, id: &str, text: Arc<str>, code: Option<i64>) -> bool {
         let mut all = self.all();
         let bytes: usize = all.values().map(LongCall::bytes).sum();
-        let own = all.get(id).map_or(0, |call| bytes_of(&all, &call.owner.1));
+        let own = all.get(id).map_or(0, |call| bytes_of(&all, call.owner.1.as_ref()));
         let Some(call) = all.get_mut(id).filter(|call| !call.is_over()) else { return true };
         if text.len() > SMALL && (bytes + text.len() > MOST_BYTES || own + text.len() > MOST_OF_ONE) {
             return false;
