@@ -96,7 +96,8 @@ fn lists_ten_megabytes_of_tools() {
     let ran = check_script(&greeting(r#""tools":{}"#, &list)).run();
     assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.output());
     // Several cases hold the list at once, each as bytes, as text and as parsed.
-    ran.ends_with_at_most(700 << 10, 1).within(35);
+    // As long as any check may take: a busy machine needs more than half of it.
+    ran.ends_with_at_most(700 << 10, 1).within(60);
 }
 
 #[test]
