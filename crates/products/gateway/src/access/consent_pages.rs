@@ -1,5 +1,5 @@
 //! The pages where users consent: a ticket is opened, its user signs in or reads whose requests it is about, and the browser
-//! goes to the server's authorization server and comes back. Whoever opens a ticket must be the user who was asked, and every
+//! goes to the server's authorization server and comes back. Only the user who was asked may open a ticket, and every
 //! response must come from the browser that was sent. Knows no message.
 
 use std::sync::Arc;

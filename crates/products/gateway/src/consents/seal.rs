@@ -36,7 +36,7 @@ pub(crate) fn key_bytes(text: &str) -> Option<[u8; KEY]> {
 }
 
 impl Seals {
-    /// The keys in these texts; `None` where one is none, or there are none.
+    /// The keys in these texts; `None` where one is not a key, or the list is empty.
     pub(crate) fn new(keys: &[Secret]) -> Option<Self> {
         let seal_key = |secret: &Secret| {
             let bytes = key_bytes(secret.reveal())?;

@@ -40,7 +40,7 @@ fn refresh_of(vault: &Vault, place: &Place) -> Option<String> {
     vault.find(place).and_then(|found| found.consented.refresh).map(|secret| secret.reveal().to_owned())
 }
 
-/// Reads and writes the file as whoever has the disk can.
+/// Reads and writes the file as anyone with access to the disk can.
 async fn tampered(folder: &TempDir, change: impl FnOnce(&mut Vec<(Value, Value)>)) {
     let (store, pairs) = Store::open_file(folder.path(), "consents.redb").expect("opened");
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON");
@@ -135,7 +135,7 @@ async fn a_revoked_or_newer_consent_is_not_overwritten_by_a_refresh() {
     assert!(vault.put(&ann, SERVER, &consented("r1")).await);
     let read = vault.find(&ann).expect("it is there").number;
     assert!(vault.put(&ann, SERVER, &consented("r2")).await);
-    assert!(!vault.replace(&ann, read, &consented("r1-next")).await, "given anew");
+    assert!(!vault.replace(&ann, read, &consented("r1-next")).await, "given again");
     assert!(!vault.remove(&ann, Some(read)).await, "an old refusal does not end the new consent");
     assert_eq!(refresh_of(&vault, &ann).as_deref(), Some("r2"));
     let read = vault.find(&ann).expect("it is there").number;

@@ -158,7 +158,7 @@ impl Vault {
         kept
     }
 
-    /// Keeps what is new of a consent, unless that was revoked or given anew since it was read.
+    /// Keeps what is new of a consent, unless that was revoked or given again since it was read.
     pub(crate) async fn replace(&self, place: &Place, number: u64, consented: &Consented) -> bool {
         let (server, since) = match self.lock().stored.get(place) {
             Some(stored) if stored.number == number => (stored.server.clone(), stored.since),

@@ -140,7 +140,7 @@ impl Inner {
                 (upstream, route.name)
             }
         };
-        // The headers of a call that was rewritten here are made anew, from what is sent.
+        // The headers of a call that was rewritten here are made again, from what is sent.
         let has_own = call.context.era() == Era::Modern && !client.shape.is_rewritten();
         let headers = call.context.headers.as_ref().filter(|_| has_own);
         if let Some(headers) = headers.filter(|_| method == "tools/call") {

@@ -65,7 +65,7 @@ impl Inner {
             trail.stage(STAGE, "unchanged");
             return Ok(call);
         }
-        // They are made anew from what is sent: until then, they must say what the client's arguments say.
+        // They are made again from what is sent: until then, they must say what the client's arguments say.
         let headers =
             call.context.headers.as_ref().filter(|_| call.context.era() == Era::Modern && !client.shape.is_edited);
         if let Some(error) = headers.zip(schema).and_then(|(all, schema)| header_fault(all, &call.message, schema)) {

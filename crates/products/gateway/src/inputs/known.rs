@@ -52,7 +52,7 @@ impl<'s> Known<'s> {
         while let Some(schema) = open.pop() {
             steps.take(1)?;
             let Value::Object(part) = schema else {
-                // `false` allows nothing; what is no schema says nothing.
+                // `false` allows nothing; anything else that is not a schema says nothing.
                 self.anything |= *schema != Value::Bool(false);
                 continue;
             };

@@ -61,7 +61,7 @@ pub fn definitions(count: usize, results: usize) -> Vec<Value> {
     ]
 }
 
-/// The call that a call of `call_tool` means; nothing where it is none, or not a valid one.
+/// The call that a call of `call_tool` means; nothing where it is another call, or an invalid one.
 pub(crate) fn unwrapped(text: &str) -> Option<String> {
     let all = members(text)?;
     let params = member(text, &all, "params")?;

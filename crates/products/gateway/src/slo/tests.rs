@@ -61,7 +61,7 @@ fn p99_over_the_objective_is_an_alert_that_ends() {
     let (slo, now) = slo();
     run(&slo, 11, &call("t", FAST, Ending::Answered), now);
     run(&slo, 1, &call("t", SLOW, Ending::Answered), now);
-    assert_eq!(slo.status(now)["alerting"], false, "one slow call is none");
+    assert_eq!(slo.status(now)["alerting"], false, "one slow call is no alert");
     run(&slo, 1, &call("t", SLOW, Ending::Answered), now);
     assert_eq!(tool(&slo, now)["alerts"], serde_json::json!(["page", "ticket", "p99"]), "{}", slo.status(now));
     let later = now + MINUTE * 61;

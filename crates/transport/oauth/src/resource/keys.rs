@@ -87,7 +87,7 @@ impl Keys {
         true
     }
 
-    /// Looks at them anew where that was not done for a while. A request waits for it only after a long pause, in which nothing
+    /// Looks at them again where that was not done for a while. A request waits for it only after a long pause, in which nothing
     /// looked; where they cannot be read, the old ones stay.
     pub async fn keep_current(self: &Arc<Self>) {
         let age = self.known.lock().unwrap_or_else(PoisonError::into_inner).1.elapsed();

@@ -60,7 +60,10 @@ fn rows(folder: &Path, keys: SocketAddr) -> Vec<Row> {
     let all = |name: &str, more: &str| format!("{auth}{POLICY}{}", audit(name, more));
     let row = |name, stages| Row { name, stages, headers: "", is_judged: false };
     let store = folder.join("answers").display().to_string();
-    let keyed = format!("{}store: {store}\nidempotency: {{ writes: optional, entries: 1000000, bytes: 1024MiB }}\n", all("keyed", ""));
+    let keyed = format!(
+        "{}store: {store}\nidempotency: {{ writes: optional, entries: 1000000, bytes: 1024MiB }}\n",
+        all("keyed", "")
+    );
     let remote = format!(
         "{}interceptors:\n  - {{ name: remote, url: \"http://{keys}/policy\", when: [before] }}\n",
         all("remote", "")
