@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     // A check makes more than ten calls a second where the server is quick.
-    .breaks_too(&["shape.requests", "ping.sparing"])
+    .breaks_too(&["shape.requests", "ping.sparing", "progress.tokens-unique"])
     .legacy(),
     &fault(
         "ping-tokens-alike",

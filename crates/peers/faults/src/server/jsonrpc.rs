@@ -42,13 +42,15 @@ pub(super) const FAULTS: &[&Fault] = &[
         "jsonrpc.result-id",
         "ids longer than 255 characters come back cut",
         Kind::Answers(|_, answer| edit_id(answer, |id| id.chars().take(255).collect())),
-    ),
+    )
+    .breaks_too(&["jsonrpc.answered", "ping.answered"]),
     &fault(
         "id-ascii-only",
         "jsonrpc.result-id",
         "letters of ids outside ASCII come back as question marks",
         Kind::Answers(|_, answer| edit_id(answer, |id| id.replace(|c: char| !c.is_ascii(), "?"))),
-    ),
+    )
+    .breaks_too(&["jsonrpc.answered", "ping.answered", "safety.split-delivery-read"]),
     &fault(
         "error-without-id",
         "jsonrpc.error-id",

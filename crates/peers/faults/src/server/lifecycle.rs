@@ -124,7 +124,9 @@ pub(super) const FAULTS: &[&Fault] = &[
             }
         }),
     )
-    .breaks_too(&["lifecycle.version-error"]),
+    .breaks_too(&["lifecycle.version-error"])
+    // Each process has one, and almost all with the id 1.
+    .except(Transport::Stdio),
     &legacy(
         "updates-not-declared",
         "lifecycle.updates-negotiated",

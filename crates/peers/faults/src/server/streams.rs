@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["logging.not-on-subscriptions", "logging.only-when-asked", "subscriptions.id-carried", "task-extension.no-progress-on-subscription"]),
+    .breaks_too(&["http.retry-before-disconnect", "logging.level-honoured", "logging.not-on-subscriptions", "logging.only-when-asked", "subscriptions.id-carried", "task-extension.no-progress-on-subscription"]),
     STREAM_WITHOUT_RESPONSE,
     &stream(
         "stream-events-named",
