@@ -16,6 +16,7 @@ pub mod method;
 pub mod pointer;
 pub mod redact;
 pub mod revision;
+pub mod serf;
 pub mod shape;
 pub mod splice;
 pub mod timestamp;

@@ -24,3 +24,5 @@ pub const TASKS_CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
 pub const LOSSES: &str = "dev.proofhouse/losses";
 /// The key under which a call runs once: equal keys are one call. Our own key.
 pub const IDEMPOTENCY_KEY: &str = "dev.proofhouse/idempotencyKey";
+/// What kind of failure a result with `isError` is, and what to do about it: see [`crate::serf`]. Our own key.
+pub const ERROR: &str = "dev.proofhouse/error";

@@ -46,7 +46,6 @@ const NO_TRACES: &str = "the reference server traces nothing";
 const DELEGATED: &str = "its token comes from elsewhere, as its metadata says: it is no authorization server";
 const KNOWN_CLIENTS: &str = "the server that is judged here knows its clients by their token";
 const NONE_CALLED: &str = "no tool can say there that it only reads, so none is called";
-const NO_META: &str = "the reference server sends `_meta` to legacy clients with tasks only";
 
 const GAPS: &[Gap] = &[
     gap("cancellation.only-for-subscriptions", MODERN_SHARED, ENDS_FOR_ALL),
@@ -85,9 +84,12 @@ const GAPS: &[Gap] = &[
     gap("meta.baggage", MODERN, NO_TRACES),
     gap("meta.traceparent", MODERN, NO_TRACES),
     gap("meta.tracestate", MODERN, NO_TRACES),
-    gap("meta.key-names", &["* 2025-06-18"], NO_META),
-    gap("meta.prefix-labels", &["* 2025-06-18"], NO_META),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
+    gap(
+        "serf.retry-after-given",
+        &["*"],
+        "no call of the reference server fails for want of something that comes back",
+    ),
     gap(
         "sampling.tool-results-conform",
         &["* 2025-11-25", "* 2026-07-28"],

@@ -39,7 +39,7 @@ const CHILDREN: usize = 8;
 const LITTLE: usize = 48 << 10;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 12] = [
+const UNSEEN_WITHOUT: [(&str, &str); 13] = [
     ("authorization.insufficient-scope-403", "its one token may do everything"),
     ("authorization.default-endpoints", "the reference server names its authorization server in other metadata"),
     ("authorization.server-metadata-at-root", "the reference server names its authorization server in other metadata"),
@@ -48,6 +48,7 @@ const UNSEEN_WITHOUT: [(&str, &str); 12] = [
     ("progress.tokens-plain", "the reference server asks for progress on none of its requests"),
     ("progress.tokens-unique", "the reference server asks for progress on none of its requests"),
     ("resources.traversal-refused", "the reference server serves no directory here"),
+    ("serf.retry-after-given", "no call of the reference server fails for want of something that comes back"),
     ("errors.method-not-declared", "the reference server has every capability here"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),

@@ -121,6 +121,7 @@ static PAGES: &[&[Rule]] = &[
     safety::crosstalk::RULES,
     safety::text::RULES,
     safety::http::RULES,
+    safety::serf::RULES,
 ];
 
 /// Every rule, in the order of the specification.

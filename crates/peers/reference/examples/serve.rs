@@ -1,8 +1,11 @@
-//! Runs the reference server by hand: `serve stdio` or `serve http 127.0.0.1:3000`.
+//! Runs the reference server by hand: `serve stdio`, `serve stdio CATALOGUE.yaml` or `serve http 127.0.0.1:3000`.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use reference::Options;
+use reference::catalogue::Catalogue;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -10,8 +13,14 @@ async fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let served = match words.as_slice() {
         ["stdio"] => reference::serve_stdio(Options::default()).await,
+        ["stdio", file] => match Catalogue::load(Path::new(file)) {
+            Ok(catalogue) => {
+                reference::serve_stdio(Options { catalogue: Arc::new(catalogue), ..Options::default() }).await
+            }
+            Err(faults) => Err(std::io::Error::other(faults.to_string())),
+        },
         ["http", address] => serve_http(address).await,
-        _ => Err(std::io::Error::other("usage: serve stdio | serve http ADDRESS:PORT")),
+        _ => Err(std::io::Error::other("usage: serve stdio [CATALOGUE] | serve http ADDRESS:PORT")),
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 
 use net::service::{Answer, Call, Context, Reply, RpcError};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wire::revision::R2025_06_18;
 use wire::{Era, RequestId, Revision};
 
@@ -42,15 +42,26 @@ struct Modern<'a, T> {
     meta: Meta<'a>,
 }
 
+/// A result of the legacy era that has something to say of its failure.
+#[derive(Serialize)]
+struct Failed<'a, T> {
+    #[serde(flatten)]
+    body: &'a T,
+    #[serde(rename = "_meta")]
+    meta: Meta<'a>,
+}
+
 #[derive(Serialize)]
 struct Meta<'a> {
-    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
-    server: Implementation<'a>,
+    #[serde(rename = "io.modelcontextprotocol/serverInfo", skip_serializing_if = "Option::is_none")]
+    server: Option<Implementation<'a>>,
+    #[serde(rename = "dev.proofhouse/error", skip_serializing_if = "Option::is_none")]
+    failure: Option<Map<String, Value>>,
 }
 
 /// A complete result.
 pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(server, context, id, &Dressing { result_type: "complete", body, length: 0 })
+    dressed(server, context, id, Dressing::of("complete", body))
 }
 
 /// What a handler gave.
@@ -63,7 +74,7 @@ pub(crate) fn handled(server: &Server, call: &Call, handled: Handled) -> Answer 
 
 /// The task that a call became (io.modelcontextprotocol/tasks).
 pub(crate) fn task(server: &Server, context: &Context, id: &RequestId, task: &Value) -> Answer {
-    dressed(server, context, id, &Dressing { result_type: "task", body: task, length: 0 })
+    dressed(server, context, id, Dressing::of("task", task))
 }
 
 /// A body and how its result is marked.
@@ -72,17 +83,26 @@ struct Dressing<'a, T> {
     body: &'a T,
     /// About how long the texts in it are.
     length: usize,
+    /// What is said of a failure.
+    failure: Option<Map<String, Value>>,
 }
 
-fn dressed<T: Serialize>(server: &Server, context: &Context, id: &RequestId, dressing: &Dressing<'_, T>) -> Answer {
-    let Dressing { result_type, body, length } = dressing;
+impl<'a, T> Dressing<'a, T> {
+    const fn of(result_type: &'static str, body: &'a T) -> Self {
+        Self { result_type, body, length: 0, failure: None }
+    }
+}
+
+fn dressed<T: Serialize>(server: &Server, context: &Context, id: &RequestId, dressing: Dressing<'_, T>) -> Answer {
+    let Dressing { result_type, body, length, failure } = dressing;
     // The envelope, the dress and what stands around a text: an answer that grows while it is written is copied.
     let room = length + 512;
     match context.era() {
-        Era::Legacy => Answer::result_within(room, id, body),
+        Era::Legacy if failure.is_none() => Answer::result_within(room, id, body),
+        Era::Legacy => Answer::result_within(room, id, &Failed { body, meta: Meta { server: None, failure } }),
         Era::Modern => {
-            let meta = Meta { server: implementation(server, context.revision) };
-            Answer::result_within(room, id, &Modern { result_type, body: *body, meta })
+            let meta = Meta { server: Some(implementation(server, context.revision)), failure };
+            Answer::result_within(room, id, &Modern { result_type, body, meta })
         }
     }
 }
@@ -92,12 +112,10 @@ pub(crate) fn outcome<T: Finished>(server: &Server, context: &Context, id: &Requ
     match outcome {
         Outcome::Done(mut body) => {
             body.fit(context.revision);
-            let length = body.length();
-            dressed(server, context, id, &Dressing { result_type: "complete", body: &body, length })
+            let (length, failure) = (body.length(), body.failure());
+            dressed(server, context, id, Dressing { length, failure, ..Dressing::of("complete", &body) })
         }
-        Outcome::InputRequired(body) => {
-            dressed(server, context, id, &Dressing { result_type: "input_required", body: &body, length: 0 })
-        }
+        Outcome::InputRequired(body) => dressed(server, context, id, Dressing::of("input_required", &body)),
         Outcome::Refused(refused) => error(id, &refused),
     }
 }

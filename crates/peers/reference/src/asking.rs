@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use wire::revision::R2025_11_25;
+use wire::serf::Category;
 use wire::{Era, Kind, Revision};
 
 use crate::Server;
@@ -173,7 +174,7 @@ impl From<Unanswered> for Outcome {
         match unanswered {
             Unanswered::InputRequired(body) => Self::InputRequired(body),
             Unanswered::Refused(error) => Self::Refused(error),
-            Unanswered::Failed(why) => Self::failure(why),
+            Unanswered::Failed(why) => Self::failure(Category::InvalidInput, why),
         }
     }
 }

@@ -3,36 +3,33 @@
 //! extension of 2026-07-28 the server decides, and answers are sent by `tasks/update`.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wire::message::{Packet, parse};
 use wire::{Era, Message};
 
 use super::ask::rpc;
+use super::pauses::Pauses;
 use super::{Client, ClientError, Listed, Params};
 use wire::meta::TASKS_EXTENSION;
 
-/// How long the server is asked to keep a task.
-const TTL: u64 = 60_000;
-/// How long to wait between two polls where the server does not say.
-const POLL: Duration = Duration::from_secs(1);
+/// How long the server is asked to keep a task, in milliseconds: longer than any pause between two polls.
+const TTL: u64 = 900_000;
 /// How often a task is polled.
 const LOOKS: usize = 10_000;
 
 impl Client {
     /// Calls a tool as a task, and returns its result.
     pub async fn call_as_task(&self, tool: &str, arguments: Map<String, Value>) -> Result<Message, ClientError> {
-        let task = self.begin_task(tool, arguments).await?;
-        let (id, mut poll) = named(&task)?;
+        let mut task = self.begin_task(tool, arguments).await?;
+        let (id, mut pauses) = (named(&task)?, Pauses::new());
         for _ in 0..LOOKS {
-            tokio::time::sleep(poll).await;
+            tokio::time::sleep(pauses.next(&task)).await;
             let shown = self.about_task("tasks/get", &id).await?;
-            let shown = shown.result().cloned().unwrap_or_default();
-            if shown.get("status").and_then(Value::as_str) != Some("working") {
+            task = shown.result().cloned().unwrap_or_default();
+            if task.get("status").and_then(Value::as_str) != Some("working") {
                 break;
             }
-            poll = interval(&shown);
         }
         self.about_task("tasks/result", &id).await
     }
@@ -55,7 +52,7 @@ impl Client {
 
     /// Stops a task.
     pub async fn cancel_task(&self, task: &Value) -> Result<Message, ClientError> {
-        self.about_task("tasks/cancel", &named(task)?.0).await
+        self.about_task("tasks/cancel", &named(task)?).await
     }
 
     /// The tasks that the server still keeps for this client.
@@ -70,16 +67,20 @@ impl Client {
 
     /// Polls the task that a call was answered with until it ends, and returns the result of the call.
     pub(super) async fn follow(&self, made: &Message) -> Result<Message, ClientError> {
-        let (id, mut poll) = named(&made.result().cloned().unwrap_or_default())?;
+        let mut task = made.result().cloned().unwrap_or_default();
+        let (id, mut pauses) = (named(&task)?, Pauses::new());
         let mut answered = BTreeSet::new();
         for _ in 0..LOOKS {
-            tokio::time::sleep(poll).await;
+            tokio::time::sleep(pauses.next(&task)).await;
             let shown = self.once("tasks/get", &Params::new().with("taskId", id.as_str())).await?;
-            let task = shown.result().cloned().unwrap_or_default();
-            poll = interval(&task);
+            task = shown.result().cloned().unwrap_or_default();
             match task.get("status").and_then(Value::as_str) {
                 Some("working") => {}
-                Some("input_required") => self.give(&id, &task, &mut answered).await?,
+                Some("input_required") => {
+                    self.give(&id, &task, &mut answered).await?;
+                    // With the answers, the task goes on as if it had just begun.
+                    pauses = Pauses::new();
+                }
                 Some("completed") => return called(&shown, "result", task.get("result")),
                 Some("failed") => {
                     let failed = called(&shown, "error", task.get("error"))?;
@@ -109,11 +110,10 @@ impl Client {
     }
 }
 
-/// A task's id, and how long to wait before the next poll.
-fn named(task: &Value) -> Result<(String, Duration), ClientError> {
+/// A task's id.
+fn named(task: &Value) -> Result<String, ClientError> {
     let id = task.get("taskId").and_then(Value::as_str);
-    let id = id.ok_or_else(|| ClientError::invalid("tools/call", "the task has no id"))?;
-    Ok((id.to_owned(), interval(task)))
+    id.map(str::to_owned).ok_or_else(|| ClientError::invalid("tools/call", "the task has no id"))
 }
 
 /// The outcome of a task, as the answer to its call.
@@ -124,9 +124,4 @@ fn called(shown: &Message, member: &str, outcome: Option<&Value>) -> Result<Mess
         Ok(Packet::Message(answer)) => Ok(answer),
         _ => Err(ClientError::invalid("tasks/get", "the task has ended and shows no result")),
     }
-}
-
-fn interval(task: &Value) -> Duration {
-    let told = task.get("pollInterval").or_else(|| task.get("pollIntervalMs"));
-    told.and_then(Value::as_u64).map_or(POLL, Duration::from_millis)
 }

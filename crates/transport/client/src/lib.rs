@@ -20,6 +20,7 @@ mod open;
 mod opener;
 mod pages;
 mod params;
+mod pauses;
 mod pump;
 mod respond;
 mod rounds;

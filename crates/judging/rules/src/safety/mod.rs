@@ -8,6 +8,7 @@ mod leak;
 pub mod marks;
 pub(crate) mod process;
 pub(crate) mod resilience;
+pub(crate) mod serf;
 pub(crate) mod stdout;
 pub(crate) mod text;
 

@@ -27,6 +27,7 @@ pub mod quirks;
 mod renamed;
 mod resources;
 mod rounds;
+mod serf;
 mod service;
 mod serving;
 mod sessions;
@@ -278,7 +279,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[&Fault]; 28] = [
+const FAMILIES: [&[&Fault]; 29] = [
     jsonrpc::FAULTS,
     ping::FAULTS,
     envelopes::FAULTS,
@@ -287,6 +288,7 @@ const FAMILIES: [&[&Fault]; 28] = [
     lifecycle::FAULTS,
     discovery::FAULTS,
     tools::FAULTS,
+    serf::FAULTS,
     resources::FAULTS,
     prompts::FAULTS,
     completion::FAULTS,

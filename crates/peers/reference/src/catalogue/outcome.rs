@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wire::Revision;
 use wire::revision::{R2025_03_26, R2025_06_18};
+use wire::serf::{Category, Details};
 
 use super::Text;
 use crate::logging::{self, Level};
@@ -99,18 +100,23 @@ impl Outcome {
 
     /// Several content blocks.
     pub fn contents(content: Vec<Content>) -> Self {
-        Self::Done(Output { content, structured: None, is_error: false })
+        Self::Done(Output { content, structured: None, is_error: false, failure: None })
     }
 
     /// A structured value, and the same as text for clients that read only that.
     pub fn structured(value: Value) -> Self {
         let content = vec![Content::Text { text: value.to_string() }];
-        Self::Done(Output { content, structured: Some(value), is_error: false })
+        Self::Done(Output { content, structured: Some(value), is_error: false, failure: None })
     }
 
-    /// A failure that a model may learn from.
-    pub fn failure(text: impl Into<String>) -> Self {
-        Self::Done(Output { content: vec![Content::Text { text: text.into() }], structured: None, is_error: true })
+    /// A failure that a model may learn from, of a known kind; the same call fails again.
+    pub fn failure(category: Category, text: impl Into<String>) -> Self {
+        Self::Done(Output::failed(Some(Details::new(category, category.advice())), text))
+    }
+
+    /// A failure that says nothing of its kind.
+    pub fn plain_failure(text: impl Into<String>) -> Self {
+        Self::Done(Output::failed(None, text))
     }
 }
 
@@ -125,6 +131,11 @@ impl Outcome<Messages> {
 pub(crate) trait Finished: Serialize + Send + 'static {
     /// Takes out what `revision` does not have.
     fn fit(&mut self, revision: Revision);
+
+    /// What is said of a failure in `_meta`.
+    fn failure(&self) -> Option<Map<String, Value>> {
+        None
+    }
 
     /// About how long its texts are.
     fn length(&self) -> usize {
@@ -143,6 +154,15 @@ pub struct Output {
     /// Whether the tool failed.
     #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// What kind of failure it is, for `_meta`: no tool's output schema has room for it.
+    #[serde(skip)]
+    pub failure: Option<Details>,
+}
+
+impl Output {
+    fn failed(failure: Option<Details>, text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], structured: None, is_error: true, failure }
+    }
 }
 
 impl Finished for Output {
@@ -150,6 +170,10 @@ impl Finished for Output {
         if !revision.at_least(R2025_06_18) {
             self.structured = None;
         }
+    }
+
+    fn failure(&self) -> Option<Map<String, Value>> {
+        self.failure.as_ref().map(Details::members)
     }
 
     fn length(&self) -> usize {

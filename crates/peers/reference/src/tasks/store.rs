@@ -8,8 +8,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use net::server::http::HeaderValue;
 use net::service::{RpcError, Session};
+use serde_json::Value;
+use wire::serf::{Category, Details};
 
 use super::{Limits, Task};
+
+/// When it is worth another try to begin a task, in milliseconds.
+const RETRY_AFTER: u64 = 1000;
 
 /// Whose a task is.
 #[derive(Clone, Debug)]
@@ -69,7 +74,7 @@ impl Store {
         let most = if owner == Owner::Anyone { self.limits.in_all } else { self.limits.per_session };
         let own = kept.by_id.values().filter(|task| *task.owner() == owner).count();
         if own >= most || kept.by_id.len() >= self.limits.in_all {
-            return Err(RpcError::internal("There are as many tasks as this server keeps; try again later"));
+            return Err(full());
         }
         kept.made += 1;
         let task = Arc::new(Task::new(id.clone(), kept.made, owner, ttl, self.limits.poll_interval));
@@ -95,4 +100,12 @@ impl Store {
     pub(super) fn remove(&self, id: &str) {
         self.kept().by_id.remove(id);
     }
+}
+
+/// The refusal where no more tasks are kept.
+fn full() -> RpcError {
+    let category = Category::ResourceExhausted;
+    let details = Details::new(category, category.advice()).retry(RETRY_AFTER);
+    RpcError::internal("There are as many tasks as this server keeps; try again later")
+        .with_data(Value::Object(details.members()))
 }

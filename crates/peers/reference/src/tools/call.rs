@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use wire::Era;
 use wire::revision::R2025_11_25;
+use wire::serf::{Category, Details};
 
 use super::headers;
 use crate::asking::ask_by_result;
@@ -48,12 +49,12 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
         (Plan::Task(ttl), None) => as_task(server, tool, &tool.run, invocation, ttl),
         // Whoever asked for a task gets one, though it is over at once.
         (Plan::Task(ttl), Some(faults)) if invocation.call.context.era() == Era::Legacy => {
-            let run = Run::now(move |_, _| Outcome::failure(faults.clone()));
+            let run = Run::now(move |_, _| Outcome::failure(Category::InvalidInput, faults.clone()));
             as_task(server, tool, &run, invocation, ttl)
         }
         (_, Some(faults)) => {
             let Invocation { call, .. } = invocation;
-            answer::outcome(server, &call.context, call.id(), Outcome::failure(faults)).into()
+            answer::outcome(server, &call.context, call.id(), Outcome::failure(Category::InvalidInput, faults)).into()
         }
         (Plan::Call, None) => answer::reply(server, &tool.run, invocation),
     }
@@ -97,7 +98,8 @@ fn prepare<'a>(server: &'a Server, call: &Call) -> Result<Ready<'a>, RpcError> {
     let revision = call.context.revision;
     let index = toolbox
         .find(server, &params.name, revision)
-        .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", params.name.escape_debug())))?;
+        .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", params.name.escape_debug())))
+        .map_err(|error| with_details(error, Category::ResourceNotFound))?;
     let tool = &server.catalogue().tools[index];
     let compiled = toolbox.compiled(index, tool)?;
     let arguments = Value::Object(std::mem::take(&mut params.arguments));
@@ -112,6 +114,11 @@ fn prepare<'a>(server: &'a Server, call: &Call) -> Result<Ready<'a>, RpcError> {
     if revision.at_least(R2025_11_25) {
         Ok(Ready { tool, arguments, params, faults: Some(text), plan })
     } else {
-        Err(RpcError::invalid_params(text))
+        Err(with_details(RpcError::invalid_params(text), Category::InvalidInput))
     }
+}
+
+/// What kind of error it is, in `data`, which the specification leaves free here.
+fn with_details(error: RpcError, category: Category) -> RpcError {
+    error.with_data(Value::Object(Details::new(category, category.advice()).members()))
 }

@@ -127,7 +127,8 @@ async fn contents_are_what_they_say() {
     let huge = talk.call("sum", json!({ "a": 1e308, "b": 1e308 })).await;
     assert_eq!(huge["isError"], true);
     let failed = talk.call("fail", json!({ "reason": "because" })).await;
-    assert_eq!(failed, json!({ "content": [{ "type": "text", "text": "because" }], "isError": true }));
+    let (content, is_error) = (&failed["content"], &failed["isError"]);
+    assert_eq!((content, is_error), (&json!([{ "type": "text", "text": "because" }]), &json!(true)));
 }
 
 #[tokio::test]

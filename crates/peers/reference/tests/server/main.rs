@@ -19,6 +19,7 @@ mod oauth;
 mod official;
 mod old_sse;
 mod schema;
+mod serf;
 mod stdio;
 mod subscriptions;
 mod tasks;

@@ -27,7 +27,7 @@ async fn talk(catalogue: Catalogue, revision: Revision) -> LineClient {
 }
 
 /// A server of what `entries` add to the least that there is.
-async fn serving(entries: &str, revision: Revision) -> LineClient {
+pub(crate) async fn serving(entries: &str, revision: Revision) -> LineClient {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalogue.yaml");
     std::fs::write(&path, format!("name: x\nversion: '1'\n{entries}")).unwrap();

@@ -7,75 +7,10 @@ use std::borrow::Cow;
 
 use net::service::RpcError;
 use serde_json::{Map, Value, json};
+use wire::serf::Details;
 
 pub(crate) use self::table::*;
-
-/// What kind of failure it is, for the client that has to recover from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    /// The request is wrong.
-    InvalidInput,
-    /// What it names does not exist for this client.
-    ResourceNotFound,
-    /// Something is used up.
-    ResourceExhausted,
-    /// The client may not do this.
-    PermissionDenied,
-    /// The server behind the gateway failed.
-    UpstreamFailure,
-    /// The gateway failed.
-    InternalError,
-}
-
-impl Category {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 6] = [
-        Self::InvalidInput,
-        Self::ResourceNotFound,
-        Self::ResourceExhausted,
-        Self::PermissionDenied,
-        Self::UpstreamFailure,
-        Self::InternalError,
-    ];
-
-    /// The word in `data.category`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidInput => "INVALID_INPUT",
-            Self::ResourceNotFound => "RESOURCE_NOT_FOUND",
-            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            Self::PermissionDenied => "PERMISSION_DENIED",
-            Self::UpstreamFailure => "UPSTREAM_FAILURE",
-            Self::InternalError => "INTERNAL_ERROR",
-        }
-    }
-
-    /// What a client does about it, in one word for programs.
-    pub const fn recovery(self) -> &'static str {
-        match self {
-            Self::InvalidInput => "fix_input",
-            Self::ResourceNotFound => "list_first",
-            Self::ResourceExhausted => "back_off",
-            Self::PermissionDenied => "ask_for_permission",
-            Self::UpstreamFailure => "retry_if_not_run",
-            Self::InternalError => "report",
-        }
-    }
-
-    /// The same in words.
-    pub const fn advice(self) -> &'static str {
-        match self {
-            Self::InvalidInput => "Correct the request as the message says, then send it again",
-            Self::ResourceNotFound => "List what there is, then ask for one of these names",
-            Self::ResourceExhausted => "Wait `retry_after_ms`, then try again, each time after a longer wait",
-            Self::PermissionDenied => "Get a token that is valid and has the scopes, or ask the user",
-            Self::UpstreamFailure => {
-                "If `outcome` is `not run`, try again after a wait. If it is `unknown`, look what the server did first"
-            }
-            Self::InternalError => "Do not try again: report it to those who run the gateway",
-        }
-    }
-}
+pub use wire::serf::Category;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -146,18 +81,11 @@ impl Failure {
 
     /// The members of `data`.
     pub(crate) fn data(&self) -> Map<String, Value> {
-        let mut data = Map::new();
-        let mut put = |name: &str, value: Value| data.insert(name.to_owned(), value);
-        put("failure", json!(self.name));
-        put("category", json!(self.category.as_str()));
-        put("retryable", json!(self.retryable));
-        put("suggested_actions", json!([self.suggested_action()]));
-        if let Some(outcome) = self.outcome {
-            put("outcome", json!(outcome));
-        }
-        if let Some(after) = self.retry_after_ms {
-            put("retry_after_ms", json!(after));
-        }
+        let mut details = Details::new(self.category, self.suggested_action());
+        (details.retryable, details.retry_after_ms) = (self.retryable, self.retry_after_ms);
+        let mut data = Map::from_iter([("failure".to_owned(), json!(self.name))]);
+        data.extend(details.members());
+        data.extend(self.outcome.map(|outcome| ("outcome".to_owned(), json!(outcome))));
         data
     }
 

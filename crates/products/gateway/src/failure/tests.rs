@@ -57,6 +57,8 @@ fn every_row_is_of_use() {
         assert_eq!(failure.retryable, failure.retry_after_ms.is_some(), "{name}");
         assert!(!failure.when.is_empty() && !failure.when.ends_with('.'), "{name}");
         assert!(!failure.suggested_action().ends_with('.'), "{name}");
+        // Checks of servers say so of any server with these errors (rules `serf.…`).
+        assert!(failure.category.may_be_retryable() || !failure.retryable, "{name}");
         // What may have run is not to be sent again without a look.
         assert!(!(failure.retryable && failure.outcome != Some("not run")), "{name}");
         assert!(failure.outcome.is_none_or(|outcome| ["not run", "unknown"].contains(&outcome)), "{name}");

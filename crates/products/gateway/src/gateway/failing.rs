@@ -16,8 +16,6 @@ use crate::audit::Trail;
 use crate::failure::{self, Category, Failure};
 use crate::upstream::Client;
 
-/// The member of `_meta` with what `structuredContent` must not hold.
-const DETAILS: &str = "dev.proofhouse/error";
 /// How long the schema of a tool is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -108,7 +106,7 @@ fn by_result(id: &RequestId, details: Map<String, Value>, revision: Revision, st
     if structured {
         body["structuredContent"] = details;
     } else {
-        body["_meta"] = json!({ DETAILS: details });
+        body["_meta"] = json!({ wire::meta::ERROR: details });
     }
     Answer::result(id, &result("tools/call", &body, revision, &identity()))
 }

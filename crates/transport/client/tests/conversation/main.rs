@@ -2,6 +2,7 @@
 
 mod carrier;
 mod fake;
+mod polling;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

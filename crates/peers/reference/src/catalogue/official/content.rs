@@ -31,7 +31,7 @@ pub(super) fn tools() -> Vec<Tool> {
             ])
         }),
         Tool::now("test_error_handling", "Always fails", |_, _| {
-            Outcome::failure("This tool intentionally returns an error for testing")
+            Outcome::plain_failure("This tool intentionally returns an error for testing")
         }),
     ]
 }

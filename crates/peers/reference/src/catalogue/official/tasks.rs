@@ -22,7 +22,7 @@ pub(super) fn tools() -> Vec<Tool> {
         slow_compute(),
         Tool::later("failing_job", "Works for a second and fails, as a task only", |_, _| async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            Outcome::failure("The job failed, as it always does")
+            Outcome::plain_failure("The job failed, as it always does")
         })
         .tasks(TaskSupport::Required),
         Tool::later("protocol_error_job", "Ends with a JSON-RPC error", |_, _| async {

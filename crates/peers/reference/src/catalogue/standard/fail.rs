@@ -2,6 +2,7 @@
 
 use net::service::RpcError;
 use serde_json::json;
+use wire::serf::Category;
 
 use crate::catalogue::{Invocation, Outcome, TaskSupport, Tool};
 
@@ -22,6 +23,6 @@ fn run(invocation: &Invocation) -> Outcome {
     let reason = invocation.text("reason").unwrap_or(DEFAULT);
     match invocation.text("as") {
         Some("error") => Outcome::Refused(RpcError::internal(reason.to_owned())),
-        _ => Outcome::failure(reason),
+        _ => Outcome::failure(Category::InternalError, reason),
     }
 }

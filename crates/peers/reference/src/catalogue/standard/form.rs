@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use wire::revision::{R2025_06_18, R2025_11_25};
+use wire::serf::Category;
 use wire::{Era, Revision};
 
 use crate::Server;
@@ -110,7 +111,7 @@ fn add_defaults(fields: &mut Map<String, Value>) {
 async fn url(server: Server, invocation: Invocation) -> Outcome {
     let mut bytes = [0; 12];
     if getrandom::fill(&mut bytes).is_err() {
-        return Outcome::failure("The system gives no randomness to name the visit with");
+        return Outcome::failure(Category::InternalError, "The system gives no randomness to name the visit with");
     }
     let id = URL_SAFE_NO_PAD.encode(bytes);
     let question = Question::url("page", "Please visit this page, and come back", PAGE, id.clone());

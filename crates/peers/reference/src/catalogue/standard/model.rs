@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
+use wire::serf::Category;
 
 use crate::Server;
 use crate::catalogue::{Hints, Invocation, Outcome, Question, Tool, ask_on};
@@ -21,7 +22,7 @@ async fn run(server: Server, invocation: Invocation) -> Outcome {
     match ask_on(&server, &invocation, next).await {
         Ok(answers) => match answers.last().map(|last| texts(&last["content"])) {
             Some(said) if !said.is_empty() => Outcome::text(format!("The model said: {said}")),
-            _ => Outcome::failure("The model came to no end"),
+            _ => Outcome::failure(Category::UpstreamFailure, "The model came to no end"),
         },
         Err(unanswered) => unanswered.into(),
     }

@@ -1,6 +1,7 @@
 //! `sum`: structured output.
 
 use serde_json::{Value, json};
+use wire::serf::Category;
 
 use crate::catalogue::{Invocation, Outcome, Tool};
 
@@ -25,6 +26,6 @@ fn run(invocation: &Invocation) -> Outcome {
     if sum.is_finite() {
         Outcome::structured(json!({ "sum": sum }))
     } else {
-        Outcome::failure("The sum is too large to be told")
+        Outcome::failure(Category::InvalidInput, "The sum is too large to be told")
     }
 }

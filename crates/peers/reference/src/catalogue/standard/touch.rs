@@ -1,6 +1,7 @@
 //! `touch_resource`: makes a resource change, so that subscribers hear of it.
 
 use serde_json::json;
+use wire::serf::Category;
 
 use super::resources::COUNTER;
 use crate::Server;
@@ -18,6 +19,6 @@ fn run(server: &Server, invocation: &mut Invocation) -> Outcome {
     if server.touch(uri) {
         Outcome::text(format!("Touched {uri}"))
     } else {
-        Outcome::failure(format!("There is no resource {}", uri.escape_debug()))
+        Outcome::failure(Category::ResourceNotFound, format!("There is no resource {}", uri.escape_debug()))
     }
 }

@@ -9,6 +9,7 @@ use net::service::{RpcError, code};
 use serde_json::json;
 use wire::Era;
 use wire::revision::R2025_11_25;
+use wire::serf::Category;
 
 use crate::Server;
 use crate::catalogue::{Hints, Invocation, Outcome, Question, Tool, ask};
@@ -29,7 +30,7 @@ pub(super) fn tool() -> Tool {
 async fn run(server: Server, invocation: Invocation) -> Outcome {
     let mut bytes = [0; 12];
     if getrandom::fill(&mut bytes).is_err() {
-        return Outcome::failure("The system gives no randomness to name the visit with");
+        return Outcome::failure(Category::InternalError, "The system gives no randomness to name the visit with");
     }
     let id = URL_SAFE_NO_PAD.encode(bytes);
     let question = Question::url("page", WHY, PAGE, id.clone());
@@ -41,7 +42,7 @@ async fn run(server: Server, invocation: Invocation) -> Outcome {
         };
     }
     if !question.can_be_asked(&invocation) {
-        return Outcome::failure("This client cannot send its user to a page");
+        return Outcome::failure(Category::InvalidInput, "This client cannot send its user to a page");
     }
     required(&invocation, id)
 }
@@ -49,7 +50,7 @@ async fn run(server: Server, invocation: Invocation) -> Outcome {
 /// Says that the visit is due, once for each session; whoever calls again has been there.
 fn required(invocation: &Invocation, id: String) -> Outcome {
     let Some(session) = invocation.call.context.session.as_ref() else {
-        return Outcome::failure("Without a session nobody can come back");
+        return Outcome::failure(Category::InvalidInput, "Without a session nobody can come back");
     };
     let mut visit = session.state::<SessionState>().visit.lock().unwrap_or_else(PoisonError::into_inner);
     match std::mem::replace(&mut *visit, Visit::Over) {

@@ -71,7 +71,19 @@ pub(super) struct Answer {
     pub(super) content: Option<Vec<Content>>,
     pub(super) structured_content: Option<Value>,
     pub(super) is_error: Option<bool>,
+    pub(super) failure: Option<Failure>,
     pub(super) error: Option<Error>,
+}
+
+/// What kind of failure an answer is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Failure {
+    pub(super) category: String,
+    pub(super) retryable: Option<bool>,
+    /// JSON Schema takes 1.0 for an integer.
+    pub(super) retry_after_ms: Option<f64>,
+    pub(super) suggested_actions: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]

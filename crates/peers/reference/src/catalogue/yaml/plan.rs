@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::catalogue::{Content, Invocation, Level, Messages, Outcome, Output};
 use document::{Filled, Pattern, TooLong};
+use wire::serf::{Category, Details};
 
 /// How long the texts of one answer may become together, in bytes.
 const LONGEST: usize = 2 << 20;
@@ -54,6 +55,7 @@ pub(super) struct ToolResult {
     pub(super) blocks: Vec<Block>,
     pub(super) structured: Option<Filled>,
     pub(super) is_error: bool,
+    pub(super) failure: Option<Details>,
 }
 
 /// All answers of a tool.
@@ -77,7 +79,7 @@ impl Answers {
     /// Answers one call.
     pub(super) async fn run(&self, invocation: Invocation) -> Outcome {
         let Some(answer) = self.pick(&invocation.arguments) else {
-            return Outcome::failure("No answer of this tool is for these arguments");
+            return Outcome::failure(Category::InvalidInput, "No answer of this tool is for these arguments");
         };
         match answer.run(&invocation).await {
             Ok(outcome) => self.checked(outcome),
@@ -133,7 +135,7 @@ impl Answer {
             // For clients that read only text.
             content.push(Content::text(value.to_string()));
         }
-        Ok(Outcome::Done(Output { content, structured, is_error: said.is_error }))
+        Ok(Outcome::Done(Output { content, structured, is_error: said.is_error, failure: said.failure.clone() }))
     }
 }
 

@@ -133,6 +133,24 @@ fn names_are_unique() {
 }
 
 #[test]
+fn failures_agree_with_the_table_of_categories() {
+    let one = |failure: &str| tool(&format!("    answers:\n      - {{text: no, failure: {{category: {failure}}}}}\n"));
+    for category in wire::serf::Category::ALL {
+        tells(&one(category.as_str()), &[]);
+    }
+    tells(&one("RESOURCE_EXHAUSTED, retry_after_ms: 500, suggested_actions: [Wait]"), &[]);
+    tells(&one("PERMISSION_DENIED, retryable: true"), &[]);
+    tells(&one("OTHER"), &[&["`OTHER`", "INVALID_INPUT"]]);
+    tells(&one("INVALID_INPUT, retryable: true"), &[&["never succeeds", "another category"]]);
+    tells(&one("RESOURCE_NOT_FOUND, retry_after_ms: 5"), &[&["never succeeds"]]);
+    tells(&one("INTERNAL_ERROR, retryable: false, retry_after_ms: 5"), &[&["`retryable`", "leave out"]]);
+    tells(&one("RESOURCE_EXHAUSTED, retryable: true"), &[&["when to try again", "retry_after_ms"]]);
+    tells(&one("INTERNAL_ERROR, suggested_actions: Wait"), &[&["suggested_actions"]]);
+    let contradicts = "    answers: [{text: no, isError: false, failure: {category: INTERNAL_ERROR}}]\n";
+    tells(&tool(contradicts), &[&["`failure` has failed", "isError"]]);
+}
+
+#[test]
 fn answers_are_what_the_tool_promises() {
     let output = "    outputSchema: {type: object, properties: {n: {type: integer}}, required: [n]}\n";
     let one = |answer: &str| tool(&format!("{output}    answers:\n      - {answer}\n"));
@@ -140,6 +158,7 @@ fn answers_are_what_the_tool_promises() {
     tells(&one("structuredContent: {n: '{{ arguments }}'}"), &[]);
     tells(&one("{isError: true, text: no}"), &[]);
     tells(&one("error: {code: -32000, message: no}"), &[]);
+    tells(&one("{failure: {category: INTERNAL_ERROR}, text: no}"), &[]);
     tells(&one("structuredContent: {n: one}"), &[&["8:29 this does not fit `outputSchema`"]]);
     tells(&one("text: hi"), &[&["lacks the `structuredContent`", "isError: true"]]);
     tells(&one("{error: {code: 1, message: no}, text: hi}"), &[&["instead of a result"]]);

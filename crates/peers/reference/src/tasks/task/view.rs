@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use wire::revision::R2026_07_28;
 
 use super::{Ending, Next, Phase, State, Task};
-use crate::catalogue::Content;
+use crate::catalogue::{Content, Finished as _};
 use crate::tasks::store::Owner;
-use wire::meta::RELATED_TASK;
+use wire::meta::{ERROR, RELATED_TASK};
 
 impl Task {
     pub(super) fn status(&self, state: &State) -> &'static str {
@@ -78,6 +78,9 @@ impl Task {
             Phase::Over(Ending::Done(output)) => {
                 view["result"] = json!(output);
                 view["result"]["resultType"] = json!("complete");
+                if let Some(failure) = output.failure() {
+                    view["result"]["_meta"] = json!({ ERROR: failure });
+                }
             }
             Phase::Over(Ending::Error(error)) => view["error"] = json!(error),
             Phase::Working | Phase::Over(Ending::Cancelled) => {}
@@ -104,6 +107,9 @@ impl Task {
             Ending::Done(output) => {
                 let mut result = json!(output);
                 result["_meta"] = self.related();
+                if let Some(failure) = output.failure() {
+                    result["_meta"][ERROR] = Value::Object(failure);
+                }
                 Next::Result(result)
             }
             Ending::Error(error) => Next::Error(error.clone()),

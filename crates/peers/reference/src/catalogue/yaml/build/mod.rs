@@ -2,6 +2,7 @@
 //! told, not only the first.
 
 mod content;
+mod failure;
 mod prompt;
 mod resource;
 mod tool;

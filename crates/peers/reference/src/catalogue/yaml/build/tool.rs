@@ -105,7 +105,7 @@ impl Builder<'_> {
         }
         let result = text || answer.structured_content.is_some();
         if answer.error.is_some() {
-            if result || answer.is_error.is_some() {
+            if result || answer.is_error.is_some() || answer.failure.is_some() {
                 self.error(
                     &format!("{pointer}/error"),
                     "`error` stands instead of a result, not beside one",
@@ -114,7 +114,7 @@ impl Builder<'_> {
             }
         } else if !result {
             self.error(pointer, "this answer says nothing", "`text`, `content`, `structuredContent` or `error`");
-        } else if promises && answer.structured_content.is_none() && answer.is_error != Some(true) {
+        } else if promises && answer.structured_content.is_none() && !fails(answer) {
             let what = "this answer lacks the `structuredContent` that `outputSchema` promises";
             self.error(pointer, what, "add it, or `isError: true`");
         }
@@ -150,7 +150,8 @@ impl Builder<'_> {
             blocks.extend(self.block(content, &format!("{pointer}/content/{at}"), scope));
         }
         self.bounded(blocks.iter(), pointer);
-        let is_error = one.is_error.unwrap_or_default();
+        let is_error = fails(one);
+        let failure = one.failure.as_ref().map(|failure| self.failure(failure, one.is_error, pointer));
         let structured = one.structured_content.as_ref().map(|value| {
             let pointer = format!("{pointer}/structuredContent");
             let filled = self.filled(value, &pointer, scope);
@@ -162,7 +163,7 @@ impl Builder<'_> {
             }
             filled
         });
-        ToolResult { blocks, structured, is_error }
+        ToolResult { blocks, structured, is_error, failure: failure.flatten() }
     }
 
     /// The first that fits is given: behind one that always fits, none is.
@@ -174,6 +175,11 @@ impl Builder<'_> {
             self.error(&format!("{pointer}/answers/{}", always + 1), what, remedy);
         }
     }
+}
+
+/// Whether an answer is a failure: what says of which kind it is need not say that it is one.
+fn fails(answer: &model::Answer) -> bool {
+    answer.is_error.unwrap_or(answer.failure.is_some())
 }
 
 /// The arguments that a schema names, unless it has room for others.
