@@ -20,9 +20,10 @@ pub(super) fn plain_length(text: &[u8]) -> usize {
 
 /// Without an early exit inside the block, compilers make vector instructions of it.
 fn first_control(text: &[u8]) -> Option<usize> {
-    let least = |block: &[u8]| block.iter().fold(u8::MAX, |least, &byte| least.min(byte));
-    let block = text.chunks(BLOCK).position(|block| least(block) < 0x20)? * BLOCK;
-    text[block..].iter().position(|&byte| byte < 0x20).map(|at| block + at)
+    let least = |block: &[u8; BLOCK]| block.iter().fold(u8::MAX, |least, &byte| least.min(byte));
+    let (blocks, _) = text.as_chunks();
+    let clean = blocks.iter().position(|block| least(block) < 0x20).unwrap_or(blocks.len()) * BLOCK;
+    text[clean..].iter().position(|&byte| byte < 0x20).map(|at| clean + at)
 }
 
 #[cfg(test)]
