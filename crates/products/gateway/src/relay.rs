@@ -261,7 +261,9 @@ impl Relay {
         if from != to && unknown {
             return Err(Trouble::Refused(failure::method_unknown(self.method())));
         }
-        let (level, to_modern) = (self.log_level(), from == Era::Legacy && to == Era::Modern);
+        let to_modern = from == Era::Legacy && to == Era::Modern;
+        // Between two modern parties, the request says it itself.
+        let level = if to_modern || to == Era::Legacy { self.log_level() } else { None };
         let declared: fn(&Value) -> Value =
             if self.may_become_task(profile) && self.offers_tasks() { task_capabilities } else { modern_capabilities };
         let capabilities = to_modern.then(|| declared(self.client.capabilities()));

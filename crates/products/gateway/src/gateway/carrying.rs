@@ -14,7 +14,7 @@ use crate::budget::{Begun, Budgets};
 use crate::catalogue::List;
 use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
-use crate::stats::Finished;
+use crate::stats::{Finished, clipped};
 use crate::telemetry::UpstreamSpan;
 use crate::upstream::{Client, Upstream};
 
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The name or URI that a request is about, as it is logged.
 fn target_of(call: &Call) -> Option<String> {
     let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
-    target.map(|target| target.chars().take(LONGEST).collect())
+    target.map(|target| clipped(&target, LONGEST).to_owned())
 }
 
 impl Inner {
