@@ -15,6 +15,7 @@ pub mod failure;
 mod gateway;
 mod guards;
 mod hub;
+mod ids;
 mod inputs;
 mod interceptors;
 mod kept_tasks;
