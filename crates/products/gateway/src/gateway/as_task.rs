@@ -135,10 +135,9 @@ impl Inner {
             return None;
         }
         let tools = self.known_tools(&client).await;
-        let is_it = |item: &Value| item.get("name").and_then(Value::as_str) == Some(tool);
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
-        let may = tools.items.iter().any(is_it) && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
+        let may = tools.item(tool).is_some() && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
         may.then_some(client)
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::service::{Answer, Call, RpcError};
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Inner;
@@ -111,8 +110,7 @@ impl Inner {
             && let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await
         {
             budgets.take_in(&mut request, |tool| {
-                let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(tool);
-                let item = tools.items.iter().find(is_it)?;
+                let item = tools.item(tool)?;
                 self.allows(List::Tools, tool, (&tools, None), client).then_some(item)
             });
         }

@@ -93,8 +93,7 @@ impl Inner {
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
         let tools = self.known_tools(client).await;
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(name);
-        let annotations = tools.items.iter().find(is_it).and_then(|item| item.get("annotations"));
+        let annotations = tools.item(name).and_then(|item| item.get("annotations"));
         // The rules deny: one that fits needs an answer, and so does one that cannot be decided.
         let (_, decider) = confirm.rules.decide(&Target {
             kind: Kind::Tool,

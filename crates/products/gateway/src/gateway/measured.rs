@@ -99,8 +99,7 @@ impl Inner {
     /// Learns what the called tool does, if some server lists it.
     async fn learn(self: Arc<Self>, slo: &Slo, measured: &Measured, client: &Client) {
         let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await else { return };
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&measured.tool);
-        if let Some(item) = tools.items.iter().find(is_it) {
+        if let Some(item) = tools.item(&measured.tool) {
             slo.learn(measured, class_of(item.get("annotations")), Instant::now());
         }
     }
