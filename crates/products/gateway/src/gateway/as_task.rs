@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use wire::message::{Packet, parse, parse_owned};
 use wire::splice::{Splice, member, members};
 use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
-use wire::{Era, Message, Revision, Transport, meta};
+use wire::{Era, Message, Revision, meta};
 
 use super::{Inner, surviving};
 use crate::audit::Trail;
@@ -170,10 +170,8 @@ impl Inner {
         };
         let modern = revision.era() == Era::Modern;
         let mut context = call.context.clone();
-        if modern {
-            // A result that passes piece by piece over HTTP cannot be kept.
-            context.transport = Transport::Stdio;
-        }
+        // A result that passes piece by piece cannot be kept.
+        context.whole = true;
         let link = if modern { Link::nowhere() } else { call.link.of_session() };
         let run = Call { message, context, link };
         let running = tokio::spawn(self.run_task(tasks.clone(), (task.clone(), tool), run));
