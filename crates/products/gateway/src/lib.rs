@@ -27,6 +27,7 @@ mod pages;
 mod parked;
 pub mod recording;
 mod relay;
+mod result_kind;
 mod sanitize;
 pub mod search;
 mod session;
