@@ -10,6 +10,7 @@ mod write;
 
 use crate::pointer;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
 
@@ -385,7 +386,7 @@ fn outermost<'t>(
     while let Some((Token::Name, name)) = tokens.next_token()? {
         let Some(first) = tokens.next_token()? else { break };
         let mut names = match &mut watched {
-            Some((watched, names)) if unquote(&text[name.clone()]) == **watched => Some(&mut **names),
+            Some((watched, names)) if says(&text[name.clone()], watched) => Some(&mut **names),
             _ => None,
         };
         let kind = first.0;
@@ -448,6 +449,23 @@ pub fn unquote(quoted: &str) -> Cow<'_, str> {
         Ok(text) => Cow::Owned(text),
         Err(_) => Cow::Owned(serde_json::from_str(&repair_surrogates(quoted)).unwrap_or_else(|_| inner.to_owned())),
     }
+}
+
+/// Whether a string token (quotes included) says `text`, escapes resolved.
+pub fn says(quoted: &str, text: &str) -> bool {
+    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    let has_escapes = || inner.bytes().any(|byte| byte == b'\\');
+    // An escape is longer than what it stands for.
+    match inner.len().cmp(&text.len()) {
+        Ordering::Less => false,
+        Ordering::Equal => inner == text && !has_escapes(),
+        Ordering::Greater => has_escapes() && unquote(quoted) == text,
+    }
+}
+
+/// Whether `part` stands anywhere in a text.
+pub fn mentions(text: &[u8], part: &str) -> bool {
+    memchr::memmem::find(text, part.as_bytes()).is_some()
 }
 
 /// Replaces every escaped surrogate that has no partner by `\ufffd`, so that a strict reader takes the rest.
@@ -515,7 +533,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
         let base = span.start;
         let found = match outline(inner).ok()? {
             Outline::Object(members) => {
-                members.into_iter().rev().find(|m| unquote(&inner[m.name.clone()]) == step).map(|m| m.value)?
+                members.into_iter().rev().find(|m| says(&inner[m.name.clone()], &step)).map(|m| m.value)?
             }
             Outline::Array(elements) => elements.into_iter().nth(index(&step)?)?,
             Outline::Scalar(_) => return None,

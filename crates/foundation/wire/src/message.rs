@@ -237,8 +237,7 @@ impl Message {
 
     /// The raw text of a member of `params`, `result` or `error`: the last one of this name, as readers of JSON take it.
     pub fn body_member(&self, name: &str) -> Option<&str> {
-        let found =
-            self.0.members.iter().rev().find(|member| json::unquote(&self.0.text[member.name.clone()]) == name)?;
+        let found = self.0.members.iter().rev().find(|member| json::says(&self.0.text[member.name.clone()], name))?;
         Some(&self.0.text[found.value.clone()])
     }
 

@@ -56,20 +56,9 @@ impl<'t> Splice<'t> {
             }
         }
         if !additions.is_empty() {
-            let mut added = Vec::new();
-            for (index, (name, value)) in additions.iter().enumerate() {
-                if index > 0 {
-                    added.push(b',');
-                }
-                write_string(&mut added, name);
-                added.push(b':');
-                added.extend_from_slice(value.as_bytes());
-            }
-            if kept.contains(&true) {
-                added.push(b',');
-            }
+            let more = if kept.contains(&true) { "," } else { "" };
             let at = span.start + 1;
-            self.edits.push((at..at, String::from_utf8_lossy(&added).into_owned()));
+            self.edits.push((at..at, written("", additions, more)));
         }
     }
 
@@ -95,6 +84,28 @@ impl<'t> Splice<'t> {
     }
 }
 
+/// The object with these members.
+pub(crate) fn object(members: &[Addition<'_>]) -> String {
+    written("{", members, "}")
+}
+
+/// The members one after the other, between `before` and `after`.
+fn written(before: &str, members: &[Addition<'_>], after: &str) -> String {
+    let length: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    let mut out = Vec::with_capacity(length + before.len() + after.len());
+    out.extend_from_slice(before.as_bytes());
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_string(&mut out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
+    }
+    out.extend_from_slice(after.as_bytes());
+    String::from_utf8(out).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
+}
+
 /// The members of the object that `text` is; `None` for anything else. Each member names its own members, where it is an
 /// object.
 pub fn members(text: &str) -> Option<Vec<Member>> {
@@ -106,7 +117,7 @@ pub fn members(text: &str) -> Option<Vec<Member>> {
 
 /// The last of `members` with this name, as readers of JSON take it.
 pub fn member<'m>(text: &str, members: &'m [Member], name: &str) -> Option<&'m Member> {
-    members.iter().rev().find(|member| json::unquote(&text[member.name.clone()]) == name)
+    members.iter().rev().find(|member| json::says(&text[member.name.clone()], name))
 }
 
 /// The members of the object at `span` of `text`, with spans of `text`.

@@ -177,6 +177,17 @@ proptest! {
         let quoted = format!("\"{escaped}\"");
         prop_assert_eq!(json::unquote(&quoted), String::from_utf16_lossy(&units));
     }
+
+    #[test]
+    fn a_string_says_what_it_is_unquoted_to(
+        pieces in vec(prop::sample::select(vec!["a", "n", "\\u0061", "\\\\", "\\n", "é", "\\ud800"]), 0..5),
+        other in "[an\\\\\né\u{fffd}]{0,4}",
+    ) {
+        let quoted = format!("\"{}\"", pieces.concat());
+        for text in [json::unquote(&quoted).into_owned(), pieces.concat(), other] {
+            prop_assert_eq!(json::says(&quoted, &text), json::unquote(&quoted) == text, "{} and {}", quoted, text);
+        }
+    }
 }
 
 #[test]

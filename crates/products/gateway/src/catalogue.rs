@@ -113,6 +113,11 @@ impl Merged {
         self.rendered[place].get_or_init(make)
     }
 
+    /// The item of this name, as clients see it.
+    pub(crate) fn item(&self, name: &str) -> Option<&Value> {
+        self.items.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(name))
+    }
+
     /// The words of the items, which are tools.
     pub(crate) fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::new(&self.items))

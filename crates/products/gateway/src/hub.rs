@@ -526,17 +526,7 @@ impl Hub {
         let chosen: Vec<_> = chosen.collect();
         let old = entrance.inner();
         let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
-        let old_settings = &before.settings;
-        let same = old_settings.limits == settings.limits
-            && old_settings.access == settings.access
-            && old_settings.traffic == settings.traffic
-            && old_settings.interceptors == settings.interceptors;
-        let same = same && old_settings.context == settings.context && old_settings.sanitize == settings.sanitize;
-        let same = same && old_settings.outputs == settings.outputs && old_settings.inputs == settings.inputs;
-        let same = same && old_settings.search == settings.search;
-        let same = same && old_settings.confirm == settings.confirm && old_settings.sequences == settings.sequences;
-        let same = same && old_settings.slo == settings.slo && old_settings.tasks == settings.tasks;
-        if stays && same && old_settings.budgets == settings.budgets {
+        if stays && before.settings.make_the_same(settings) {
             return entrance;
         }
         let budgets = settings.budgets.as_ref().map(|budgets| Budgets::new(budgets, &self.budgets, &server.name));

@@ -2,7 +2,6 @@
 //! them while their server may go on. Must not know how a task runs.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +9,8 @@ use net::server::http::HeaderValue;
 use serde_json::{Map, Value, json};
 use wire::timestamp::rfc3339;
 use wire::translate::task::is_tool_error;
+
+use crate::ids::unguessable;
 
 /// The most tasks, and the most bytes of their results.
 const MOST: usize = 4096;
@@ -57,12 +58,7 @@ impl KeptTasks {
 
     /// Makes a task of a call that has ended, and says how it stood when it began. `None` where there is no room.
     pub(crate) fn make(&self, owner: Owner, result: &str, ttl: Option<u64>) -> Option<Map<String, Value>> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).ok()?;
-        let mut id = String::from(OWN);
-        for byte in random {
-            let _ = write!(id, "{byte:02x}");
-        }
+        let id = unguessable(OWN)?;
         let ttl = ttl.map_or(TTL, Duration::from_millis).min(LONGEST_TTL);
         let status = if serde_json::from_str(result).is_ok_and(|result| is_tool_error(&result)) {
             "failed"

@@ -2,7 +2,6 @@
 //! `input_required`, with a state that nobody can guess; its retry finds the request again.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use wire::translate::question::Question as Translated;
 use wire::translate::table::{Loss, losses};
 use wire::{Message, RequestId, Revision};
 
+use crate::ids::unguessable;
 use crate::losses::Losses;
 use crate::relay::{error_text, result_text};
 use crate::upstream::{Flight, Lease, Upstream};
@@ -105,12 +105,7 @@ impl ParkedRequests {
 
     /// Keeps a request and returns its state; `None` where too many wait.
     pub(crate) fn put(&self, parked: Parked) -> Option<String> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).ok()?;
-        let mut state = String::from(STATE);
-        for byte in random {
-            let _ = write!(state, "{byte:02x}");
-        }
+        let state = unguessable(STATE)?;
         let mut all = self.all();
         let of_one = all.values().filter(|(other, _)| other.subject == parked.subject).count();
         if all.len() >= MOST || (parked.subject.is_some() && of_one >= MOST_OF_ONE) {

@@ -261,7 +261,7 @@ impl Relay {
         if from != to && unknown {
             return Err(Trouble::Refused(failure::method_unknown(self.method())));
         }
-        let (level, to_modern) = (self.log_level(), from == Era::Legacy && to == Era::Modern);
+        let (level, to_modern) = (self.log_level_at(to), from == Era::Legacy && to == Era::Modern);
         let declared: fn(&Value) -> Value =
             if self.may_become_task(profile) && self.offers_tasks() { task_capabilities } else { modern_capabilities };
         let capabilities = to_modern.then(|| declared(self.client.capabilities()));
@@ -366,6 +366,12 @@ impl Relay {
         let headers = self.call.context.headers.as_ref().filter(|_| self.call.context.era() == Era::Modern)?;
         let schema = schema.filter(|_| !self.client.shape.is_rewritten())?;
         header_fault(headers, &self.call.message, schema)
+    }
+
+    /// The level that a server of this era is told. Between two modern parties, the request says it itself.
+    fn log_level_at(&self, to: Era) -> Option<LogLevel> {
+        let says = self.call.context.era() == Era::Modern && to == Era::Modern;
+        if says { None } else { self.log_level() }
     }
 
     /// The level of log messages that the client wants; none where it wants none.

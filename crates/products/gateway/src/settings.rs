@@ -110,6 +110,50 @@ pub struct Settings {
     pub limits: Limits,
 }
 
+impl Settings {
+    /// Whether what clients see is made the same way by `other`, apart from the servers, their upstreams and their answers.
+    pub(crate) fn make_the_same(&self, other: &Self) -> bool {
+        // A new member has to be sorted in here, or nothing compiles.
+        let Self {
+            // Compared for each server.
+            upstreams: _,
+            servers: _,
+            answers: _,
+            // In front of the servers, or beside them.
+            listen: _,
+            admin: _,
+            hosts: _,
+            origins: _,
+            auth: _,
+            ready: _,
+            record: _,
+            audit: _,
+            store: _,
+            consents: _,
+            telemetry: _,
+            access,
+            budgets,
+            slo,
+            tasks,
+            traffic,
+            context,
+            sanitize,
+            interceptors,
+            confirm,
+            sequences,
+            inputs,
+            outputs,
+            search,
+            limits,
+        } = self;
+        let same = *access == other.access && *budgets == other.budgets && *slo == other.slo && *tasks == other.tasks;
+        let same = same && *traffic == other.traffic && *context == other.context && *sanitize == other.sanitize;
+        let same = same && *interceptors == other.interceptors && *confirm == other.confirm;
+        let same = same && *sequences == other.sequences && *inputs == other.inputs && *outputs == other.outputs;
+        same && *search == other.search && *limits == other.limits
+    }
+}
+
 /// Whose tokens clients must bring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthSettings {

@@ -98,18 +98,18 @@ impl Stats {
         let micros = u64::try_from(finished.took.as_micros()).unwrap_or(u64::MAX);
         // Resources are as many as there are texts: they are counted together.
         let name = finished.name.filter(|_| finished.method != "resources/read").unwrap_or_default();
-        let target_name: String = name.chars().take(128).collect();
+        let name = clipped(name, 128);
         let mut target = Target {
             upstream: finished.upstream.to_owned(),
             method: finished.method.to_owned(),
-            name: target_name.clone(),
+            name: name.to_owned(),
         };
         let mut targets = self.targets();
         if targets.len() >= MOST && !targets.contains_key(&target) {
             target = Target { upstream: target.upstream, method: "…".to_owned(), name: String::new() };
         }
         if finished.method == "tools/call" {
-            self.tools.record(finished.upstream, &target_name, finished.took, finished.failed);
+            self.tools.record(finished.upstream, name, finished.took, finished.failed);
         }
         let empty = || Count { requests: 0, errors: 0, micros: 0, buckets: [0; BUCKETS] };
         let count = targets.entry(target).or_insert_with(empty);
@@ -197,6 +197,15 @@ impl Stats {
         page.push_str(&more.into_text());
         page
     }
+}
+
+/// At most so many characters of a text.
+pub(crate) fn clipped(text: &str, most: usize) -> &str {
+    // A character has at least one byte.
+    if text.len() <= most {
+        return text;
+    }
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
 fn bucket(micros: u64) -> usize {

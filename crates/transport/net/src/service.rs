@@ -58,6 +58,8 @@ pub struct Context {
     pub revision: Revision,
     /// The transport of the message.
     pub transport: Transport,
+    /// The answer is needed in one piece, whatever the transport.
+    pub whole: bool,
     /// The legacy session; none in the modern era.
     pub session: Option<Arc<Session>>,
     /// The headers of the HTTP request, where there was one.
@@ -86,7 +88,7 @@ impl Call {
 
     /// Whether it may be answered by [`Answer::passed`]: every other transport needs the text in one piece.
     pub fn takes_body(&self) -> bool {
-        self.context.era() == Era::Modern && self.context.transport == Transport::StreamableHttp
+        self.context.era() == Era::Modern && self.context.transport == Transport::StreamableHttp && !self.context.whole
     }
 
     /// The capabilities of the client: from `_meta` (modern) or from `initialize` (legacy).

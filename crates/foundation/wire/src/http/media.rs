@@ -11,7 +11,8 @@ fn essence(content_type: &str) -> &str {
 
 /// Whether a `Content-Type` value names `expected`, parameters and case aside.
 pub fn has_media_type(content_type: &str, expected: &str) -> bool {
-    essence(content_type).eq_ignore_ascii_case(expected)
+    // Mostly it is the type alone.
+    content_type.eq_ignore_ascii_case(expected) || essence(content_type).eq_ignore_ascii_case(expected)
 }
 
 /// Whether an `Accept` value allows an answer of `media_type`: of the ranges that match, the most specific decides, and a
@@ -35,12 +36,13 @@ struct Range<'a> {
 
 impl Range<'_> {
     fn specificity(&self, media_type: &str) -> Option<u8> {
+        if self.name.eq_ignore_ascii_case(media_type) {
+            return Some(2);
+        }
         let (kind, _) = media_type.split_once('/')?;
-        match self.name.split_once('/')? {
-            ("*", "*") => Some(0),
-            (this, "*") if this.eq_ignore_ascii_case(kind) => Some(1),
-            _ if self.name.eq_ignore_ascii_case(media_type) => Some(2),
-            _ => None,
+        match self.name.strip_suffix("/*")? {
+            "*" => Some(0),
+            this => this.eq_ignore_ascii_case(kind).then_some(1),
         }
     }
 }

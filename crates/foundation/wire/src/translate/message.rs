@@ -10,7 +10,7 @@ use super::table::{Loss, losses};
 use super::{CACHEABLE, content, error_code, implementation, with_envelope};
 use crate::error_code::RESOURCE_NOT_FOUND;
 use crate::json::{Member, Token, unquote};
-use crate::splice::{Addition, Splice, member, members, members_at};
+use crate::splice::{Addition, Splice, member, members, members_at, object};
 use crate::{Era, Kind, Message, RequestId, Revision, meta};
 
 /// Members of `params` that only a modern request has: they answer questions that a legacy server asks otherwise.
@@ -170,16 +170,16 @@ fn request_params(splice: &mut Splice<'_>, text: &str, params: &Member, edits: &
 fn envelope_members(envelope: &Envelope<'_>) -> Vec<Addition<'static>> {
     let mut members = vec![
         (meta::PROTOCOL_VERSION, format!("\"{}\"", envelope.revision.as_str())),
-        (meta::CLIENT_INFO, implementation(envelope.client, envelope.revision).to_string()),
-        (meta::CLIENT_CAPABILITIES, envelope.capabilities.to_string()),
+        (meta::CLIENT_INFO, text_of(&implementation(envelope.client, envelope.revision))),
+        (meta::CLIENT_CAPABILITIES, text_of(envelope.capabilities)),
     ];
     members.extend(envelope.log_level.map(|level| (meta::LOG_LEVEL, Value::from(level).to_string())));
     members
 }
 
-pub(super) fn object(members: &[Addition<'_>]) -> String {
-    let members: Vec<_> = members.iter().map(|(name, value)| format!("{}:{value}", Value::from(*name))).collect();
-    format!("{{{}}}", members.join(","))
+/// A value as JSON text. `Display` writes the same, a piece at a time through a formatter.
+fn text_of(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
 /// A response as its client gets it: `method` of revision `from` for a client of `to`, under `id`.
@@ -255,7 +255,7 @@ fn result_members(splice: &mut Splice<'_>, text: &str, result: &Member, method: 
         additions
             .extend(unknown.into_iter().filter(|(name, _)| !has(name)).map(|(name, text)| (name, text.to_owned())));
     }
-    let server = modern.then(|| (meta::SERVER_INFO, implementation(server, to).to_string()));
+    let server = modern.then(|| (meta::SERVER_INFO, text_of(&implementation(server, to))));
     let at = member(text, &result.members, "_meta").filter(|at| at.kind == Token::ObjectStart);
     let inner = at.and_then(|at| members_at(text, &at.value)).unwrap_or_default();
     let reserved = |name: &str| name.starts_with(meta::PREFIX) && name != meta::RELATED_TASK;

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::object;
 use crate::json::Token;
 use crate::meta;
-use crate::splice::{Addition, Splice, member, members, members_at};
+use crate::splice::{Addition, Splice, member, members, members_at, object};
 
 /// Members that both have, under another name.
 const RENAMED: [(&str, &str); 2] = [("ttlMs", "ttl"), ("pollIntervalMs", "pollInterval")];

@@ -6,6 +6,8 @@ use std::fmt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::ids::hex;
+
 /// What stands before the hash of a line, which is made of all bytes before it.
 const HASH: &str = r#","hash":""#;
 /// The hash before the first line.
@@ -91,12 +93,7 @@ pub fn read(text: &[u8], before: Option<&Link>) -> Result<(Value, Link), Flaw> {
 
 /// SHA-256 in hexadecimal.
 fn hash(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

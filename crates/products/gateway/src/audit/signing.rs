@@ -1,6 +1,5 @@
 //! The key that signs an audit log, and the one that verifies it: Ed25519 in PEM files (RFC 8410). Knows no line.
 
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use sha2::{Digest as _, Sha256};
+
+use crate::ids::hex;
 
 /// What is signed begins with this: a signature of a log means nothing elsewhere.
 const PURPOSE: &str = "proof-gateway audit log, version 1: ";
@@ -107,11 +108,8 @@ pub fn text_of(file: &Path) -> io::Result<String> {
 }
 
 fn name(public: &[u8]) -> String {
-    let mut name = String::new();
-    for byte in Sha256::digest(public).iter().take(8) {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    let digest = Sha256::digest(public);
+    hex(digest.get(..8).unwrap_or_default())
 }
 
 fn pem(label: &str, der: &[u8]) -> String {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::config::budgets::MOST_STEPS;
 use crate::failure;
+use crate::telemetry::trace_of;
 
 /// The chain that a call belongs to: any text.
 const CHAIN: &str = "dev.proofhouse/chain";
@@ -48,7 +49,7 @@ impl Asked {
             let text = chain.as_str().filter(|text| !text.is_empty() && text.len() <= LONGEST);
             text.map(|text| format!("name:{text}")).ok_or_else(|| invalid(CHAIN, "a text of 1 to 256 bytes"))
         });
-        let trace = || member(TRACE).and_then(Value::as_str).or(header).and_then(trace_id);
+        let trace = || member(TRACE).and_then(Value::as_str).or(header).and_then(trace_of);
         let deadline = member(DEADLINE).map(|deadline| {
             let ms = deadline.as_u64().map(Duration::from_millis);
             ms.ok_or_else(|| invalid(DEADLINE, "a whole number of milliseconds"))
@@ -84,17 +85,6 @@ fn invalid(name: &str, expected: &str) -> RpcError {
     failure::PARAMS_INVALID.error(format!("Invalid params: `{name}` in `_meta` is not {expected}"))
 }
 
-/// The trace of a `traceparent`, where it has the form of W3C Trace Context.
-fn trace_id(text: &str) -> Option<&str> {
-    let mut parts = text.split('-');
-    let (version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_hex = |text: &str, length: usize| {
-        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_one = is_hex(version, 2) && is_hex(trace, 32) && is_hex(parent, 16) && parts.next().is_some();
-    Some(trace).filter(|trace| is_one && version != "ff" && trace.bytes().any(|byte| byte != b'0'))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -117,8 +107,9 @@ mod tests {
         assert_eq!(chain(json!({}), Some(PARENT)), trace);
         let named = json!({ "traceparent": PARENT, "dev.proofhouse/chain": "turn 7" });
         assert_eq!(chain(named, Some(PARENT)), Some("name:turn 7".to_owned()));
-        for bad in ["", "00-0-0-0", &PARENT.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)), &PARENT[1..]]
-        {
+        let without = |part: &str| PARENT.replace(part, &"0".repeat(part.len()));
+        let (trace, span) = (without("0af7651916cd43dd8448eb211c80319c"), without("b7ad6b7169203331"));
+        for bad in ["", "00-0-0-0", &trace, &span, &PARENT[1..], &format!("{PARENT}-more")] {
             assert_eq!(chain(json!({ "traceparent": bad }), None), None, "{bad}");
         }
         assert_eq!(chain(json!({ "traceparent": 7 }), None), None);

@@ -120,8 +120,7 @@ impl Inner {
     pub(super) async fn tool(self: &Arc<Self>, call: &Call, client: &Client) -> Option<ToolFacts> {
         let name = call.message.string_member("name")?;
         let tools = self.known_tools(client).await;
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&*name);
-        let tool = tools.items.iter().find(is_it)?;
+        let tool = tools.item(&name)?;
         let key = format!("/inputSchema/properties/{}", crate::answers::request::KEY_ARGUMENT);
         let has = |hint: &str| tool.pointer(hint).is_some_and(|hint| *hint == Value::Bool(true));
         Some(ToolFacts {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use wire::message::{Packet, parse, parse_owned};
 use wire::splice::{Splice, member, members};
 use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
-use wire::{Era, Message, Revision, Transport, meta};
+use wire::{Era, Message, Revision, meta};
 
 use super::{Inner, surviving};
 use crate::audit::Trail;
@@ -20,6 +20,7 @@ use crate::catalogue::List;
 use crate::failure;
 use crate::long_calls::{Found, Standing, Tasks, is_ours};
 use crate::metrics::{Foreign, is_failed};
+use crate::result_kind::ResultKind;
 use crate::settings::ErrorForm;
 use crate::upstream::{Client, Profile};
 
@@ -135,10 +136,9 @@ impl Inner {
             return None;
         }
         let tools = self.known_tools(&client).await;
-        let is_it = |item: &Value| item.get("name").and_then(Value::as_str) == Some(tool);
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
-        let may = tools.items.iter().any(is_it) && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
+        let may = tools.item(tool).is_some() && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
         may.then_some(client)
     }
 
@@ -171,10 +171,8 @@ impl Inner {
         };
         let modern = revision.era() == Era::Modern;
         let mut context = call.context.clone();
-        if modern {
-            // A result that passes piece by piece over HTTP cannot be kept.
-            context.transport = Transport::Stdio;
-        }
+        // A result that passes piece by piece cannot be kept.
+        context.whole = true;
         let link = if modern { Link::nowhere() } else { call.link.of_session() };
         let run = Call { message, context, link };
         let running = tokio::spawn(self.run_task(tasks.clone(), (task.clone(), tool), run));
@@ -188,14 +186,16 @@ impl Inner {
     }
 
     async fn run_task(self: Arc<Self>, tasks: Tasks, (task, tool): (String, String), call: Call) {
-        let id = call.id().clone();
+        let (id, era) = (call.id().clone(), call.context.era());
         let calls = Arc::clone(&tasks.calls);
         let answer = surviving(id.clone(), async move { self.timed(&tasks, &tool, call).await }).await;
         let refuse = |failure: failure::Failure, what: &'static str| Answer::error(Some(&id), &failure.error(what));
-        let answer = if goes_on(&answer) {
-            refuse(failure::TASK_UNFINISHED, "The call needs its client, which a task of the gateway does not have")
-        } else {
-            answer
+        let answer = match ResultKind::of_answer(&answer, era) {
+            ResultKind::Complete => answer,
+            ResultKind::Question | ResultKind::Task => {
+                refuse(failure::TASK_UNFINISHED, "The call needs its client, which a task of the gateway does not have")
+            }
+            ResultKind::Unknown => refuse(failure::ANSWER_INVALID, "The server sent a result of an unknown type"),
         };
         let code = answer.code();
         if !calls.end(&task, text_of(answer), code) {
@@ -310,14 +310,6 @@ impl Inner {
 
 fn text_of(answer: Answer) -> Arc<str> {
     String::from_utf8_lossy(&answer.into_text()).into()
-}
-
-/// Whether an answer is no end: it asks something, or is a task of a server.
-fn goes_on(answer: &Answer) -> bool {
-    let Ok(Packet::Message(message)) = parse(answer.text()) else { return false };
-    let kind = message.body_member("resultType");
-    message.result().is_some_and(|result| result.get("task").is_some_and(Value::is_object))
-        || matches!(kind, Some("\"input_required\"" | "\"task\""))
 }
 
 fn unknown(call: &Call) -> Answer {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::service::{Answer, Call, RpcError};
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Inner;
@@ -14,7 +13,7 @@ use crate::budget::{Begun, Budgets};
 use crate::catalogue::List;
 use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
-use crate::stats::Finished;
+use crate::stats::{Finished, clipped};
 use crate::telemetry::UpstreamSpan;
 use crate::upstream::{Client, Upstream};
 
@@ -26,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The name or URI that a request is about, as it is logged.
 fn target_of(call: &Call) -> Option<String> {
     let target = call.message.string_member("name").or_else(|| call.message.string_member("uri"));
-    target.map(|target| target.chars().take(LONGEST).collect())
+    target.map(|target| clipped(&target, LONGEST).to_owned())
 }
 
 impl Inner {
@@ -111,8 +110,7 @@ impl Inner {
             && let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await
         {
             budgets.take_in(&mut request, |tool| {
-                let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(tool);
-                let item = tools.items.iter().find(is_it)?;
+                let item = tools.item(tool)?;
                 self.allows(List::Tools, tool, (&tools, None), client).then_some(item)
             });
         }

@@ -56,8 +56,7 @@ impl Inner {
             return true;
         }
         let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await else { return false };
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(tool);
-        match tools.items.iter().find(is_it) {
+        match tools.item(tool) {
             Some(item) => item.get("outputSchema").is_none(),
             None => tools.missing.is_empty(),
         }

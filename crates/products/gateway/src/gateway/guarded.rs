@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use wire::message::{Packet, parse, parse_owned};
 use wire::translate::{input_request_params, result};
-use wire::{Era, Message, Revision};
+use wire::{Era, Revision};
 
 use super::{Inner, identity};
 use crate::access::{Kind, Target};
@@ -21,6 +21,7 @@ use crate::guards::sequences::{Caller, Stopped};
 use crate::guards::{Confirm, Guards, question};
 use crate::parked::ParkedRequests;
 use crate::relay::{Edits, with_params};
+use crate::result_kind::ResultKind;
 use crate::upstream::{Client, Upstream};
 
 /// The key of our question among the input requests.
@@ -74,14 +75,14 @@ impl Inner {
         let Some(confirmed) = confirmed else {
             return self.answered(upstream, (client, trail), call, edits).await;
         };
-        let (inner, principal) = (Arc::clone(&self), client.subject.clone());
+        let (inner, principal, era) = (Arc::clone(&self), client.subject.clone(), call.context.era());
         let mut edits = edits;
         // What the client answered to our question is not for the server, which did not ask.
         if !["inputResponses", "requestState"].iter().any(|name| call.message.body_member(name).is_some()) {
             edits.text = edits.text.map(|text| with_params(&text, &["inputResponses", "requestState"], &[]));
         }
         let answer = self.answered(upstream, (client, trail), call, edits).await;
-        if let Some(NextRound { state }) = next_round(&answer) {
+        if let Some(NextRound { state }) = next_round(&answer, era) {
             let until = (inner.limits.answer, Instant::now());
             let state = state.as_deref();
             inner.guard_state.confirmations.goes_on(confirmed, state, principal.as_ref(), until);
@@ -93,8 +94,7 @@ impl Inner {
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
         let tools = self.known_tools(client).await;
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(name);
-        let annotations = tools.items.iter().find(is_it).and_then(|item| item.get("annotations"));
+        let annotations = tools.item(name).and_then(|item| item.get("annotations"));
         // The rules deny: one that fits needs an answer, and so does one that cannot be decided.
         let (_, decider) = confirm.rules.decide(&Target {
             kind: Kind::Tool,
@@ -284,12 +284,8 @@ struct NextRound {
 }
 
 /// The next round, where the answer asks for one.
-fn next_round(answer: &Answer) -> Option<NextRound> {
-    if answer.code().is_some() {
-        return None;
-    }
+fn next_round(answer: &Answer, era: Era) -> Option<NextRound> {
     let Ok(Packet::Message(message)) = parse(answer.text()) else { return None };
-    let kind = |message: &Message| message.string_member("resultType").is_some_and(|kind| kind == "input_required");
     let state = || message.string_member("requestState").map(std::borrow::Cow::into_owned);
-    kind(&message).then(|| NextRound { state: state() })
+    (ResultKind::of(&message, era) == ResultKind::Question).then(|| NextRound { state: state() })
 }

@@ -20,6 +20,7 @@ use crate::catalogue::List;
 use crate::failure::{self, Failure};
 use crate::interceptors::{Change, Fault, Intercepted, Interceptor, Interceptors, Phase, Verdict};
 use crate::relay::header_fault;
+use crate::result_kind::ResultKind;
 use crate::upstream::Client;
 
 /// The methods whose requests may be seen.
@@ -295,16 +296,21 @@ impl Interception<'_> {
         let mut question = self.question(one);
         question["attempt"] = json!(attempt + 1);
         let null = Value::Null;
-        match (message.kind(), outcome(message)) {
+        match (message.kind(), ResultKind::of(message, self.client.revision.era())) {
             (Kind::Error, _) => {
                 question["error"] = self.interceptors.shown(one, message.error().unwrap_or(&null));
             }
-            (_, Outcome::Question) => return Ok(None),
-            (_, Outcome::Task) => {
+            (_, ResultKind::Question) => return Ok(None),
+            (_, ResultKind::Task) => {
                 let what = "The server made a task, whose result an interceptor has to see";
                 return Err(Answer::error(message.id(), &failure::TASK_UNSEEN.error(what)));
             }
-            (_, Outcome::Complete) => {
+            (_, ResultKind::Unknown) => {
+                // It may be fetched later, past the interceptors.
+                let what = "The server sent a result of an unknown type";
+                return Err(Answer::error(message.id(), &failure::ANSWER_INVALID.error(what)));
+            }
+            (_, ResultKind::Complete) => {
                 question["result"] = self.interceptors.shown(one, message.result().unwrap_or(&null));
             }
         }
@@ -337,24 +343,6 @@ impl Interception<'_> {
         };
         self.trail.intercepted(&one.settings.name, phase.as_str(), said);
         verdict
-    }
-}
-
-/// How far a result is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Complete,
-    /// The server asks for more.
-    Question,
-    Task,
-}
-
-fn outcome(message: &Message) -> Outcome {
-    match message.string_member("resultType").as_deref() {
-        Some("input_required") => Outcome::Question,
-        None | Some("complete") if message.body_member("task").is_none() => Outcome::Complete,
-        // What is not known may be fetched later, past the interceptors.
-        _ => Outcome::Task,
     }
 }
 
@@ -437,17 +425,5 @@ mod tests {
         for text in [r#"{"params":{"arguments":[1]}}"#, r#"{"params":{"arguments":null}}"#, r#"{"params":7}"#, "{}"] {
             assert_eq!(with_arguments(text, &add), None, "{text}");
         }
-    }
-
-    #[test]
-    fn what_is_not_known_to_be_complete_is_no_result_yet() {
-        let outcome = |result: &str| {
-            outcome(&message(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).expect("a response"))
-        };
-        assert_eq!(outcome(r#"{"content":[]}"#), Outcome::Complete);
-        assert_eq!(outcome(r#"{"content":[],"resultType":"complete"}"#), Outcome::Complete);
-        assert_eq!(outcome(r#"{"resultType":"input_required"}"#), Outcome::Question);
-        assert_eq!(outcome(r#"{"resultType":"task"}"#), Outcome::Task);
-        assert_eq!(outcome(r#"{"task":{}}"#), Outcome::Task);
     }
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::Either;
 use net::service::{Answer, Call, code};
-use serde_json::Value;
 use tokio::time::timeout;
+use wire::Era;
+use wire::json::mentions;
 use wire::message::{Packet, parse};
 
 use super::Inner;
@@ -16,6 +17,7 @@ use crate::audit::Trail;
 use crate::budget::class_of;
 use crate::failure::Category;
 use crate::relay::Edits;
+use crate::result_kind::ResultKind;
 use crate::slo::{Ending, Measured, Slo};
 use crate::upstream::{Client, Upstream};
 
@@ -80,12 +82,12 @@ impl Inner {
         };
         let asked = Arc::new(AtomicBool::new(false));
         edits.asked = Some(Arc::clone(&asked));
-        let arrived = edits.arrived.unwrap_or_else(Instant::now);
+        let (arrived, era) = (edits.arrived.unwrap_or_else(Instant::now), call.context.era());
         let mut running = Running { slo, upstream: upstream.name.clone(), tool, arrived, asked, is_over: false };
         Either::Right(Box::pin(async move {
             let answer = Arc::clone(&self).carry(upstream, (client.clone(), trail), call, edits).await;
             running.is_over = true;
-            if let Some(measured) = ending(&answer).and_then(|ending| running.measured(ending))
+            if let Some(measured) = ending(&answer, era).and_then(|ending| running.measured(ending))
                 && !running.slo.record(&measured, Instant::now())
             {
                 // No call waits for what only its figures need.
@@ -99,16 +101,15 @@ impl Inner {
     /// Learns what the called tool does, if some server lists it.
     async fn learn(self: Arc<Self>, slo: &Slo, measured: &Measured, client: &Client) {
         let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await else { return };
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&measured.tool);
-        if let Some(item) = tools.items.iter().find(is_it) {
+        if let Some(item) = tools.item(&measured.tool) {
             slo.learn(measured, class_of(item.get("annotations")), Instant::now());
         }
     }
 }
 
 /// How a call ended; nothing where it goes on: as a task, or with a question.
-fn ending(answer: &Answer) -> Option<Ending> {
-    let Some(code) = answer.code() else { return (!goes_on(answer)).then_some(Ending::Answered) };
+fn ending(answer: &Answer, era: Era) -> Option<Ending> {
+    let Some(code) = answer.code() else { return ending_of_result(answer, era) };
     if !answer.is_own_error() {
         return Some(if OF_CLIENTS.contains(&code) { Ending::Answered } else { Ending::Failed });
     }
@@ -118,21 +119,24 @@ fn ending(answer: &Answer) -> Option<Ending> {
     Some(if failed { Ending::Failed } else { Ending::NotJudged })
 }
 
-fn goes_on(answer: &Answer) -> bool {
+fn ending_of_result(answer: &Answer, era: Era) -> Option<Ending> {
     let text = answer.text();
-    let may = |word: &str| std::str::from_utf8(text).is_ok_and(|text| text.contains(word));
-    if text.len() > LONGEST || !(may("\"input_required\"") || may("\"task\"")) {
-        return false;
+    // Nothing else tells of an end that it is none. A name may be written with escapes.
+    let may_go_on = mentions(text, "resultType") || mentions(text, "\"task\"") || mentions(text, "\\u");
+    if text.len() > LONGEST || !may_go_on {
+        return Some(Ending::Answered);
     }
-    let Ok(Packet::Message(message)) = parse(text) else { return false };
-    let kind = message.body_member("resultType");
-    matches!(kind, Some("\"input_required\"" | "\"task\"")) || message.body_member("task").is_some()
+    match ResultKind::of_answer(answer, era) {
+        ResultKind::Complete => Some(Ending::Answered),
+        ResultKind::Question | ResultKind::Task => None,
+        ResultKind::Unknown => Some(Ending::Failed),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use net::service::Answer;
-    use wire::RequestId;
+    use wire::{Era, RequestId};
 
     use super::{Ending, ending};
     use crate::failure;
@@ -140,13 +144,13 @@ mod tests {
     #[test]
     fn what_the_client_did_is_no_failure_of_the_tool() {
         let id = RequestId::from(1);
-        let own = |failure: failure::Failure| ending(&Answer::error(Some(&id), &failure.error("x")));
+        let own = |failure: failure::Failure| ending(&Answer::error(Some(&id), &failure.error("x")), Era::Modern);
         assert_eq!(own(failure::SERVER_UNREACHABLE), Some(Ending::Failed));
         assert_eq!(own(failure::BREAKER_OPEN), Some(Ending::Failed));
         assert_eq!(own(failure::RATE_LIMITED), Some(Ending::NotJudged));
         assert_eq!(own(failure::PARAMS_INVALID), Some(Ending::NotJudged));
-        let server =
-            |code| ending(&Answer::raw(br#"{"error":{"data":{"category":"INVALID_INPUT"}}}"#.to_vec(), Some(code)));
+        let text = br#"{"error":{"data":{"category":"INVALID_INPUT"}}}"#;
+        let server = |code| ending(&Answer::raw(text.to_vec(), Some(code)), Era::Modern);
         assert_eq!((server(-32602), server(-32603)), (Some(Ending::Answered), Some(Ending::Failed)));
     }
 
@@ -154,12 +158,13 @@ mod tests {
     fn a_call_that_goes_on_has_no_end() {
         let of = |result: &str| {
             let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
-            ending(&Answer::raw(text.into_bytes(), None))
+            ending(&Answer::raw(text.into_bytes(), None), Era::Modern)
         };
         assert_eq!(of(r#"{"resultType":"input_required","inputRequests":{}}"#), None);
         assert_eq!(of(r#"{"resultType":"task","taskId":"t"}"#), None);
         assert_eq!(of(r#"{"task":{"taskId":"t"}}"#), None);
         assert_eq!(of(r#"{"content":[{"type":"text","text":"\"task\" \"input_required\""}]}"#), Some(Ending::Answered));
         assert_eq!(of(r#"{"content":[],"isError":true}"#), Some(Ending::Answered));
+        assert_eq!(of(r#"{"resultType":"later"}"#), Some(Ending::Failed));
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use net::service::{Call, RpcError};
-use serde_json::{Value, json};
+use serde_json::json;
 use wire::Era;
 use wire::message::{Packet, parse_owned};
 
@@ -39,8 +39,7 @@ impl Inner {
             return Ok(call);
         }
         let mut tools = self.known_tools(client).await;
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&*name);
-        if !tools.items.iter().any(|item| is_it(&item)) {
+        if tools.item(&name).is_none() {
             tools = self.merged(List::Tools, client).await;
         }
         let none = json!({});
@@ -50,7 +49,7 @@ impl Inner {
             trail.decided(false);
             return Err(missing::unknown("tool", &name, &tools.missing));
         }
-        let tool = tools.items.iter().find(is_it);
+        let tool = tools.item(&name);
         if tool.is_none() && rule.needs_schema() {
             return Err(missing::unknown("tool", &name, &tools.missing));
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use net::service::{Call, RpcError};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Inner;
 use crate::failure;
@@ -28,8 +28,7 @@ impl Inner {
         }
         let is_enforced = mode == SchemaMode::Enforce;
         let tools = self.known_tools(client).await;
-        let is_it = |item: &&Value| item.get("name").and_then(Value::as_str) == Some(&*name);
-        let Some(tool) = tools.items.iter().find(is_it) else {
+        let Some(tool) = tools.item(&name) else {
             if is_enforced && tools.missing.iter().any(|missing| missing.is(&upstream.name)) {
                 let what = "The result of this call could not be checked: the tools of the server are not known";
                 let data = json!({ "upstream": upstream.name });

@@ -2,7 +2,6 @@
 //! same principal, server, tool and arguments, once.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,8 @@ use net::server::http::HeaderValue;
 use sha2::{Digest as _, Sha256};
 use wire::Message;
 use wire::json::{Token, Tokens};
+
+use crate::ids::{hex, unguessable};
 
 /// The most questions and calls that wait, and the most of one principal.
 const MOST: usize = 4096;
@@ -93,12 +94,7 @@ impl Confirmations {
         principal: Option<&HeaderValue>,
         (wait, now): (Duration, Instant),
     ) -> Option<String> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).ok()?;
-        let mut state = String::from(STATE);
-        for byte in random {
-            let _ = write!(state, "{byte:02x}");
-        }
+        let state = unguessable(STATE)?;
         self.put(state.clone(), what, principal, (wait, now)).then_some(state)
     }
 
@@ -160,10 +156,7 @@ fn round(what: Confirmed, state: Option<&str>) -> String {
     digest.update(what.0);
     digest.update([u8::from(state.is_some())]);
     digest.update(state.unwrap_or_default());
-    digest.finalize().iter().fold(String::from("round."), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("round.{}", hex(&digest.finalize()))
 }
 
 #[cfg(test)]

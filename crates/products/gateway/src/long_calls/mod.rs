@@ -4,7 +4,6 @@
 mod times;
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +14,7 @@ use tokio::task::AbortHandle;
 use wire::timestamp::rfc3339;
 
 pub(crate) use self::times::CallTimes;
+use crate::ids::unguessable;
 use crate::settings::TaskSettings;
 use crate::view::matches;
 
@@ -170,12 +170,7 @@ impl LongCalls {
         ttl: Option<u64>,
         now: Instant,
     ) -> Option<(String, Standing)> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).ok()?;
-        let mut id = String::from(OWN);
-        for byte in random {
-            let _ = write!(id, "{byte:02x}");
-        }
+        let id = unguessable(OWN)?;
         let ttl = ttl.map_or(settings.ttl, Duration::from_millis).min(settings.ttl);
         let (created, until) = (moment(), now + ttl);
         let mut all = self.all();

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use net::service::Answer;
+use wire::json::mentions;
 use wire::message::{Packet, parse};
 
 use super::Page;
@@ -51,7 +52,7 @@ pub(crate) fn is_failed(answer: &Answer) -> bool {
         return true;
     }
     let text = answer.text();
-    let may_say = text.len() <= LONGEST && std::str::from_utf8(text).is_ok_and(|text| text.contains("\"isError\""));
+    let may_say = text.len() <= LONGEST && mentions(text, "\"isError\"");
     may_say && matches!(parse(text), Ok(Packet::Message(message)) if message.body_member("isError") == Some("true"))
 }
 

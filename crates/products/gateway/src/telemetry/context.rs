@@ -1,11 +1,11 @@
 //! What a request says of its trace: `traceparent` and `tracestate` (W3C Trace Context) and `baggage` (W3C Baggage), in `_meta`
 //! (2026-07-28, basic#meta) or in the headers of HTTP. What is not well formed counts as absent.
 
-use std::fmt::Write as _;
-
 use net::server::http::HeaderMap;
 use net::service::Call;
 use serde_json::Value;
+
+use crate::ids::hex;
 
 /// The longest `tracestate` and `baggage` that are passed on, in bytes.
 const LONGEST_STATE: usize = 4 << 10;
@@ -94,13 +94,6 @@ impl Outgoing {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// Bytes of lower-case hexadecimal digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |byte: u8| match byte {
@@ -117,6 +110,11 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
         *byte = digit(*high)? << 4 | digit(*low)?;
     }
     Some(bytes)
+}
+
+/// The id of the trace that a `traceparent` names, as it stands there.
+pub(crate) fn trace_of(text: &str) -> Option<String> {
+    parent(text).map(|parent| hex(&parent.trace))
 }
 
 fn parent(text: &str) -> Option<SpanContext> {

@@ -14,7 +14,7 @@ use net::OpenError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-pub(crate) use self::context::{NAMES, Outgoing};
+pub(crate) use self::context::{NAMES, Outgoing, trace_of};
 use self::export::Exporter;
 pub(crate) use self::request::{Trace, UpstreamSpan};
 use self::span::Span;

@@ -8,8 +8,9 @@ use sha2::{Digest as _, Sha256};
 use wire::{RequestId, Transport, method};
 
 use super::Telemetry;
-use super::context::{Incoming, Outgoing, SpanContext, hex};
+use super::context::{Incoming, Outgoing, SpanContext};
 use super::span::{Attribute, Kind, Span};
+use crate::ids::hex;
 use crate::metrics::is_failed;
 use crate::settings::Sample;
 

@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::context::{SpanContext, hex};
+use super::context::SpanContext;
+use crate::ids::hex;
 
 /// The most events of one span.
 const MOST_EVENTS: usize = 32;

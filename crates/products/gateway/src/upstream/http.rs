@@ -28,6 +28,9 @@ const TRIES: u32 = 5;
 /// How long a new connection waits for that stream. Some servers send the head with the first event only.
 const OPENING: Duration = Duration::from_millis(500);
 
+/// For how many headers a request has room at once.
+const ROOM: usize = 16;
+
 /// The text of a request.
 pub(crate) enum RequestText {
     /// As its client sent it: no copy is made.
@@ -128,14 +131,19 @@ impl HttpLink {
     /// The headers of a request at `revision`; none is known before `initialize` is answered.
     fn headers(&self, revision: Option<Revision>) -> HeaderMap {
         match revision {
-            Some(_) => self.headers.get_or_init(|| self.make_headers(revision)).clone(),
+            Some(_) => {
+                let known = self.headers.get_or_init(|| self.make_headers(revision));
+                // A clone would have no room for what the request adds.
+                let mut headers = HeaderMap::with_capacity(ROOM);
+                headers.extend(known.iter().map(|(name, value)| (name.clone(), value.clone())));
+                headers
+            }
             None => self.make_headers(None),
         }
     }
 
     fn make_headers(&self, revision: Option<Revision>) -> HeaderMap {
-        // With room for what each request adds: a clone has it, too.
-        let mut headers = HeaderMap::with_capacity(12);
+        let mut headers = HeaderMap::with_capacity(ROOM);
         if let Some(session) = self.session.get().and_then(|session| HeaderValue::from_str(session).ok()) {
             headers.insert(SESSION_ID, session);
         }

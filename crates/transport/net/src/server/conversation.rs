@@ -165,7 +165,15 @@ impl Conversation {
 
     fn context(&self, revision: Revision, session: Option<Arc<Session>>) -> Context {
         let grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Context { revision, transport: self.transport, session, headers: None, subject: self.subject.clone(), grant }
+        Context {
+            revision,
+            transport: self.transport,
+            whole: false,
+            session,
+            headers: None,
+            subject: self.subject.clone(),
+            grant,
+        }
     }
 
     pub(crate) fn outgoing(&self) -> Arc<Outgoing> {

@@ -68,6 +68,7 @@ fn context(session: &HttpSession, caller: Caller) -> Context {
         subject: session.subject.clone(),
         revision: session.session.revision().unwrap_or(Revision::NEWEST_LEGACY),
         transport: Transport::StreamableHttp,
+        whole: false,
         session: Some(Arc::clone(&session.session)),
         headers: caller.headers,
         grant: caller.grant,

@@ -66,5 +66,13 @@ pub(super) fn notification(shared: &Shared, sender: Sender, message: &Message) -
 fn context(shared: &Shared, revision: Revision, sender: Sender) -> Context {
     let Sender { headers, grant } = sender;
     let subject = guard::subject(shared, &headers).cloned();
-    Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers), subject, grant }
+    Context {
+        revision,
+        transport: Transport::StreamableHttp,
+        whole: false,
+        session: None,
+        headers: Some(headers),
+        subject,
+        grant,
+    }
 }

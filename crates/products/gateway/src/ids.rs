@@ -1,0 +1,31 @@
+//! Ids that nobody can guess, by which clients come back to what is kept for them. Must not know what that is.
+
+use std::fmt::Write as _;
+
+/// A new id of 192 random bits, after `prefix`; `None` without random numbers.
+pub(crate) fn unguessable(prefix: &str) -> Option<String> {
+    let mut random = [0; 24];
+    getrandom::fill(&mut random).ok()?;
+    Some(format!("{prefix}{}", hex(&random)))
+}
+
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unguessable;
+
+    #[test]
+    fn two_ids_differ() {
+        let [one, other] = [(); 2].map(|()| unguessable("kept-").expect("random numbers"));
+        assert_ne!(one, other);
+        let digits = one.strip_prefix("kept-").expect("the prefix");
+        assert!(digits.len() == 48 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+    }
+}
