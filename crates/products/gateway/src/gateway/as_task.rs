@@ -15,8 +15,8 @@ use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
 use wire::{Era, Message, Revision, Transport, meta};
 
 use super::{Inner, surviving};
+use crate::access::Action;
 use crate::audit::Trail;
-use crate::catalogue::List;
 use crate::failure;
 use crate::long_calls::{Found, Standing, Tasks, is_ours};
 use crate::metrics::{Foreign, is_failed};
@@ -138,8 +138,13 @@ impl Inner {
         let is_it = |item: &Value| item.get("name").and_then(Value::as_str) == Some(tool);
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
-        let may = tools.items.iter().any(is_it) && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
-        may.then_some(client)
+        if !tools.items.iter().any(is_it) {
+            return None;
+        }
+        // Without a decision it is no task: its call is answered as any other, and says why.
+        let whose = (&client, &Trail::default());
+        let may = self.may(Action::ToolsCall, tool, (&tools, Some(arguments)), whose).await;
+        may.is_ok_and(|may| may).then_some(client)
     }
 
     /// Whether tasks of this server are the gateway's: a single server that makes tasks itself keeps them itself.
