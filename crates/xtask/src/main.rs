@@ -14,6 +14,7 @@ mod docs;
 mod fixtures;
 mod fuzz;
 mod gateway_as_client;
+mod gateway_authzen;
 mod gateway_clients;
 mod gateway_faults;
 mod gateway_matrix;
@@ -51,6 +52,11 @@ const TASKS: &[Task] = &[
         name: "attack",
         help: "hostile peers against the real binary: tried and held by category; --quick for CI",
         run: attack::run,
+    },
+    Task {
+        name: "authzen",
+        help: "the gateway and a real policy decision point: what it says by AuthZEN is what it decides",
+        run: gateway_authzen::run,
     },
     Task {
         name: "bench",

@@ -15,7 +15,8 @@ use anyhow::{Context as _, bail, ensure};
 use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
-    Verdict, attack, fuzz, gateway_as_client, gateway_clients, gateway_faults, gateway_peers, peers, root, soak,
+    Verdict, attack, fuzz, gateway_as_client, gateway_authzen, gateway_clients, gateway_faults, gateway_peers, peers,
+    root, soak,
 };
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -103,6 +104,7 @@ const PARTS: &[Part] = &[
         title: "installed clients, directly and through a gateway",
         run: |_| gateway_of_peers(gateway_clients::run),
     },
+    Part { name: "authzen", title: "the gateway and a real policy decision point", run: authzen },
     Part { name: "churn", title: "a gateway and many sessions of one call each: its memory", run: churn },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
@@ -309,6 +311,11 @@ fn seeds(options: &Options, test: &str, more: Option<(&'static str, String)>) ->
 fn as_client(_: &Options) -> anyhow::Result<Outcome> {
     let well = gateway_as_client::run(&[])?;
     Ok(Outcome { well, figure: "judged".to_owned() })
+}
+
+fn authzen(_: &Options) -> anyhow::Result<Outcome> {
+    let well = gateway_authzen::run(&[])?;
+    Ok(Outcome { well, figure: "compared".to_owned() })
 }
 
 /// A task that says itself what it finds.

@@ -14,7 +14,7 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, Revision, meta, method};
 
 use self::known_lists::{Cached, Lists};
-use crate::access::AccessRules;
+use crate::access::{Access, Action, DecisionPoint};
 use crate::answers::{Answers, Hints};
 use crate::audit::{AuditLog, Trail};
 use crate::budget::Budgets;
@@ -58,7 +58,7 @@ pub(crate) struct Inner {
     hub: Weak<Hub>,
     upstreams: Vec<Arc<Upstream>>,
     view: View,
-    access: Option<Arc<AccessRules>>,
+    access: Option<Arc<Access>>,
     pub(crate) shaping: Shaping,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
@@ -86,7 +86,7 @@ impl Inner {
         hub: &Arc<Hub>,
         limits: Limits,
         upstreams: Vec<Arc<Upstream>>,
-        (view, access, shaping): (View, Option<Arc<AccessRules>>, Shaping),
+        (view, access, shaping): (View, Option<Arc<Access>>, Shaping),
         (budgets, slo, tasks): (Option<Budgets>, Option<Slo>, Option<Tasks>),
         changes: Arc<Changes>,
     ) -> Self {
@@ -128,6 +128,11 @@ impl Inner {
             && *self.answers.settings == *answers
             && self.upstreams.len() == upstreams.len()
             && self.upstreams.iter().zip(upstreams).all(same)
+    }
+
+    /// The policy decision point that it asks.
+    pub(crate) fn decision_point(&self) -> Option<&Arc<DecisionPoint>> {
+        self.access.as_ref().and_then(|access| access.point())
     }
 
     /// The upstream with this number, if it is one of this server's.
@@ -209,11 +214,11 @@ impl Inner {
             (Era::Legacy, "initialize") => Box::pin(self.initialize(&call, client)).await,
             (Era::Modern, "server/discover") => Box::pin(self.discover(&call, client)).await,
             (Era::Legacy, "logging/setLevel") => Box::pin(self.set_client_level(&call, &client)).await,
-            (Era::Legacy, "resources/subscribe") => Box::pin(self.subscribe(&call, &client)).await,
+            (Era::Legacy, "resources/subscribe") => Box::pin(self.subscribe(&call, (&client, &trail))).await,
             (Era::Legacy, "resources/unsubscribe") => Self::unsubscribe(&call, &client),
             _ => {
                 let answer = if self.shaping.search().is_some()
-                    && let Some(own) = Box::pin(self.own_tool(&call, &client)).await
+                    && let Some(own) = Box::pin(self.own_tool(&call, (&client, &trail))).await
                 {
                     // It shows what a list shows.
                     return shape.answer(&id, "tools/list", own, &trail);
@@ -255,7 +260,7 @@ impl Inner {
         }
         let method = call.message.method().unwrap_or_default().to_owned();
         if let Some(list) = List::of(&method) {
-            return self.list(&call, &client, list).await;
+            return self.list(&call, (&client, trail), list).await;
         }
         let text = |name: &str| call.message.string_member(name).map(std::borrow::Cow::into_owned);
         let reference = |name: &str| {
@@ -266,15 +271,15 @@ impl Inner {
         let none = Value::Object(serde_json::Map::new());
         let arguments = || Some(call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none));
         let found = match method.as_str() {
-            "tools/call" => self.find(List::Tools, text("name"), arguments(), (&client, trail)).await,
-            "prompts/get" => self.find(List::Prompts, text("name"), arguments(), (&client, trail)).await,
-            "resources/read" => self.find_resource(text("uri"), (&client, trail)).await,
+            "tools/call" => self.find(Action::ToolsCall, text("name"), arguments(), (&client, trail)).await,
+            "prompts/get" => self.find(Action::PromptsGet, text("name"), arguments(), (&client, trail)).await,
+            "resources/read" => self.find_resource(Action::ResourcesRead, text("uri"), (&client, trail)).await,
             "completion/complete" => match reference("name") {
                 Some(name) => {
                     let known = finding::known_arguments(&call);
-                    self.find(List::Prompts, Some(name), Some(&known), (&client, trail)).await
+                    self.find(Action::CompletePrompt, Some(name), Some(&known), (&client, trail)).await
                 }
-                None => self.find_resource(reference("uri"), (&client, trail)).await,
+                None => self.find_resource(Action::CompleteResource, reference("uri"), (&client, trail)).await,
             },
             method => Err(failure::method_unknown(method)),
         };
@@ -289,7 +294,7 @@ impl Inner {
     }
 
     /// Answers a list with what all upstreams have.
-    async fn list(self: &Arc<Self>, call: &Call, client: &Client, list: List) -> Answer {
+    async fn list(self: &Arc<Self>, call: &Call, (client, trail): (&Client, &Trail), list: List) -> Answer {
         if call.message.body_member("cursor").is_some() {
             return Answer::error(Some(call.id()), &failure::PARAMS_INVALID.error("Invalid params: no such cursor"));
         }
@@ -304,8 +309,12 @@ impl Inner {
             missing::note(&mut body, &merged.missing);
             Rendered { text: body.to_string(), losses }
         };
+        let allowed = match self.allowed(list, &merged, (client, trail)).await {
+            Ok(allowed) => allowed,
+            Err(error) => return Answer::error(Some(call.id()), &error),
+        };
         let own;
-        let Rendered { text, losses } = match self.searched(list, &merged, self.allowed(list, &merged, client)) {
+        let Rendered { text, losses } = match self.searched(list, &merged, allowed) {
             None => merged.rendered(revision, || render(&merged.items)),
             Some(items) => {
                 own = render(&items);

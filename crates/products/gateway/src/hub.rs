@@ -1,6 +1,7 @@
 //! The gateway as a whole: upstreams that several servers share, and the servers that clients see. Both come and go with the
 //! configuration, while requests under way keep what they began with. Knows no message.
 
+mod access;
 mod consenting;
 mod entrance;
 mod measures;
@@ -21,7 +22,7 @@ pub use self::entrance::Entrance;
 use self::entrance::gone;
 pub(crate) use self::replicas::ToldWrite;
 use self::replicas::{Announced, Writes};
-use crate::access::{AccessRules, ConditionError};
+use crate::access::{Access, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
@@ -297,13 +298,6 @@ impl Gateway {
         self.0.audit.as_deref()
     }
 
-    /// What was counted of traffic, if it has limits, and of interceptors, if there are any.
-    pub(crate) fn traffic_metrics(&self) -> String {
-        let mut page = self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default();
-        page.push_str(&self.0.interceptors().map(|all| all.metrics()).unwrap_or_default());
-        page
-    }
-
     /// What makes spans, if something does.
     pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.as_deref()
@@ -463,7 +457,7 @@ impl Hub {
     }
 
     fn take_over(self: &Arc<Self>, settings: &Settings) -> Result<Reloaded, SettingsError> {
-        let access = settings.access.as_deref().map(AccessRules::new).transpose()?.map(Arc::new);
+        let access = self.access_of(settings)?;
         let guards = Guards::new(settings)?.map(Arc::new);
         let (before, old_limits) = {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
@@ -517,7 +511,7 @@ impl Hub {
         self: &Arc<Self>,
         server: ServerSettings,
         before: &State,
-        (settings, access, guards): (&Settings, Option<Arc<AccessRules>>, Option<Arc<Guards>>),
+        (settings, access, guards): (&Settings, Option<Arc<Access>>, Option<Arc<Guards>>),
         upstreams: &[Arc<Upstream>],
     ) -> Arc<Entrance> {
         let known = before.entrances.iter().find(|entrance| entrance.name == server.name);

@@ -59,6 +59,10 @@ pub(crate) fn secrets(settings: &Settings) -> Secrets {
             }
         }
     }
+    if let Some(authzen) = &settings.authzen {
+        secrets.address(authzen.address.url.as_str());
+        authzen.address.headers.iter().for_each(|(name, value)| secrets.header(name, value));
+    }
     for (name, value) in settings.telemetry.iter().flat_map(|telemetry| &telemetry.otlp.headers) {
         secrets.header(name, value);
     }

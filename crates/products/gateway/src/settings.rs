@@ -2,6 +2,7 @@
 //! is the business of [`crate::config`].
 
 mod answers;
+mod authzen;
 mod budgets;
 mod consents;
 mod context;
@@ -30,6 +31,7 @@ use serde_json::{Map, Value};
 use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
+pub use authzen::{AuthzenMapping, AuthzenSettings};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use consents::{ConsentLogin, ConsentSettings};
 pub use context::{ContextKind, ContextSettings, ContextValue};
@@ -68,6 +70,8 @@ pub struct Settings {
     /// What each client may use: the first rule that fits decides, and without one it may not. Everything where there are no
     /// rules at all.
     pub access: Option<Vec<AccessRule>>,
+    /// Who must allow it, too.
+    pub authzen: Option<AuthzenSettings>,
     /// When `/ready` says so.
     pub ready: Ready,
     /// Where the traffic with clients is recorded.
@@ -132,6 +136,7 @@ impl Settings {
             consents: _,
             telemetry: _,
             access,
+            authzen,
             budgets,
             slo,
             tasks,
@@ -146,7 +151,7 @@ impl Settings {
             search,
             limits,
         } = self;
-        let same = *access == other.access && *budgets == other.budgets && *slo == other.slo && *tasks == other.tasks;
+        let same = *access == other.access && *authzen == other.authzen && *budgets == other.budgets && *slo == other.slo && *tasks == other.tasks;
         let same = same && *traffic == other.traffic && *context == other.context && *sanitize == other.sanitize;
         let same = same && *interceptors == other.interceptors && *confirm == other.confirm;
         let same = same && *sequences == other.sequences && *inputs == other.inputs && *outputs == other.outputs;

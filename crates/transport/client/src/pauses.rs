@@ -7,7 +7,9 @@ use serde_json::Value;
 
 /// The first pause where the server does not say.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest.
+/// The shortest that a server gets: no server is polled without a pause.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// The longest where the server does not say.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The pauses between polls of one task.
@@ -23,7 +25,7 @@ impl Pauses {
     /// The pause before the next poll, of a task that was last shown as `task`.
     pub(crate) fn next(&mut self, task: &Value) -> Duration {
         if let Some(asked) = millis(task, ["pollInterval", "pollIntervalMs"]) {
-            return asked;
+            return asked.max(SHORTEST);
         }
         let pause = self.0;
         self.0 = (pause * 2).min(LONGEST);
@@ -63,7 +65,7 @@ mod tests {
         let mut pauses = Pauses::new();
         let mut next = |task| pauses.next(&task).as_millis();
         let seen = [next(json!({})), next(json!({ "pollInterval": 5 })), next(json!({})), next(json!({}))];
-        assert_eq!(seen, [1000, 5, 2000, 4000]);
+        assert_eq!(seen, [1000, 10, 2000, 4000]);
     }
 
     #[test]

@@ -22,6 +22,9 @@ const SUITE_PINS: [&str; 3] = [SUITE, "@modelcontextprotocol/sdk", "node-linux-x
 pub(super) const RUST_PEERS: [(&str, &str); 3] =
     [("rmcp-server", "rmcp"), ("rmcp-client", "rmcp"), ("rust-mcp-sdk-server", "rust-mcp-sdk")];
 
+/// A tree of its own, which `cargo xtask authzen` installs.
+const DECISION_POINT: &str = "authzen";
+
 /// The places of one workspace.
 #[derive(Debug)]
 pub(crate) struct Home {
@@ -63,7 +66,7 @@ fn tree_of(registry: &str) -> Option<(&str, &str)> {
 
 /// The trees of the second set, each with its registry.
 pub(super) fn trees(pins: &[Pin]) -> BTreeSet<(&str, &str)> {
-    pins.iter().filter_map(|pin| tree_of(&pin.registry)).collect()
+    pins.iter().filter_map(|pin| tree_of(&pin.registry)).filter(|(_, tree)| *tree != DECISION_POINT).collect()
 }
 
 impl Home {
@@ -194,6 +197,15 @@ impl Home {
     pub(crate) fn install_corpus(&self) -> anyhow::Result<()> {
         self.install()?;
         self.install_python("venv1", "pypi1", &self.prepare()?)
+    }
+
+    /// Installs a policy decision point; returns its program.
+    pub(crate) fn install_decision_point(&self) -> anyhow::Result<PathBuf> {
+        let pins = self.prepare()?;
+        let tree = self.hidden.join("npm-authzen");
+        let key = format!("npm:{DECISION_POINT}");
+        install_npm(&tree, "a policy decision point", pins.iter().filter(|pin| pin.registry == key))?;
+        Ok(tree.join("node_modules/@cerbos/cerbos-linux-x64/cerbos-linux-x64"))
     }
 
     /// Installs the peers of the second set, each group in a tree of its own; it needs nothing of the first set.

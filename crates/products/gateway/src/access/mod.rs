@@ -1,14 +1,18 @@
-//! Who may use the gateway, and what each may use: tokens at the door, and rules for tools, prompts and resources. Without
-//! such settings, neither costs anything.
+//! Who may use the gateway, and what each may use: tokens at the door, rules for tools, prompts and resources, and a policy
+//! decision point. Without such settings, none of them costs anything.
 
+mod authzen;
 mod consent_html;
 mod consent_pages;
+mod decisions;
 mod guard;
 mod policy;
 mod rules;
 mod tokens;
 
+pub(crate) use authzen::DecisionPoint;
+pub(crate) use decisions::{Access, decision_point};
 pub use guard::TokenGuard;
-pub use policy::{Action, Policy, PolicyRequest, PolicySettings};
+pub use policy::{Action, Policy, PolicyPoint, PolicyRequest, PolicySettings};
 pub(crate) use rules::{AccessRules, Kind, Target};
 pub use rules::{ConditionError, Decider, Look, RuleLook, check, check_all};

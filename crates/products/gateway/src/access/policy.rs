@@ -5,8 +5,10 @@ use net::server::http::Grant;
 use oauth::resource::granted;
 use serde_json::{Map, Value};
 
+use super::authzen::Question;
 use super::rules::{AccessRules, ConditionError, Decider, Kind, RuleLook, Target};
-use crate::settings::{AccessRule, DEFAULT_SERVER};
+use crate::settings::{AccessRule, AuthzenMapping, DEFAULT_SERVER};
+use crate::view::is_ambiguous;
 
 /// What of a gateway's settings decides who may use what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,17 @@ pub struct PolicySettings {
     pub token_scopes: Option<Vec<String>>,
     /// The names of the servers that clients see; none means the one at `/mcp`.
     pub servers: Vec<String>,
+    /// The policy decision point that must allow, too.
+    pub authzen: Option<PolicyPoint>,
+}
+
+/// A policy decision point as tests of access rules know it. They do not ask it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyPoint {
+    /// Its address.
+    pub url: String,
+    /// What it learns of a request.
+    pub mapping: AuthzenMapping,
 }
 
 /// What a request does with an item.
@@ -92,7 +105,7 @@ impl Action {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::CompletePrompt)
     }
 
-    const fn kind(self) -> Kind {
+    pub(crate) const fn kind(self) -> Kind {
         match self {
             Self::ToolsCall | Self::ToolsList => Kind::Tool,
             Self::PromptsGet | Self::PromptsList | Self::CompletePrompt => Kind::Prompt,
@@ -160,8 +173,23 @@ impl Policy {
         }
         match &self.rules {
             Some(rules) => with_target(request, grant.as_ref(), |target| rules.decide(target)),
+            // A decision point is not asked about such a URI.
+            None if self.settings.authzen.is_some()
+                && request.action.is_of_resource()
+                && is_ambiguous(&request.name) =>
+            {
+                (false, Decider::AmbiguousUri)
+            }
             None => (true, Decider::NoRules),
         }
+    }
+
+    /// What the gateway asks its policy decision point about a request that the rules allow; `None` where it asks nothing: there
+    /// is none, or it denies without.
+    pub fn question(&self, request: &PolicyRequest) -> Option<Value> {
+        let mapping = &self.settings.authzen.as_ref()?.mapping;
+        let grant = request.claims.as_ref().map(|claims| granted("", claims));
+        with_target(request, grant.as_ref(), |target| Question::new(mapping, request.action, &[*target])?.first())
     }
 
     /// What each rule says of a request, in their order.

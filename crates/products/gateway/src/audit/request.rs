@@ -52,8 +52,8 @@ struct Decisions {
     request: u64,
     upstream: OnceLock<String>,
     access: OnceLock<&'static str>,
-    /// Set where a request was refused that had been let in before it was changed.
-    denied: OnceLock<()>,
+    /// Set where a request was refused, perhaps after it had been let in and then changed.
+    refused: OnceLock<&'static str>,
     /// What each interceptor said, in order.
     intercepted: Mutex<Vec<Value>>,
     /// How often it was sent, if more than once.
@@ -131,8 +131,16 @@ impl Trail {
         if let Some(decisions) = &self.decisions {
             let _ = decisions.access.set(verdict);
             if !may {
-                let _ = decisions.denied.set(());
+                let _ = decisions.refused.set(verdict);
             }
+        }
+    }
+
+    /// Nobody could say whether the client may use what it asks for: it may not.
+    pub(crate) fn undecided(&self) {
+        self.trace.stage("access", "unavailable");
+        if let Some(decisions) = &self.decisions {
+            let _ = decisions.refused.set("unavailable");
         }
     }
 
@@ -214,8 +222,7 @@ impl Received {
         (settings, redactor): (&AuditSettings, &Redactor),
     ) -> Members {
         let decisions = trail.decisions.as_deref();
-        let decided =
-            |decisions: &Decisions| decisions.denied.get().map(|()| "denied").or(decisions.access.get().copied());
+        let decided = |decisions: &Decisions| decisions.refused.get().or(decisions.access.get()).copied();
         let access = decisions.and_then(decided);
         let outcome = answer.map_or_else(Outcome::left, |answer| Outcome::of(answer, access));
         let has_expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));

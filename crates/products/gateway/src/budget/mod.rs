@@ -149,7 +149,8 @@ pub(crate) struct Request {
 
 impl Request {
     /// The called tool and the steps after it.
-    fn steps(&self) -> impl Iterator<Item = &String> {
+    /// The tools in it.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.tool).chain(&self.later)
     }
 

@@ -4,6 +4,7 @@
 mod access;
 mod answers;
 mod audit;
+mod authzen;
 pub(crate) mod budgets;
 mod consents;
 mod context;
@@ -64,6 +65,7 @@ const MEMBERS: &[&str] = &[
     "servers",
     "auth",
     "access",
+    "authzen",
     "ready",
     "record",
     "audit",
@@ -155,6 +157,7 @@ impl Reader<'_> {
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
+        let authzen = members.get("authzen").and_then(|entry| self.authzen(entry, has_auth));
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let consents = self.consents(tree.at, &members, &upstreams);
         let answers = self.answers(&members);
@@ -173,6 +176,7 @@ impl Reader<'_> {
             servers,
             auth,
             access,
+            authzen,
             ready,
             record: self.section(&members, "record", Self::record),
             audit: self.section(&members, "audit", Self::audit),

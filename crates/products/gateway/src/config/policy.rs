@@ -1,12 +1,12 @@
 //! Reads the part of a file that decides who may use what, and no secret: for tests of access rules.
 
-use document::{Content, FileError, FileErrors, Node};
+use document::{Content, Entry, FileError, FileErrors, Node};
 
 use super::sources::Sources;
-use super::{MAX_BYTES, MEMBERS, Reader, egress, without_value};
-use crate::access::{PolicySettings, check};
+use super::{MAX_BYTES, MEMBERS, Reader, authzen, egress, without_value};
+use crate::access::{PolicyPoint, PolicySettings, check};
 
-/// Reads `auth.scopes`, `access` and the names of `servers` from the text of `file`, a path for messages. Reports mistakes in
+/// Reads `auth.scopes`, `access`, what `authzen` asks and the names of `servers` from the text of `file`, a path for messages. Reports mistakes in
 /// these alone; the values that the file refers to are not looked for.
 pub fn read_policy(text: &str, file: &str) -> Result<PolicySettings, FileErrors> {
     let refuse = |error| FileErrors::new(file, vec![error]);
@@ -56,6 +56,15 @@ impl Reader<'_> {
             Content::Map(servers) => servers.iter().map(|server| server.key.clone()).collect(),
             _ => Vec::new(),
         });
-        Some(PolicySettings { access, lines, token_scopes, servers: servers.unwrap_or_default() })
+        let authzen = members.get("authzen").and_then(|entry| self.policy_point(entry, auth.is_some()));
+        Some(PolicySettings { access, lines, token_scopes, servers: servers.unwrap_or_default(), authzen })
+    }
+
+    /// The decision point without its secrets.
+    fn policy_point(&mut self, entry: &Entry, has_auth: bool) -> Option<PolicyPoint> {
+        let members = self.members("`authzen`", entry.at, &entry.node, authzen::MEMBERS)?;
+        let url = members.get("url").and_then(|entry| self.url(entry));
+        let mapping = self.authzen_mapping(&members, has_auth);
+        Some(PolicyPoint { url: url?.to_string(), mapping })
     }
 }

@@ -1,5 +1,6 @@
 //! Good files, each kind of mistake with its message, and that the schema and the reader know the same members.
 
+mod authzen;
 mod budgets;
 mod consents;
 mod context;

@@ -277,6 +277,9 @@ rows! {
     RESULT_FOREIGN = Failure::new("result-foreign", INTERNAL_ERROR, PermissionDenied,
         "`sanitize.tenants`: the whole result belongs to another tenant").unknown()
         .action("Ask for something of your own tenant");
+    POLICY_UNAVAILABLE = Failure::new("policy-unavailable", INTERNAL_ERROR, UpstreamFailure,
+        "`authzen`: the policy decision point gave no usable answer, and without one nothing is allowed").not_run().retry(1000)
+        .action("Try again later, and tell those who run the gateway that the policy decision point fails");
     OUTPUT_INVALID = Failure::new("output-invalid", INTERNAL_ERROR, UpstreamFailure,
         "`outputs`: the result does not conform to the output schema of its tool").unknown()
         .action("Check what the server did. Report it to those who run the server: its schema or its result is wrong");

@@ -15,8 +15,8 @@ use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
 use wire::{Era, Message, Revision, meta};
 
 use super::{Inner, surviving};
+use crate::access::Action;
 use crate::audit::Trail;
-use crate::catalogue::List;
 use crate::failure;
 use crate::long_calls::{Found, Standing, Tasks, is_ours};
 use crate::metrics::{Foreign, is_failed};
@@ -138,8 +138,11 @@ impl Inner {
         let tools = self.known_tools(&client).await;
         let none = Value::Object(Map::new());
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
-        let may = tools.item(tool).is_some() && self.allows(List::Tools, tool, (&tools, Some(arguments)), &client);
-        may.then_some(client)
+        tools.item(tool)?;
+        // Without a decision it is no task: its call is answered as any other, and says why.
+        let whose = (&client, &Trail::default());
+        let may = self.may(Action::ToolsCall, tool, (&tools, Some(arguments)), whose).await;
+        may.is_ok_and(|may| may).then_some(client)
     }
 
     /// Whether tasks of this server are the gateway's: a single server that makes tasks itself keeps them itself.

@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::Inner;
 use super::answering::name_there;
+use crate::access::Action;
 use crate::audit::Trail;
 use crate::budget::{Begun, Budgets};
-use crate::catalogue::List;
 use crate::metrics::is_failed;
 use crate::relay::{Edits, Relay};
 use crate::stats::{Finished, clipped};
@@ -109,10 +109,13 @@ impl Inner {
         if budgets.needs_list(&request)
             && let Ok(tools) = timeout(PATIENCE, self.known_tools(client)).await
         {
-            budgets.take_in(&mut request, |tool| {
-                let item = tools.item(tool)?;
-                self.allows(List::Tools, tool, (&tools, None), client).then_some(item)
-            });
+            let named = |item| Some((Value::as_str(Value::get(item, "name")?)?, Some(item)));
+            let mut steps: Vec<_> = tools.items.iter().filter_map(named).collect();
+            steps.retain(|(name, _)| request.steps().any(|step| step == name));
+            // A tool without a decision is none that the client sees.
+            let may = self.may_each(Action::ToolsList, &steps, (client, &Trail::default())).await.unwrap_or_default();
+            let seen: Vec<_> = steps.into_iter().zip(may).filter(|(_, may)| *may).map(|(step, _)| step).collect();
+            budgets.take_in(&mut request, |tool| seen.iter().find(|(name, _)| *name == tool)?.1);
         }
         budgets.admit(request)
     }

@@ -11,6 +11,7 @@ use wire::{Era, Message, RequestId, meta};
 
 use super::following::{Follower, LISTEN, is_change};
 use super::{Inner, identity, lock, unasked};
+use crate::access::Action;
 use crate::audit::Trail;
 use crate::catalogue::List;
 use crate::changes::{Filter, subscription_meta};
@@ -172,9 +173,19 @@ impl Inner {
         Ok(json!({}))
     }
 
-    pub(super) async fn subscribe(self: &Arc<Self>, call: &Call, client: &Client) -> Result<Value, RpcError> {
+    pub(super) async fn subscribe(
+        self: &Arc<Self>,
+        call: &Call,
+        (client, trail): (&Client, &Trail),
+    ) -> Result<Value, RpcError> {
         let (uri, session) = uri_and_session(call, client)?;
-        let (upstream, uri) = self.owner_of(&uri, client).await?;
+        let (upstream, uri) = if let Some(upstream) = self.upstream_alone() {
+            (Arc::clone(upstream), uri)
+        } else {
+            let action = Action::ResourcesSubscribe;
+            let (upstream, route) = self.find_resource(action, Some(uri), (client, trail)).await?;
+            (upstream, route.name)
+        };
         let lease = upstream.lease(client, false).await.map_err(|trouble| trouble.error(&upstream.name))?;
         let conversation = lease.conversation();
         let following = self.follow_resource(&upstream, conversation, client, &uri).await?;
@@ -218,12 +229,20 @@ impl Inner {
         Ok(json!({}))
     }
 
-    async fn owner_of(self: &Arc<Self>, uri: &str, client: &Client) -> Result<(Arc<Upstream>, String), RpcError> {
+    /// The upstreams of those resources that the client may follow. What cannot be decided is not followed.
+    async fn followed(self: &Arc<Self>, uris: Vec<String>, client: &Client) -> Vec<(Arc<Upstream>, String)> {
         if let Some(upstream) = self.upstream_alone() {
-            return Ok((Arc::clone(upstream), uri.to_owned()));
+            return uris.into_iter().map(|uri| (Arc::clone(upstream), uri)).collect();
         }
-        let (upstream, route) = self.find_resource(Some(uri.to_owned()), (client, &Trail::default())).await?;
-        Ok((upstream, route.name))
+        let named: Vec<_> = uris.iter().map(|uri| (uri.as_str(), None)).collect();
+        let may = self.may_each(Action::ResourcesSubscribe, &named, (client, &Trail::default())).await;
+        let mut found = Vec::new();
+        for (uri, may) in uris.iter().zip(may.unwrap_or_default()) {
+            if may && let Some((upstream, route)) = self.locate_resource(uri, client).await {
+                found.push((upstream, route.name));
+            }
+        }
+        found
     }
 
     /// `subscriptions/listen` of a modern client.
@@ -288,8 +307,8 @@ impl Inner {
         filter.prompts_list_changed &= prompts;
         filter.resources_list_changed &= resources;
         let (mut uris, mut following) = (Vec::new(), Vec::new());
-        for uri in std::mem::take(&mut filter.resource_subscriptions) {
-            let Ok((upstream, uri)) = self.owner_of(&uri, client).await else { continue };
+        let asked = std::mem::take(&mut filter.resource_subscriptions);
+        for (upstream, uri) in self.followed(asked, client).await {
             let Ok(lease) = upstream.lease(client, false).await else { continue };
             if let Ok(followed) = self.follow_resource(&upstream, lease.conversation(), client, &uri).await {
                 following.extend(followed);

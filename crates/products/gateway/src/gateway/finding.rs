@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wire::Era;
 
 use super::{Inner, missing};
-use crate::access::{Kind, Target};
+use crate::access::{Action, Target};
 use crate::audit::Trail;
 use crate::catalogue::{List, Merged, Route, fits};
 use crate::context::principal;
@@ -29,18 +29,19 @@ impl Inner {
     /// The upstream that has a tool or a prompt. `arguments`: those of the call, where it is one.
     pub(super) async fn find(
         self: &Arc<Self>,
-        list: List,
+        action: Action,
         name: Option<String>,
         arguments: Option<&Value>,
         (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
-        let kind = if list == List::Tools { "tool" } else { "prompt" };
+        let (list, kind) = if action.is_of_tool() { (List::Tools, "tool") } else { (List::Prompts, "prompt") };
         let name = name.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `name` is not a string"))?;
         let merged = self.merged(list, client).await;
         let route = merged.routes.get(&name).and_then(|route| Some((self.upstream(route.upstream)?, route)));
-        // What a client may not use reads as what does not exist.
+        // What a client may not use reads as what does not exist. A name that is not there is decided about as well: otherwise
+        // the time that it takes, or a policy decision point that fails, would tell.
+        let may = self.may(action, &name, (&merged, arguments), (client, trail)).await?;
         let route = route.filter(|_| {
-            let may = self.allows(list, &name, (&merged, arguments), client);
             self.decided(trail, may);
             may
         });
@@ -56,78 +57,121 @@ impl Inner {
     }
 
     /// Whether the client may use an item. `arguments`: those of a call, where it is one.
-    pub(super) fn allows(
+    pub(super) async fn may(
         &self,
-        list: List,
+        action: Action,
         name: &str,
         (merged, arguments): (&Merged, Option<&Value>),
-        client: &Client,
-    ) -> bool {
-        let Some(access) = &self.access else { return true };
-        let kind = match list {
-            List::Tools => Kind::Tool,
-            List::Prompts => Kind::Prompt,
-            List::Resources | List::Templates => Kind::Resource,
-        };
-        let is_it = |item: &&Value| item.get(list.key()).and_then(Value::as_str) == Some(name);
-        let item = (access.use_annotations() && kind == Kind::Tool).then(|| merged.items.iter().find(is_it)).flatten();
-        access.allow(&Target {
-            kind,
+        (client, trail): (&Client, &Trail),
+    ) -> Result<bool, RpcError> {
+        let Some(access) = &self.access else { return Ok(true) };
+        let looks = access.uses_annotations() && action.is_of_tool();
+        let item = looks.then(|| merged.item(name)).flatten();
+        let target = self.target(action, (name, item), arguments, client);
+        let decided = access.allow(action, &[target]).await;
+        decided.map(|may| may == [true]).map_err(|_| undecided(trail))
+    }
+
+    /// The same for several items, in their order: each with its name, and a tool with what its server says of it.
+    pub(super) async fn may_each(
+        &self,
+        action: Action,
+        items: &[(&str, Option<&Value>)],
+        (client, trail): (&Client, &Trail),
+    ) -> Result<Vec<bool>, RpcError> {
+        let Some(access) = &self.access else { return Ok(vec![true; items.len()]) };
+        let targets: Vec<_> = items.iter().map(|item| self.target(action, *item, None, client)).collect();
+        access.allow(action, &targets).await.map_err(|_| undecided(trail))
+    }
+
+    fn target<'t>(
+        &'t self,
+        action: Action,
+        (name, item): (&'t str, Option<&'t Value>),
+        arguments: Option<&'t Value>,
+        client: &'t Client,
+    ) -> Target<'t> {
+        Target {
+            kind: action.kind(),
             name,
             annotations: item.and_then(|item| item.get("annotations")),
             arguments,
             grant: client.grant.as_deref(),
             client: client.info(),
             server: self.view.name(),
-        })
+        }
     }
 
-    /// The upstream that lists a resource, or else the first one whose template fits.
+    /// The upstream of a resource that the client may use.
     pub(super) async fn find_resource(
         self: &Arc<Self>,
+        action: Action,
         uri: Option<String>,
         (client, trail): (&Client, &Trail),
     ) -> Result<(Arc<Upstream>, Route), RpcError> {
         let uri = uri.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `uri` is not a string"))?;
-        // A URI that a template names may be one that is not shown.
-        let by = |index: usize| {
-            let upstream = self.upstream(index).filter(|one| self.view.shows(List::Resources, &one.name, &uri))?;
-            Some((Arc::clone(upstream), Route { upstream: index, name: uri.clone(), pinned: None }))
-        };
-        let code = if client.revision.era() == Era::Legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
-        let not_found = || {
+        let may = self.may_each(action, &[(&uri, None)], (client, trail)).await? == [true];
+        self.decided(trail, may);
+        let found = if may { self.locate_resource(&uri, client).await } else { None };
+        found.ok_or_else(|| {
+            let is_legacy = client.revision.era() == Era::Legacy;
+            let code = if is_legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
             let what = format!("Resource not found: {}", wire::escape::line(&uri));
             RpcError { code, ..failure::RESOURCE_UNKNOWN.error_with(what, json!({ "uri": uri })) }
+        })
+    }
+
+    /// The upstream that lists a resource, or else the first one whose template fits.
+    pub(super) async fn locate_resource(
+        self: &Arc<Self>,
+        uri: &str,
+        client: &Client,
+    ) -> Option<(Arc<Upstream>, Route)> {
+        // A URI that a template names may be one that is not shown.
+        let by = |index: usize| {
+            let upstream = self.upstream(index).filter(|one| self.view.shows(List::Resources, &one.name, uri))?;
+            Some((Arc::clone(upstream), Route { upstream: index, name: uri.to_owned(), pinned: None }))
         };
         let listed = self.merged(List::Resources, client).await;
-        let may = self.allows(List::Resources, &uri, (&listed, None), client);
-        self.decided(trail, may);
-        if !may {
-            return Err(not_found());
-        }
-        if let Some(found) = listed.routes.get(&uri).and_then(|route| by(route.upstream)) {
-            return Ok(found);
+        if let Some(found) = listed.routes.get(uri).and_then(|route| by(route.upstream)) {
+            return Some(found);
         }
         let templates = self.merged(List::Templates, client).await;
-        let mut fitting: Vec<_> = templates.routes.iter().filter(|(template, _)| fits(template, &uri)).collect();
+        let mut fitting: Vec<_> = templates.routes.iter().filter(|(template, _)| fits(template, uri)).collect();
         // The longest template that fits says most of what it means.
         fitting.sort_by_key(|(template, route)| (std::cmp::Reverse(template.len()), route.upstream));
-        if let Some(found) = fitting.first().and_then(|(_, route)| by(route.upstream)) {
-            return Ok(found);
-        }
-        Err(not_found())
+        fitting.first().and_then(|(_, route)| by(route.upstream))
     }
 
     /// The items that the client may use; `None` where it may use all of them.
-    pub(super) fn allowed(&self, list: List, merged: &Merged, client: &Client) -> Option<Vec<Value>> {
-        self.access.as_ref()?;
-        let may = |item: &&Value| {
-            let name = item.get(list.key()).and_then(Value::as_str);
-            name.is_some_and(|name| self.allows(list, name, (merged, None), client))
+    pub(super) async fn allowed(
+        &self,
+        list: List,
+        merged: &Merged,
+        whose: (&Client, &Trail),
+    ) -> Result<Option<Vec<Value>>, RpcError> {
+        if self.access.is_none() {
+            return Ok(None);
+        }
+        let action = match list {
+            List::Tools => Action::ToolsList,
+            List::Prompts => Action::PromptsList,
+            List::Resources => Action::ResourcesList,
+            List::Templates => Action::TemplatesList,
         };
-        let items: Vec<_> = merged.items.iter().filter(may).cloned().collect();
-        (items.len() < merged.items.len()).then_some(items)
+        let named = |item| Some((Value::as_str(Value::get(item, list.key())?)?, Some(item)));
+        let named: Vec<_> = merged.items.iter().filter_map(named).collect();
+        let may = self.may_each(action, &named, whose).await?;
+        let items: Vec<_> =
+            named.iter().zip(may).filter(|(_, may)| *may).filter_map(|((_, item), _)| item.cloned()).collect();
+        Ok((items.len() < merged.items.len()).then_some(items))
     }
+}
+
+/// Without a decision, nothing is allowed. This is no denial: the same request may be allowed later.
+fn undecided(trail: &Trail) -> RpcError {
+    trail.undecided();
+    failure::POLICY_UNAVAILABLE.error("Access to this cannot be decided now: the policy decision point does not answer")
 }
 
 /// How a request for an item differs at its upstream.

@@ -14,9 +14,9 @@ use wire::translate::result;
 use wire::{Era, Kind, Message, RequestId};
 
 use super::{Inner, identity};
+use crate::access::Action;
 use crate::answers::idempotency::key_of;
 use crate::audit::Trail;
-use crate::catalogue::List;
 use crate::failure::{self, Failure};
 use crate::interceptors::{Change, Fault, Intercepted, Interceptor, Interceptors, Phase, Verdict};
 use crate::relay::header_fault;
@@ -131,12 +131,13 @@ impl Inner {
         let (upstream, there) = match (self.upstream_alone(), method) {
             (Some(upstream), _) => (Arc::clone(upstream), name.to_owned()),
             (None, "resources/read") => {
-                let (upstream, route) = self.find_resource(Some(name.to_owned()), (client, trail)).await?;
+                let (upstream, route) =
+                    self.find_resource(Action::ResourcesRead, Some(name.to_owned()), (client, trail)).await?;
                 (upstream, route.name)
             }
             (None, method) => {
-                let list = if method == "tools/call" { List::Tools } else { List::Prompts };
-                let found = self.find(list, Some(name.to_owned()), Some(arguments), (client, trail)).await;
+                let action = if method == "tools/call" { Action::ToolsCall } else { Action::PromptsGet };
+                let found = self.find(action, Some(name.to_owned()), Some(arguments), (client, trail)).await;
                 let (upstream, route) = found?;
                 (upstream, route.name)
             }

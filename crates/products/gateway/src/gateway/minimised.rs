@@ -10,6 +10,7 @@ use wire::Era;
 use wire::message::{Packet, parse_owned};
 
 use super::{Inner, missing};
+use crate::access::Action;
 use crate::answers::request::KEY_ARGUMENT;
 use crate::audit::Trail;
 use crate::catalogue::List;
@@ -45,7 +46,7 @@ impl Inner {
         let none = json!({});
         let arguments = call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none);
         // What the client may not use reads as what does not exist.
-        if !self.allows(List::Tools, &name, (&tools, Some(arguments)), client) {
+        if !self.may(Action::ToolsCall, &name, (&tools, Some(arguments)), (&*client, trail)).await? {
             trail.decided(false);
             return Err(missing::unknown("tool", &name, &tools.missing));
         }

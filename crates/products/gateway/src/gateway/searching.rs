@@ -9,12 +9,16 @@ use wire::message::{Packet, parse_owned};
 use wire::translate::{result, result_and_losses};
 
 use super::{Inner, identity};
+use crate::access::Action;
+use crate::audit::Trail;
 use crate::catalogue::{List, Merged};
 use crate::failure;
 use crate::search::{CALL, FIND, MOST, shown, unwrapped};
 use crate::settings::SearchSettings;
 use crate::upstream::Client;
 
+/// How many tools are decided about at a time.
+const DECIDED: usize = 50;
 /// The header that repeats the name of a tool (2026-07-28).
 const NAME_HEADER: &str = "mcp-name";
 
@@ -49,11 +53,11 @@ impl Inner {
     }
 
     /// The answer to a call of the gateway's own tools; nothing for any other.
-    pub(super) async fn own_tool(self: &Arc<Self>, call: &Call, client: &Client) -> Option<Answer> {
+    pub(super) async fn own_tool(self: &Arc<Self>, call: &Call, whose: (&Client, &Trail)) -> Option<Answer> {
         let search = self.shaping.search().filter(|_| call.message.method() == Some("tools/call"))?;
         let name = call.message.string_member("name").map(Cow::into_owned)?;
         let answered = match name.as_str() {
-            FIND => self.found(search, call, client).await,
+            FIND => self.found(search, call, whose).await,
             // A valid one has become the call that it means.
             CALL => {
                 let what = format!("Invalid params: `{CALL}` needs the `name` of a tool that `{FIND}` has found");
@@ -67,7 +71,12 @@ impl Inner {
         })
     }
 
-    async fn found(self: &Arc<Self>, search: &SearchSettings, call: &Call, client: &Client) -> Result<Value, RpcError> {
+    async fn found(
+        self: &Arc<Self>,
+        search: &SearchSettings,
+        call: &Call,
+        (client, trail): (&Client, &Trail),
+    ) -> Result<Value, RpcError> {
         let argument = |name: &str| call.message.params().and_then(|params| params.get("arguments")?.get(name));
         let invalid = |what: &str| failure::PARAMS_INVALID.error(format!("Invalid params: {what}"));
         let query = argument("query").and_then(Value::as_str).ok_or_else(|| invalid("`query` is not a text"))?;
@@ -81,12 +90,18 @@ impl Inner {
         };
         let merged = self.merged(List::Tools, client).await;
         let tools = merged.index().rank(query).into_iter().filter_map(|number| merged.items.get(number));
-        // What a client may not use is not found.
-        let tools = tools.filter(|tool| {
-            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-            ![FIND, CALL].contains(&name) && self.allows(List::Tools, name, (&merged, None), client)
-        });
-        let tools: Vec<_> = tools.take(limit).cloned().collect();
+        let named = |item| Some((Value::as_str(Value::get(item, "name")?)?, Some(item)));
+        let ranked: Vec<_> = tools.filter_map(named).filter(|(name, _)| ![FIND, CALL].contains(name)).collect();
+        // What a client may not use is not found. The best ones are decided about first, the others only where these do not do.
+        let mut tools: Vec<Value> = Vec::new();
+        for some in ranked.chunks(limit.max(DECIDED)) {
+            let may = self.may_each(Action::ToolsList, some, (client, trail)).await?;
+            tools.extend(some.iter().zip(may).filter(|(_, may)| *may).filter_map(|((_, item), _)| item.cloned()));
+            if tools.len() >= limit {
+                break;
+            }
+        }
+        tools.truncate(limit);
         let revision = call.context.revision;
         let (mut body, _) = result_and_losses("tools/list", &json!({ "tools": tools }), revision, &identity());
         let mut text = json!({ "tools": body["tools"].take() });

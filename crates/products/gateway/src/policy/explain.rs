@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::cases::Cases;
 use super::options::RequestArgs;
-use super::{Rules, name_of, test, word};
+use super::{Rules, name_of, point_note, test, word};
 use crate::tell::Failure;
 
 #[derive(Args, Debug)]
@@ -74,6 +74,13 @@ fn as_text(
     let (method, name, server) = (request.action.method(), &request.name, &request.server);
     let _ = writeln!(out, "request:  {method} {name}, server {server}, {token}");
     let _ = writeln!(out, "decision: {}: {}", word(*allowed), rules.reason(decider));
+    if let Some(note) = point_note(rules) {
+        let _ = writeln!(out, "{note}");
+        let question = rules.policy.question(request).filter(|_| *allowed);
+        let question =
+            question.map_or_else(|| "nothing: this is denied without it".to_owned(), |body| body.to_string());
+        let _ = writeln!(out, "  the gateway asks {question}");
+    }
     let settings = rules.policy.settings().access.as_deref().unwrap_or_default();
     for (index, (look, rule)) in looks.iter().zip(settings).enumerate() {
         let number = index + 1;
@@ -164,6 +171,10 @@ fn as_json(rules: &Rules, request: &PolicyRequest, (allowed, decider): &(bool, D
         "decision": word(*allowed),
         "rule": name_of(decider),
         "reason": rules.reason(decider),
+        "authzen": rules.policy.settings().authzen.as_ref().map(|point| {
+            let question = rules.policy.question(request).filter(|_| *allowed);
+            json!({ "url": point.url, "asked": false, "question": question })
+        }),
         "rules": looks.iter().zip(settings).enumerate().map(rule).collect::<Vec<_>>(),
     });
     format!("{report:#}\n")

@@ -111,6 +111,12 @@ impl Rules {
     }
 }
 
+/// What a policy decision point has to say in addition: it is not asked here. `None` where the configuration has none.
+fn point_note(rules: &Rules) -> Option<String> {
+    let url = &rules.policy.settings().authzen.as_ref()?.url;
+    Some(format!("`authzen`: {url} must allow, too. It is not asked here: an allowed request may still be denied"))
+}
+
 /// The word for a decision.
 const fn word(allowed: bool) -> &'static str {
     if allowed { "allow" } else { "deny" }

@@ -7,7 +7,7 @@ use gateway::access::Decider;
 use serde_json::{Value, json};
 
 use super::cases::{Case, Cases};
-use super::{name_of, word};
+use super::{name_of, point_note, word};
 
 /// What became of a case.
 pub(super) struct Outcome {
@@ -75,6 +75,9 @@ pub(super) fn as_text(cases: &Cases, outcomes: &[Outcome]) -> String {
     let wrong = outcomes.iter().filter(|outcome| !outcome.expected).count();
     let all = if outcomes.len() == 1 { "1 case".to_owned() } else { format!("{} cases", outcomes.len()) };
     let _ = writeln!(out, "{all}: {} as expected, {wrong} not", outcomes.len() - wrong);
+    if let Some(note) = point_note(&cases.rules) {
+        let _ = writeln!(out, "{note}");
+    }
     let unused = unused(cases, outcomes);
     if !unused.is_empty() {
         let places: Vec<_> = unused.iter().map(|rule| format!("{rule} ({})", cases.rules.place(*rule))).collect();
@@ -104,6 +107,7 @@ pub(super) fn as_json(cases: &Cases, outcomes: &[Outcome]) -> String {
         "passed": outcomes.len() - wrong,
         "failed": wrong,
         "unused_rules": unused(cases, outcomes),
+        "authzen_asked": cases.rules.policy.settings().authzen.as_ref().map(|_| false),
         "cases": cases.list.iter().zip(outcomes).map(case).collect::<Vec<_>>(),
     });
     format!("{report:#}\n")

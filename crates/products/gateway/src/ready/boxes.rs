@@ -219,7 +219,8 @@ fn metrics(facts: &Facts) -> Judged {
 
 fn access(facts: &Facts) -> Judged {
     if let Some(settings) = &facts.settings {
-        let lacks = [("auth", settings.auth.is_none()), ("access", settings.access.is_none())];
+        let has_rules = settings.access.is_some() || settings.authzen.is_some();
+        let lacks = [("auth", settings.auth.is_none()), ("access", !has_rules)];
         let lacks: Vec<_> = lacks.iter().filter(|(_, lacks)| *lacks).map(|(name, _)| format!("`{name}`")).collect();
         if !lacks.is_empty() {
             return (No, format!("the configuration has no {}", lacks.join(" and no ")));
@@ -228,7 +229,8 @@ fn access(facts: &Facts) -> Judged {
     match (&facts.anonymous, &facts.settings) {
         (Ok((401, _)), Some(settings)) => {
             let rules = settings.access.as_ref().map_or(0, Vec::len);
-            (Yes, format!("initialize without a token is answered by 401; `access` has {rules} rules"))
+            let point = if settings.authzen.is_some() { ", and `authzen` is asked" } else { "" };
+            (Yes, format!("initialize without a token is answered by 401; `access` has {rules} rules{point}"))
         }
         (Ok((401, _)), None) => {
             (Unknown, "initialize without a token is answered by 401; rules cannot be seen from outside".to_owned())

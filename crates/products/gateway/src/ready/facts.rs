@@ -161,6 +161,7 @@ async fn servers(settings: Settings) -> Behind {
     let quiet = Settings {
         auth: None,
         access: None,
+        authzen: None,
         audit: None,
         record: None,
         telemetry: None,

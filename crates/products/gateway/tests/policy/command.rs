@@ -234,3 +234,45 @@ fn the_page_shows_cases_that_pass() {
     let (code, out, err) = policy(&folder(example), &["test", "cases.yaml"]);
     assert!(code == Some(0) && out.starts_with("3 cases: 3 as expected, 0 not\n"), "{out}{err}");
 }
+
+/// Neither command asks the policy decision point, and both say so.
+#[test]
+fn a_decision_point_is_shown_and_not_asked() {
+    let folder = folder(CASES);
+    let point = "authzen: { url: 'https://pdp.example', headers: { A: { from_env: A_VARIABLE_THAT_IS_NOT_SET } }, \
+                 claims: { team: team }, arguments: [path] }\n";
+    std::fs::write(folder.path().join("gateway.yaml"), format!("{GATEWAY}{point}")).expect("a file");
+    let note = "`authzen`: https://pdp.example/ must allow, too. It is not asked here: an allowed request may still be denied\n";
+    let (code, out, err) = policy(&folder, &["test", "cases.yaml"]);
+    assert_eq!((code, out, err.as_str()), (Some(0), format!("10 cases: 10 as expected, 0 not\n{note}"), ""));
+    let (_, out, _) = policy(&folder, &["test", "cases.yaml", "--json"]);
+    assert_eq!(serde_json::from_str::<Value>(&out).expect("JSON")["authzen_asked"], false);
+    let claims = r#"{"sub":"ann","team":"data","scope":"mcp"}"#;
+    let request = [
+        "explain",
+        "--config",
+        "gateway.yaml",
+        "--action",
+        "tools/call",
+        "--name",
+        "read_file",
+        "--claims",
+        claims,
+        "--json",
+    ];
+    let asked = |arguments: &str| {
+        let (_, out, err) = policy(&folder, &[&request[..], &["--arguments", arguments]].concat());
+        serde_json::from_str::<Value>(&out).unwrap_or_else(|_| panic!("no JSON: {out}{err}"))["authzen"].take()
+    };
+    let question = serde_json::json!({
+        "subject": { "type": "user", "id": "ann", "properties": { "scopes": ["mcp"], "team": "data" } },
+        "action": { "name": "tools/call" },
+        "context": { "arguments": { "path": "/data/x" } },
+        "resource": { "type": "tool", "id": "read_file", "properties": { "server": "default" } },
+    });
+    let shown = asked(r#"{"path":"/data/x","other":1}"#);
+    assert_eq!(shown, serde_json::json!({ "url": "https://pdp.example/", "asked": false, "question": question }));
+    assert_eq!(asked(r#"{"path":"/etc"}"#)["question"], Value::Null, "the rules deny it");
+    let (_, out, _) = policy(&folder, &["explain", "cases.yaml", "--case", "4"]);
+    assert!(out.contains(note) && out.contains("the gateway asks nothing: this is denied without it"), "{out}");
+}

@@ -68,6 +68,7 @@ fn rows(folder: &Path, keys: SocketAddr) -> Vec<Row> {
         "{}interceptors:\n  - {{ name: remote, url: \"http://{keys}/policy\", when: [before] }}\n",
         all("remote", "")
     );
+    let authzen = |name: &str, more: &str| format!("{}authzen: {{ url: \"http://{keys}\"{more} }}\n", all(name, ""));
     vec![
         row("no stage", String::new()),
         row("token alone", auth.clone()),
@@ -77,6 +78,8 @@ fn rows(folder: &Path, keys: SocketAddr) -> Vec<Row> {
         row("all six, audit required and synced", all("synced", ", required: true, sync: true")),
         Row { headers: "Idempotency-Key: 1000000000\r\n", ..row("all six, durable key", keyed) },
         row("all six, policy over HTTP", remote),
+        row("all six, AuthZEN", authzen("cold", "")),
+        row("all six, AuthZEN, decisions kept", authzen("kept", ", cache: 5m")),
     ]
 }
 
@@ -220,7 +223,12 @@ fn answer(stream: TcpStream, keys: &str) -> anyhow::Result<()> {
             }
         }
         reader.read_exact(&mut vec![0; length])?;
-        let body = if first.starts_with("GET") { keys } else { r#"{"verdict":"continue"}"# };
+        // It is an interceptor and a policy decision point.
+        let body = match first.split(' ').nth(1) {
+            Some("/policy") => r#"{"verdict":"continue"}"#,
+            Some("/access/v1/evaluation") => r#"{"decision":true}"#,
+            _ => keys,
+        };
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ";
         writer.write_all(format!("{head}{}\r\n\r\n{body}", body.len()).as_bytes())?;
     }

@@ -46,6 +46,8 @@ fn everything_that_the_gateway_fetches_has_rules() {
     assert_eq!(auth.egress, Some(of(&all, &["https://auth.example"])));
     let introspection = auth.introspection.as_ref().expect("introspection");
     assert_eq!(introspection.egress, Some(of(&all, &["https://auth.example"])));
+    let authzen = settings.authzen.as_ref().expect("authzen");
+    assert_eq!(authzen.address.egress, Some(of(&all, &["https://pdp.example"])));
     assert_eq!(settings.telemetry.expect("telemetry").otlp.egress, Some(of(&all, &["https://collector.example"])));
 }
 
