@@ -35,7 +35,8 @@ impl AcceptedTokens {
         Self { keys: Arc::new(keys), issuer, verified: Mutex::default() }
     }
 
-    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are looked at each time.
+    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are
+    /// looked at each time.
     pub async fn grant(
         &self,
         token: &str,

@@ -96,7 +96,8 @@ impl IntrospectedTokens {
         Ok(Self { settings, issuer, web, questions, known: Mutex::default() })
     }
 
-    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are looked at each time.
+    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are
+    /// looked at each time.
     pub async fn grant(
         &self,
         token: &str,

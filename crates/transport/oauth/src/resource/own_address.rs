@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Every `host:port` of a server that listens at `address` and speaks http or https, as `scheme` says, the preferred one first. One that listens on all interfaces
-/// knows itself by its loopback names only; for others its audience must be configured.
+/// Every `host:port` of a server that listens at `address`, the preferred one first; `scheme` is http or https. One that listens
+/// on all interfaces knows itself by its loopback names only; for others its audience must be configured.
 pub fn authorities(address: SocketAddr, scheme: &str) -> Vec<String> {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

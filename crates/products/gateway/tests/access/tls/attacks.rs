@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use gateway::settings::ClientCertificates;
 use net::client::Identity;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wire::Revision;
 
 use super::pki::{Authority, Made};
-use super::{TlsScene, Wanted, greets};
+use super::{TlsScene, Wanted, call, greets};
 
 #[tokio::test]
 async fn only_good_certificates_of_the_authority_get_in() {
@@ -32,9 +33,23 @@ async fn only_good_certificates_of_the_authority_get_in() {
     for (why, identity) in refused {
         for revision in [Revision::R2026_07_28, Revision::R2025_11_25] {
             let client = scene.client_at(&scene.url("https", "/mcp"), revision, identity.as_ref(), None).await;
-            assert!(client.is_err(), "{why} is let in");
+            let error = client.err().unwrap_or_else(|| panic!("{why} is let in")).to_string();
+            assert!(!error.contains("403"), "{why}: the handshake fails before any request is read: {error}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_certificate_that_ends_opens_nothing_more_on_its_connection() {
+    let scene = TlsScene::new(Wanted { required: Some(true), ..Wanted::default() }).await;
+    let ending = scene.clients.signs("agent.example", Made::Ending);
+    let client = scene.client(Some(&ending), None).await.expect("it is let in");
+    assert!(greets(&client).await);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let answer = call(&client, "echo", json!({ "message": "hello" })).await;
+    assert!(answer.contains("403"), "{answer}");
+    assert!(!greets(&client).await, "nor on another connection");
+    client.close().await;
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ use net::client::{Address, HttpAddress, Identity};
 use net::server::http::{self, OtherTransports, Server};
 use net::server::tls::{Certificate, ServerTls};
 use net::service::Service;
+use net::upstream::HttpUpstream;
 use oauth::jose::Signer;
 use oauth::now;
 use oauth::resource::Source;
@@ -121,6 +122,18 @@ impl TlsScene {
         format!("{scheme}://{}{path}", self.server.local_addr())
     }
 
+    /// The challenge and the body of a response.
+    async fn get(&self, path: &str) -> (String, Value) {
+        let mut address = HttpAddress::new(Url::parse(&self.url("https", path)).expect("a URL"));
+        address.ca = Some(self.authority.file());
+        let upstream = HttpUpstream::new(&address, Duration::from_secs(5)).expect("a certificate");
+        let sent = upstream.send(http::Method::GET, http::HeaderMap::new(), http::Bytes::new());
+        let mut response = sent.await.expect("a response");
+        let challenge = response.header("www-authenticate").unwrap_or_default().to_owned();
+        let body = response.whole(1 << 20).await.expect("a body");
+        (challenge, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
     fn token(&self, change: impl FnOnce(&mut Value)) -> String {
         let mut claims = json!({ "iss": ISSUER, "aud": self.url("https", "/mcp"), "exp": now() + 60, "sub": "me" });
         change(&mut claims);
@@ -188,10 +201,16 @@ async fn every_transport_speaks_tls() {
 }
 
 #[tokio::test]
-async fn clients_are_told_addresses_with_https() {
+async fn all_addresses_that_clients_get_have_https() {
     let scene = TlsScene::new(Wanted { auth: true, required: Some(false), ..Wanted::default() }).await;
     let error = scene.client(None, None).await.err().expect("no token").to_string();
     assert!(error.contains("401"), "{error}");
+    let metadata = scene.url("https", "/.well-known/oauth-protected-resource/mcp");
+    let (challenge, _) = scene.get("/mcp").await;
+    assert!(challenge.contains(&format!("resource_metadata=\"{metadata}\"")), "{challenge}");
+    let (_, document) = scene.get("/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(document["resource"], scene.url("https", "/mcp"), "{document}");
+    assert_eq!(document["tls_client_certificate_bound_access_tokens"], true, "{document}");
     let plain = scene.token(|claims| claims["aud"] = json!(scene.url("http", "/mcp")));
     assert!(scene.client(None, Some(&plain)).await.is_err(), "a token for the address without TLS");
     let client = scene.client(None, Some(&scene.token(|_| ()))).await.expect("a token for this address");

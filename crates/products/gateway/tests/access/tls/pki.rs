@@ -1,6 +1,7 @@
 //! Authorities and certificates, made on the spot.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use net::client::Identity;
 use rcgen::{
@@ -21,6 +22,8 @@ pub(super) enum Made {
     Usual,
     Expired,
     NotYetValid,
+    /// Valid for two more seconds.
+    Ending,
     /// For servers, not for clients.
     ForServers,
 }
@@ -30,6 +33,7 @@ fn params(made: Made) -> CertificateParams {
     params.distinguished_name.push(rcgen::DnType::CommonName, "test");
     (params.not_before, params.not_after) = match made {
         Made::Expired => (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1)),
+        Made::Ending => (date_time_ymd(2020, 1, 1), (SystemTime::now() + Duration::from_secs(2)).into()),
         Made::NotYetValid => (date_time_ymd(2090, 1, 1), date_time_ymd(2091, 1, 1)),
         _ => (date_time_ymd(2020, 1, 1), date_time_ymd(2090, 1, 1)),
     };
