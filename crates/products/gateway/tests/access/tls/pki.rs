@@ -1,7 +1,7 @@
 //! Authorities and certificates, made on the spot.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::client::Identity;
 use rcgen::{
@@ -33,7 +33,10 @@ fn params(made: Made) -> CertificateParams {
     params.distinguished_name.push(rcgen::DnType::CommonName, "test");
     (params.not_before, params.not_after) = match made {
         Made::Expired => (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1)),
-        Made::Ending => (date_time_ymd(2020, 1, 1), (SystemTime::now() + Duration::from_secs(2)).into()),
+        Made::Ending => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+            (date_time_ymd(2020, 1, 1), date_time_ymd(1970, 1, 1) + (now + Duration::from_secs(2)))
+        }
         Made::NotYetValid => (date_time_ymd(2090, 1, 1), date_time_ymd(2091, 1, 1)),
         _ => (date_time_ymd(2020, 1, 1), date_time_ymd(2090, 1, 1)),
     };
