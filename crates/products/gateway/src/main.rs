@@ -6,6 +6,7 @@ mod consents_command;
 mod control;
 mod errors_command;
 mod init;
+mod listener;
 mod log;
 mod policy;
 mod ready;
@@ -18,7 +19,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use gateway::access::TokenGuard;
 use gateway::settings::{RecordSettings, Settings};
 use gateway::{Gateway, Pages, recording};
 use net::Children;
@@ -72,6 +72,9 @@ fn ended(args: &mut Args) -> Result<ExitCode, Failure> {
     }
     let settings = args.settings()?;
     if args.check_config {
+        if let Some(tls) = listener::tls(&settings)? {
+            tell(&listener::described(&tls.certificate()));
+        }
         tell(&format!("{} upstreams, no mistakes found", settings.upstreams.len()));
         return Ok(ExitCode::SUCCESS);
     }
@@ -173,12 +176,10 @@ async fn over_http(
         Some(record) => Some(recorder(&settings, record)?),
         None => None,
     };
-    let guard = match &settings.auth {
-        Some(auth) => Some(guard(gateway, auth).await?),
-        None => None,
-    };
+    let tls = listener::tls(&settings)?;
     let mut options = http::Options {
-        guard,
+        guard: listener::guard(gateway, &settings).await?,
+        tls: tls.clone(),
         hosts: settings.hosts.clone(),
         origins: settings.origins.clone(),
         recorder,
@@ -187,7 +188,7 @@ async fn over_http(
         ..http::Options::default()
     };
     options.limits.grace = settings.limits.drain;
-    let hides_names = settings.admin.is_some() || settings.auth.is_some();
+    let hides_names = settings.admin.is_some() || options.guard.is_some();
     let pages = if hides_names { Pages::without_names(gateway.clone()) } else { Pages::new(gateway.clone()) };
     let main = http::Options { layer: Some(Arc::new(pages)), ..options.clone() };
     let server = listening(gateway, address, main).await?;
@@ -204,8 +205,8 @@ async fn over_http(
     update();
     introduce(gateway, &settings, address);
     let reload = Arc::new(Notify::new());
-    let control = serve_control(gateway, format!("http://{address}"), &reload);
-    let watching = Configuration::of(args, settings).map(|file| {
+    let control = serve_control(gateway, format!("{}://{address}", scheme(&settings)), &reload);
+    let watching = Configuration::of(args, settings).map(|file| file.with_tls(tls)).map(|file| {
         let gateway = gateway.clone();
         tokio::spawn(async move { file.follow(&reload, &gateway, update).await })
     });
@@ -255,16 +256,6 @@ pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
     Failure::usage(error.to_string(), remedy)
 }
 
-async fn guard(gateway: &Gateway, auth: &gateway::settings::AuthSettings) -> Result<Arc<dyn http::Guard>, Failure> {
-    match TokenGuard::start(gateway, auth).await {
-        Ok(guard) => Ok(Arc::new(guard)),
-        Err(why) => {
-            let what = format!("cannot read the keys of {}: {why}", auth.issuer);
-            Err(Failure::usage(what, "check `keys` under `auth`: the issuer's JWKS document, as a URL or a file"))
-        }
-    }
-}
-
 fn recorder(settings: &Settings, record: &RecordSettings) -> Result<Arc<HttpRecorder>, Failure> {
     let http = tap(settings, record, Transport::StreamableHttp)?;
     Ok(Arc::new(HttpRecorder::apart(&http, &http, &http)))
@@ -288,15 +279,21 @@ fn served(gateway: &Gateway, options: &http::Options) -> Vec<(Arc<dyn net::servi
     gateway.endpoints().into_iter().map(endpoint).collect()
 }
 
+const fn scheme(settings: &Settings) -> &'static str {
+    if settings.tls.is_some() { "https" } else { "http" }
+}
+
 fn introduce(gateway: &Gateway, settings: &Settings, address: SocketAddr) {
     let all = || settings.upstreams.iter().map(|upstream| upstream.name.clone()).collect::<Vec<_>>();
     for endpoint in gateway.endpoints() {
         let server = settings.servers.iter().find(|server| server.path() == endpoint.path);
         let names = server.map_or_else(all, |server| server.upstreams.clone());
-        tell(&format!("http://{address}{} leads to {}", endpoint.path, names.join(", ")));
+        tell(&format!("{}://{address}{} leads to {}", scheme(settings), endpoint.path, names.join(", ")));
     }
     if let Some(auth) = &settings.auth {
         tell(&format!("clients need a token of {}", auth.issuer));
+    } else if let Some(clients) = settings.tls.as_ref().and_then(|tls| tls.clients.as_ref()) {
+        tell(&format!("clients need a certificate of {}", clients.roots.display()));
     } else if !address.ip().to_canonical().is_loopback() {
         tell(&format!("warning: everyone who can reach {address} can use these servers\n  try: listen on 127.0.0.1"));
     }

@@ -1,15 +1,18 @@
 //! Reads the configuration again when its file changes, on SIGHUP and on `reload`. A file with mistakes changes nothing.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::Gateway;
 use gateway::settings::Settings;
+use net::server::tls::ServerTls;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::args::{Args, read, text_of};
+use crate::listener::renew;
 use crate::tell::{Failure, tell};
 
 /// How often the file is looked at: also where a folder's link is exchanged, as for mounted configuration.
@@ -24,6 +27,8 @@ pub(crate) struct Configuration {
     running: Settings,
     /// What the command line adds.
     args: ArgsOfFile,
+    /// What the listener shows.
+    tls: Option<Arc<ServerTls>>,
 }
 
 /// What of the command line counts beside a file.
@@ -35,7 +40,12 @@ impl Configuration {
     pub(crate) fn of(args: &Args, running: Settings) -> Option<Self> {
         let file = args.config.clone()?;
         let text = text_of(&file).unwrap_or_default();
-        Some(Self { file, text, args: ArgsOfFile(running.clone()), running })
+        Some(Self { file, text, args: ArgsOfFile(running.clone()), running, tls: None })
+    }
+
+    /// The same for a listener that speaks TLS: its files are read again when they change.
+    pub(crate) fn with_tls(self, tls: Option<Arc<ServerTls>>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Follows the file for ever; `update` is called after a change.
@@ -58,6 +68,9 @@ impl Configuration {
                 // A file that is being replaced is missing for a moment.
                 Ok(_) | Err(_) => {}
             }
+            if let Some(tls) = &self.tls {
+                renew(tls, None);
+            }
         }
     }
 
@@ -68,6 +81,7 @@ impl Configuration {
         };
         let fixed = [
             ("listen", settings.listen.is_some() && settings.listen != self.args.0.listen),
+            ("listen.tls", kind(&settings) != kind(&self.running)),
             ("admin", settings.admin != self.running.admin),
             ("allow_hosts", !settings.hosts.iter().all(|host| self.args.0.hosts.contains(host))),
             ("allow_origins", !settings.origins.iter().all(|origin| self.args.0.origins.contains(origin))),
@@ -83,6 +97,10 @@ impl Configuration {
                 "warning: `{name}` has changed\n  try: restart the gateway; until then, the old value holds"
             ));
         }
+        let files = settings.tls.as_ref().filter(|_| kind(&settings) == kind(&self.running));
+        if let (Some(tls), Some(files)) = (&self.tls, files) {
+            renew(tls, Some(files));
+        }
         match gateway.reload(&settings) {
             Ok(done) => {
                 update();
@@ -90,12 +108,17 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { admin, auth, record, audit, store, consents, telemetry, .. } = self.running.clone();
-                self.running = Settings { admin, auth, record, audit, store, consents, telemetry, ..settings };
+                let Settings { tls, admin, auth, record, audit, store, consents, telemetry, .. } = self.running.clone();
+                self.running = Settings { tls, admin, auth, record, audit, store, consents, telemetry, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }
     }
+}
+
+/// What of TLS is decided at the start: whether it is spoken, and whether clients show certificates.
+fn kind(settings: &Settings) -> Option<bool> {
+    settings.tls.as_ref().map(|tls| tls.clients.is_some())
 }
 
 fn report(failure: &Failure) {

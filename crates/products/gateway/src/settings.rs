@@ -26,6 +26,7 @@ use std::time::Duration;
 use net::HttpAddress;
 use net::egress::Egress;
 use net::process::{Command, Sandbox};
+pub use net::server::tls::{ClientCertificates, TlsSettings};
 use oauth::resource::{Introspection, Source};
 use serde_json::{Map, Value};
 use wire::Revision;
@@ -55,6 +56,8 @@ pub use traffic::{
 pub struct Settings {
     /// Where clients reach it; over HTTP only.
     pub listen: Option<SocketAddr>,
+    /// The certificate that is shown there; without this, no TLS is spoken.
+    pub tls: Option<TlsSettings>,
     /// Where those who run it find its pages. Without this they are at the address of clients.
     pub admin: Option<SocketAddr>,
     /// Host names that are allowed in `Host` and `Origin`, in addition to the address.
@@ -125,6 +128,7 @@ impl Settings {
             answers: _,
             // In front of the servers, or beside them.
             listen: _,
+            tls: _,
             admin: _,
             hosts: _,
             origins: _,

@@ -157,7 +157,7 @@ impl TokenGuard {
 
     /// The names of the address where the server listens; none before it does.
     fn authorities(&self) -> Vec<String> {
-        self.address.get().copied().map(resource::authorities).unwrap_or_default()
+        self.address.get().map(|address| resource::authorities(*address, "http")).unwrap_or_default()
     }
 
     /// What the server calls itself to a client that calls it `host`.
@@ -218,8 +218,12 @@ impl TokenGuard {
             proofs.key(&shown).map_err(Refusal::Unproved)
         });
         let key = key.transpose()?;
-        let wanted =
-            TokenRequirements { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
+        let wanted = TokenRequirements {
+            issuers: self.issuers(head.host()),
+            audiences: self.audiences(head.host()),
+            key,
+            certificate: None,
+        };
         match &self.tokens {
             AcceptedTokens::Ours(issuer) => issuer.admit(token, &wanted).map_err(Refusal::Invalid),
             AcceptedTokens::From { keys, .. } => {

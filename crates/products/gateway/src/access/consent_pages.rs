@@ -117,7 +117,7 @@ impl TokenGuard {
         };
         let endpoints = self.gateway.endpoints();
         let audiences = endpoints.iter().flat_map(|endpoint| self.audiences(&endpoint.path)).collect();
-        let granted = self.tokens.grant(token.access.reveal(), audiences).await;
+        let granted = self.tokens.grant(token.access.reveal(), audiences, None).await;
         let is_it = granted.as_ref().is_ok_and(|grant| grant.subject == returned.of.place.principal);
         if !is_it {
             tracing::warn!(

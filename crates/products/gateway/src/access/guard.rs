@@ -31,13 +31,40 @@ pub struct TokenGuard {
     pub(super) settings: AuthSettings,
     pub(super) tokens: Tokens,
     address: OnceLock<SocketAddr>,
+    tls: Option<GuardedTls>,
+}
+
+/// How a guard knows that clients come with TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardedTls {
+    /// They show no certificates.
+    Plain,
+    /// They may show certificates, to which tokens may be bound (RFC 8705).
+    Certificates,
 }
 
 impl TokenGuard {
     /// Reads the issuer's keys, where it has some; says why there are none otherwise.
     pub async fn start(gateway: &Gateway, settings: &AuthSettings) -> Result<Self, String> {
         let tokens = Tokens::start(settings).await?;
-        Ok(Self { gateway: gateway.clone(), settings: settings.clone(), tokens, address: OnceLock::new() })
+        Ok(Self { gateway: gateway.clone(), settings: settings.clone(), tokens, address: OnceLock::new(), tls: None })
+    }
+
+    /// The same where clients come with TLS.
+    #[must_use]
+    pub fn over(self, tls: GuardedTls) -> Self {
+        Self { tls: Some(tls), ..self }
+    }
+
+    const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Scheme, host and port of each address where we listen, the preferred one first.
+    fn own_addresses(&self) -> Vec<String> {
+        let scheme = self.scheme();
+        let own = self.address.get().map(|address| authorities(*address, scheme)).unwrap_or_default();
+        own.into_iter().map(|host| format!("{scheme}://{host}")).collect()
     }
 
     /// The path of the Streamable HTTP endpoint that `path` belongs to.
@@ -55,8 +82,7 @@ impl TokenGuard {
         if let Some(url) = &self.settings.public_url {
             return vec![format!("{}{endpoint}", url.trim_end_matches('/'))];
         }
-        let own = self.address.get().copied().map(authorities).unwrap_or_default();
-        own.into_iter().map(|host| format!("http://{host}{endpoint}")).collect()
+        self.own_addresses().into_iter().map(|own| format!("{own}{endpoint}")).collect()
     }
 
     /// What tokens for the endpoint must say in `aud`.
@@ -67,7 +93,7 @@ impl TokenGuard {
     /// The name to tell a client that came to `host`.
     fn name_for(&self, endpoint: &str, host: &str) -> String {
         let names = self.names(endpoint);
-        let called = format!("http://{host}{endpoint}");
+        let called = format!("{}://{host}{endpoint}", self.scheme());
         names.iter().find(|name| name.eq_ignore_ascii_case(&called)).or(names.first()).cloned().unwrap_or(called)
     }
 
@@ -111,6 +137,9 @@ impl TokenGuard {
             "authorization_servers": [self.settings.issuer],
             "bearer_methods_supported": ["header"],
         });
+        if self.tls == Some(GuardedTls::Certificates) {
+            document["tls_client_certificate_bound_access_tokens"] = json!(true);
+        }
         if !self.settings.scopes.is_empty() {
             document["scopes_supported"] = json!(self.settings.scopes);
         }
@@ -125,7 +154,8 @@ impl TokenGuard {
         let token = carried(head.headers, "bearer").map_err(refuse)?;
         let token = token.ok_or_else(|| self.denied(head, StatusCode::UNAUTHORIZED, None))?;
         let endpoint = self.endpoint(head.uri.path()).ok_or(TokenFlaw::Audience).map_err(refuse)?;
-        let mut grant = match self.tokens.grant(token, self.audiences(&endpoint)).await {
+        let certificate = head.certificate.map(|certificate| certificate.sha256.as_str());
+        let mut grant = match self.tokens.grant(token, self.audiences(&endpoint), certificate).await {
             Ok(grant) => grant,
             Err(IntrospectionRefusal::Flaw(flaw)) => return Err(refuse(flaw)),
             Err(IntrospectionRefusal::Unavailable) => return Err(self.unavailable(head)),
@@ -146,9 +176,8 @@ impl Guard for TokenGuard {
     fn listening(&self, address: SocketAddr) {
         // Where it listens twice, the first address is its own.
         let _ = self.address.set(address);
-        let own = self.address.get().copied().map(authorities).unwrap_or_default();
-        if let (Some(consents), Some(host)) = (self.gateway.consents(), own.first()) {
-            consents.listening(&format!("http://{host}"));
+        if let (Some(consents), Some(own)) = (self.gateway.consents(), self.own_addresses().first()) {
+            consents.listening(own);
         }
     }
 

@@ -1,7 +1,10 @@
 //! Decides about requests that nobody sent: for tests of access rules. Uses the rules of a running gateway; must not know
 //! files or servers.
 
+use std::sync::Arc;
+
 use net::server::http::Grant;
+use net::server::tls::Certificate;
 use oauth::resource::granted;
 use serde_json::{Map, Value};
 
@@ -127,6 +130,8 @@ pub struct PolicyRequest {
     pub name: String,
     /// The claims of the token, an object; `None` without a token.
     pub claims: Option<Value>,
+    /// The certificate of the client's connection.
+    pub certificate: Option<Arc<Certificate>>,
     /// The arguments of a call, an object.
     pub arguments: Option<Value>,
     /// The annotations of the tool, as its server gives them.
@@ -135,6 +140,14 @@ pub struct PolicyRequest {
     pub client: Value,
     /// The name of the server that clients see.
     pub server: String,
+}
+
+impl PolicyRequest {
+    fn grant(&self) -> Option<Grant> {
+        let token = self.claims.as_ref().map(|claims| granted("", claims));
+        let certificate = self.certificate.clone();
+        (token.is_some() || certificate.is_some()).then(|| Grant { certificate, ..token.unwrap_or_default() })
+    }
 }
 
 /// Access rules that decide without a gateway.
@@ -164,9 +177,11 @@ impl Policy {
 
     /// Whether a request is allowed, and what says so.
     pub fn decide(&self, request: &PolicyRequest) -> (bool, Decider) {
-        let grant = request.claims.as_ref().map(|claims| granted("", claims));
+        let grant = request.grant();
         if let Some(scopes) = &self.settings.token_scopes {
-            let Some(grant) = &grant else { return (false, Decider::NoToken) };
+            let Some(grant) = grant.as_ref().filter(|grant| grant.has_token()) else {
+                return (false, Decider::NoToken);
+            };
             if let Some(lacking) = scopes.iter().find(|scope| !grant.scopes.contains(scope)) {
                 return (false, Decider::TokenLacks(lacking.clone()));
             }
@@ -194,7 +209,7 @@ impl Policy {
 
     /// What each rule says of a request, in their order.
     pub fn look(&self, request: &PolicyRequest) -> Vec<RuleLook> {
-        let grant = request.claims.as_ref().map(|claims| granted("", claims));
+        let grant = request.grant();
         let looks = |rules| with_target(request, grant.as_ref(), |target| AccessRules::look(rules, target));
         self.rules.as_ref().map(looks).unwrap_or_default()
     }

@@ -12,7 +12,8 @@ use crate::settings::{AccessRule, Effect, Settings};
 use crate::view::{in_any_case, in_lower_case, is_ambiguous, matches};
 
 /// The names that conditions may use.
-const VARIABLES: [&str; 8] = ["claims", "scopes", "server", "client", "kind", "name", "annotations", "arguments"];
+const VARIABLES: [&str; 9] =
+    ["claims", "scopes", "certificate", "server", "client", "kind", "name", "annotations", "arguments"];
 
 /// What kind of item is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,6 +268,12 @@ fn environment() -> &'static Arc<Env> {
     ENVIRONMENT.get_or_init(|| Arc::new(Env::stdlib()))
 }
 
+/// What conditions may know of a client's certificate.
+fn certificate(grant: Option<&Grant>) -> Option<Value> {
+    let shown = grant?.certificate.as_ref()?;
+    Some(json!({ "sha256": shown.sha256, "uris": shown.uris, "dns": shown.dns }))
+}
+
 impl Condition {
     fn new(text: &str) -> Result<Self, String> {
         // The parser of the library may panic at texts that are no CEL.
@@ -289,11 +296,13 @@ impl Condition {
 
     fn holds(&self, target: &Target<'_>) -> Result<bool, String> {
         let mut context = Context::with_env(Arc::clone(environment()));
+        let token = target.grant.filter(|grant| grant.has_token());
         for name in &self.uses {
             let none = Value::Object(Map::new());
             let added = match *name {
-                "claims" => context.add_variable(*name, target.grant.map_or(&none, |grant| &grant.claims)),
+                "claims" => context.add_variable(*name, token.map_or(&none, |grant| &grant.claims)),
                 "scopes" => context.add_variable(*name, target.grant.map_or(json!([]), |grant| json!(grant.scopes))),
+                "certificate" => context.add_variable(*name, certificate(target.grant).unwrap_or(none)),
                 "annotations" => context.add_variable(*name, target.annotations.unwrap_or(&none)),
                 "arguments" => context.add_variable(*name, target.arguments.unwrap_or(&none)),
                 "client" => context.add_variable(*name, target.client),

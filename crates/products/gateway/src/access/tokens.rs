@@ -29,13 +29,18 @@ impl Tokens {
         Ok(Self { signed, introspected })
     }
 
-    /// What a token grants that must be for one of `audiences`.
-    pub(super) async fn grant(&self, token: &str, audiences: Vec<String>) -> Result<Grant, IntrospectionRefusal> {
+    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`.
+    pub(super) async fn grant(
+        &self,
+        token: &str,
+        audiences: Vec<String>,
+        certificate: Option<&str>,
+    ) -> Result<Grant, IntrospectionRefusal> {
         match (&self.signed, &self.introspected) {
             (Some(signed), introspected) if introspected.is_none() || Jws::read(token).is_ok() => {
-                signed.grant(token, audiences).await.map_err(IntrospectionRefusal::Flaw)
+                signed.grant(token, audiences, certificate).await.map_err(IntrospectionRefusal::Flaw)
             }
-            (_, Some(introspected)) => introspected.grant(token, audiences).await,
+            (_, Some(introspected)) => introspected.grant(token, audiences, certificate).await,
             _ => Err(IntrospectionRefusal::Flaw(TokenFlaw::Key)),
         }
     }

@@ -181,19 +181,28 @@ impl Received {
 
     /// What is known before the request runs.
     pub(super) fn started(&self, settings: &AuditSettings, redactor: &Redactor) -> Members {
-        vec![
+        let mut record = vec![
             ("kind", json!("started")),
             ("request_id", json!(self.request)),
             ("method", json!(safe_name(self.message.method().unwrap_or_default(), redactor))),
             ("tool_name", json!(self.target(redactor))),
             ("user_id", self.claim("sub")),
             ("tenant_id", self.claim(&settings.tenant_claim)),
-        ]
+        ];
+        record.extend(self.certificate());
+        record
     }
 
     /// The least that a record says.
     pub(super) fn shortest(&self) -> Members {
         vec![("kind", json!("request")), ("request_id", json!(self.request)), ("status", json!("unknown"))]
+    }
+
+    /// The certificate that the client showed.
+    fn certificate(&self) -> Option<(&'static str, Value)> {
+        let shown = self.grant.as_ref()?.certificate.as_ref()?;
+        let name: String = shown.name().chars().take(LONGEST_CLAIM).collect();
+        Some(("certificate", json!({ "name": name, "sha256": shown.sha256 })))
     }
 
     fn claim(&self, name: &str) -> Value {
@@ -225,10 +234,9 @@ impl Received {
         let decided = |decisions: &Decisions| decisions.refused.get().or(decisions.access.get()).copied();
         let access = decisions.and_then(decided);
         let outcome = answer.map_or_else(Outcome::left, |answer| Outcome::of(answer, access));
-        let has_expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
-        let token = match &self.grant {
+        let token = match self.grant.as_ref().filter(|grant| grant.has_token()) {
             None => "none",
-            Some(_) if has_expired => "expired",
+            Some(grant) if !oauth::resource::in_time(&grant.claims) => "expired",
             Some(_) => "valid",
         };
         let target = self.target(redactor);
@@ -263,6 +271,7 @@ impl Received {
         let attempts = decisions.map_or(0, |decisions| decisions.attempts.load(Ordering::Relaxed));
         let said = decisions.map(|it| it.intercepted.lock().unwrap_or_else(PoisonError::into_inner).clone());
         record.extend(said.filter(|said| !said.is_empty()).map(|said| ("interceptors", Value::Array(said))));
+        record.extend(self.certificate());
         record.extend((attempts > 1).then(|| ("attempts", json!(attempts))));
         if let Some(decisions) = decisions {
             let stages = decisions.stages.lock().unwrap_or_else(PoisonError::into_inner);

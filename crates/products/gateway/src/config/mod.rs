@@ -13,6 +13,7 @@ mod egress;
 mod guards;
 mod inputs;
 mod interceptors;
+mod listen;
 mod members;
 mod outputs;
 mod policy;
@@ -145,7 +146,8 @@ impl Reader<'_> {
         if let Some(entry) = members.get("$schema") {
             self.text(entry);
         }
-        let listen = members.get("listen").and_then(|entry| self.address(entry));
+        let has_auth = members.get("auth").is_some();
+        let (listen, tls) = members.get("listen").map(|entry| self.listen(entry, has_auth)).unwrap_or_default();
         let admin = members.get("admin").and_then(|entry| self.address(entry));
         let hosts = members.get("allow_hosts").map(|entry| self.hosts(entry)).unwrap_or_default();
         let origins = members.get("allow_origins").map(|entry| self.origins(entry)).unwrap_or_default();
@@ -153,7 +155,6 @@ impl Reader<'_> {
         if let Some(rules) = members.get("egress").and_then(|entry| self.egress(entry, "egress")) {
             self.egress = rules;
         }
-        let has_auth = members.get("auth").is_some();
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
@@ -169,6 +170,7 @@ impl Reader<'_> {
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {
             listen,
+            tls,
             admin,
             hosts,
             origins,

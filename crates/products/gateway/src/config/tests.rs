@@ -9,6 +9,7 @@ mod egress;
 mod guards;
 mod inputs;
 mod interceptors;
+mod listen;
 mod outputs;
 mod sandbox;
 mod sanitize;
@@ -104,6 +105,8 @@ fn limits(members: &str) -> String {
 fn a_full_file_sets_everything() {
     let settings = settings(FULL);
     assert_eq!(settings.listen.unwrap().to_string(), "127.0.0.1:3000");
+    let tls = settings.tls.as_ref().expect("TLS");
+    assert_eq!(tls.clients.as_ref().map(|clients| clients.required), Some(false));
     assert_eq!(settings.admin.unwrap().to_string(), "127.0.0.1:9464");
     assert_eq!(settings.hosts, ["mcp.example", "mcp.example:3000"]);
     assert_eq!(settings.origins, ["https://app.example"]);

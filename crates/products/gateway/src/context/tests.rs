@@ -1,6 +1,6 @@
 //! What is added to requests, and what is dropped from them.
 
-use net::server::http::{Grant, PresentedToken};
+use net::server::http::Grant;
 use serde_json::{Value, json};
 
 use super::{Injected, principal};
@@ -15,12 +15,7 @@ fn settings() -> ContextSettings {
 }
 
 fn grant(claims: Value) -> Grant {
-    Grant {
-        subject: "s".to_owned(),
-        scopes: vec!["b".to_owned(), "a".to_owned()],
-        claims,
-        token: PresentedToken::default(),
-    }
+    Grant { subject: "s".to_owned(), scopes: vec!["b".to_owned(), "a".to_owned()], claims, ..Grant::default() }
 }
 
 fn injected() -> Injected {

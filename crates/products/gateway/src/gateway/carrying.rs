@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::service::{Answer, Call, RpcError};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Inner;

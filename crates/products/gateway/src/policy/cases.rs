@@ -1,10 +1,12 @@
 //! The file of cases: its shape, then its meaning. Reports all mistakes at once, with their places.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use document::{FileError, FileErrors, Node, Position, Shape, nearest, quoted};
 use gateway::access::{Action, PolicyRequest};
 use gateway::settings::DEFAULT_SERVER;
+use net::server::tls::Certificate;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,6 +32,7 @@ struct Written {
     name: Option<String>,
     uri: Option<String>,
     claims: Option<Value>,
+    certificate: Option<Value>,
     arguments: Option<Value>,
     annotations: Option<Value>,
     client: Option<Value>,
@@ -111,6 +114,7 @@ fn case(written: Written, index: usize, (tree, rules): (&Node, &Rules)) -> Resul
         name: written.name,
         uri: written.uri,
         claims: written.claims,
+        certificate: written.certificate,
         arguments: written.arguments,
         annotations: written.annotations,
         client: written.client,
@@ -140,10 +144,21 @@ pub(super) struct Asked<'a> {
     pub(super) name: Option<String>,
     pub(super) uri: Option<String>,
     pub(super) claims: Option<Value>,
+    pub(super) certificate: Option<Value>,
     pub(super) arguments: Option<Value>,
     pub(super) annotations: Option<Value>,
     pub(super) client: Option<Value>,
     pub(super) server: Option<String>,
+}
+
+/// A certificate in the words of a person: it is valid, and has the names that are given.
+fn certificate(written: &Value) -> Arc<Certificate> {
+    let texts = |name: &str| {
+        let list = written.get(name).and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let sha256 = written.get("sha256").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Arc::new(Certificate { sha256, uris: texts("uris"), dns: texts("dns"), not_before: 0, not_after: u64::MAX })
 }
 
 /// The member that is wrong, what is wrong with it, and what to try.
@@ -183,6 +198,7 @@ impl Asked<'_> {
             action,
             name,
             claims: self.claims,
+            certificate: self.certificate.as_ref().map(certificate),
             arguments: self.arguments,
             annotations: self.annotations,
             client: self.client.unwrap_or_else(|| json!({ "name": "client", "version": "1" })),

@@ -28,6 +28,9 @@ pub(super) struct RequestArgs {
     /// Claims of the token, a JSON object [default: no token]
     #[arg(long, value_name = "JSON", requires = "action", value_parser = object)]
     claims: Option<Value>,
+    /// Certificate of the client, a JSON object: uris, dns, sha256 [default: no certificate]
+    #[arg(long, value_name = "JSON", requires = "action", value_parser = object)]
+    certificate: Option<Value>,
     /// Arguments of the call, a JSON object
     #[arg(long, value_name = "JSON", requires = "action", value_parser = object)]
     arguments: Option<Value>,
@@ -58,6 +61,7 @@ impl RequestArgs {
             name: self.name.clone(),
             uri: self.uri.clone(),
             claims: self.claims.clone(),
+            certificate: self.certificate.clone(),
             arguments: self.arguments.clone(),
             annotations: self.annotations.clone(),
             client: self.client.clone(),

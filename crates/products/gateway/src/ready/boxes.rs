@@ -220,7 +220,8 @@ fn metrics(facts: &Facts) -> Judged {
 fn access(facts: &Facts) -> Judged {
     if let Some(settings) = &facts.settings {
         let has_rules = settings.access.is_some() || settings.authzen.is_some();
-        let lacks = [("auth", settings.auth.is_none()), ("access", !has_rules)];
+        let certificates = settings.tls.as_ref().is_some_and(|tls| tls.clients.is_some());
+        let lacks = [("auth", settings.auth.is_none() && !certificates), ("access", !has_rules)];
         let lacks: Vec<_> = lacks.iter().filter(|(_, lacks)| *lacks).map(|(name, _)| format!("`{name}`")).collect();
         if !lacks.is_empty() {
             return (No, format!("the configuration has no {}", lacks.join(" and no ")));

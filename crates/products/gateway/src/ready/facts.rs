@@ -59,14 +59,17 @@ pub(super) async fn look(target: &Target, admin: Option<&Url>) -> Result<Facts, 
     let (settings, endpoint) = match target {
         Target::File(file) => {
             let settings = args::read(file)?;
-            let address = settings.listen.unwrap_or_else(args::default_address);
             let path = settings.servers.first().map_or_else(|| "/mcp".to_owned(), |server| server.path());
-            (Some(settings), at(address).and_then(|url| url.join(&path).ok()))
+            let endpoint = base(&settings).and_then(|url| url.join(&path).ok());
+            (Some(settings), endpoint)
         }
         Target::Url(url) => (None, Some(url.clone())),
         Target::Command(_) => (None, None),
     };
-    let pages = admin.cloned().or_else(|| settings.as_ref()?.admin.and_then(at)).or_else(|| endpoint.clone());
+    let pages = admin
+        .cloned()
+        .or_else(|| settings.as_ref()?.admin.and_then(|admin| at(admin, "http")))
+        .or_else(|| endpoint.clone());
     let behind = match (&settings, target) {
         (Some(settings), _) => settings.clone(),
         (None, Target::Command(command)) => only(started(command)),
@@ -89,12 +92,22 @@ pub(super) async fn look(target: &Target, admin: Option<&Url>) -> Result<Facts, 
     })
 }
 
+/// Where clients reach a gateway. With TLS that is a name, which its certificate has.
+fn base(settings: &Settings) -> Option<Url> {
+    let address = settings.listen.unwrap_or_else(args::default_address);
+    if settings.tls.is_none() {
+        return at(address, "http");
+    }
+    let public = settings.auth.as_ref().and_then(|auth| Url::parse(auth.public_url.as_ref()?).ok());
+    public.or_else(|| at(address, "https"))
+}
+
 /// Where a gateway that listens there is reached from this machine.
-fn at(address: SocketAddr) -> Option<Url> {
+fn at(address: SocketAddr, scheme: &str) -> Option<Url> {
     let ip = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
     // Port 0 says only that some port is taken.
     let known = (address.port() != 0).then(|| SocketAddr::new(ip, address.port()))?;
-    Url::parse(&format!("http://{known}/")).ok()
+    Url::parse(&format!("{scheme}://{known}/")).ok()
 }
 
 /// A server that is a command.

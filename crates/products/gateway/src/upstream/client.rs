@@ -50,7 +50,8 @@ impl Client {
 
     /// Why its token lets it do nothing any more: over a WebSocket, that of the handshake goes on counting.
     pub(crate) fn expired(&self) -> Option<RpcError> {
-        let expired = self.grant.as_ref().is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
+        let token = self.grant.as_ref().filter(|grant| grant.has_token());
+        let expired = token.is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
         expired.then(|| failure::TOKEN_EXPIRED.error("The access token has expired"))
     }
 

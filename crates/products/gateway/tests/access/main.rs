@@ -1,6 +1,7 @@
 //! Who gets in, and what each may use: access tokens of every kind of wrongness, and rules, over every transport.
 
 mod audit;
+mod tls;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

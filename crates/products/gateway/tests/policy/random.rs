@@ -116,6 +116,7 @@ impl Random {
             action,
             name: if is_resource { self.of(&URIS) } else { self.of(&TOOLS) }.to_owned(),
             claims: (!self.once_in(5)).then(|| self.claims()),
+            certificate: None,
             arguments: (action.has_arguments() && !self.once_in(4)).then(|| self.arguments()),
             annotations: (!self.once_in(3)).then(|| json!({ "title": self.of(&["data", "Other"]) })),
             client: json!({ "name": self.of(&["data", "c"]), "version": "1" }),

@@ -8,6 +8,7 @@ pub mod http;
 pub mod link;
 pub mod recorder;
 pub mod stdio;
+pub mod tls;
 mod websocket;
 
 use std::collections::HashMap;

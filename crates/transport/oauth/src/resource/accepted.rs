@@ -35,9 +35,20 @@ impl AcceptedTokens {
         Self { keys: Arc::new(keys), issuer, verified: Mutex::default() }
     }
 
-    /// What a token grants that must be for one of `audiences`. Issuer, audience and time are looked at each time.
-    pub async fn grant(&self, token: &str, audiences: Vec<String>) -> Result<Grant, TokenFlaw> {
-        let wanted = TokenRequirements { issuers: vec![self.issuer.clone()], audiences, key: None };
+    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are
+    /// looked at each time.
+    pub async fn grant(
+        &self,
+        token: &str,
+        audiences: Vec<String>,
+        certificate: Option<&str>,
+    ) -> Result<Grant, TokenFlaw> {
+        let wanted = TokenRequirements {
+            issuers: vec![self.issuer.clone()],
+            audiences,
+            key: None,
+            certificate: certificate.map(str::to_owned),
+        };
         self.keys.keep_current().await;
         let claims = match self.claims(token) {
             // Keys change; a token that is signed with a new one makes us look for it, though not all the time.

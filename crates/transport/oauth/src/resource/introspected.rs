@@ -96,8 +96,14 @@ impl IntrospectedTokens {
         Ok(Self { settings, issuer, web, questions, known: Mutex::default() })
     }
 
-    /// What a token grants that must be for one of `audiences`. Issuer, audience and time are looked at each time.
-    pub async fn grant(&self, token: &str, audiences: Vec<String>) -> Result<Grant, IntrospectionRefusal> {
+    /// What a token grants that must be for one of `audiences`, on a connection with `certificate`. Issuer, audience and time are
+    /// looked at each time.
+    pub async fn grant(
+        &self,
+        token: &str,
+        audiences: Vec<String>,
+        certificate: Option<&str>,
+    ) -> Result<Grant, IntrospectionRefusal> {
         let flaw = IntrospectionRefusal::Flaw;
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(flaw(TokenFlaw::Form));
@@ -107,7 +113,12 @@ impl IntrospectedTokens {
             Verdict::Inactive => return Err(flaw(TokenFlaw::Inactive)),
             Verdict::Unavailable => return Err(IntrospectionRefusal::Unavailable),
         };
-        let wanted = TokenRequirements { issuers: vec![self.issuer.clone()], audiences, key: None };
+        let wanted = TokenRequirements {
+            issuers: vec![self.issuer.clone()],
+            audiences,
+            key: None,
+            certificate: certificate.map(str::to_owned),
+        };
         meets(&claims, &wanted).map_err(flaw)?;
         Ok(granted(token, &claims))
     }

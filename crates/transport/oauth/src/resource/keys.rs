@@ -139,7 +139,7 @@ mod tests {
         publish(&[&old, &new]);
         let keys = Keys::read(Source::File(file.clone())).await.expect("keys");
         let tokens = AcceptedTokens::new(keys, ISSUER.to_owned());
-        let grant = async |signer: &Signer| tokens.grant(&token(signer), vec!["a".to_owned()]).await.map(drop);
+        let grant = async |signer: &Signer| tokens.grant(&token(signer), vec!["a".to_owned()], None).await.map(drop);
         let passes = |time: Duration| {
             tokens.keys().known.lock().expect("no panic").1 = Instant::now().checked_sub(time).expect("a time");
         };

@@ -19,6 +19,8 @@ pub struct TokenRequirements {
     pub audiences: Vec<String>,
     /// The fingerprint of the key that it is bound to; to none where `None`.
     pub key: Option<String>,
+    /// The fingerprint of the certificate that the client showed, if it did: a token may be bound to it (RFC 8705).
+    pub certificate: Option<String>,
 }
 
 /// Why a token will not do.
@@ -36,7 +38,7 @@ pub enum TokenFlaw {
     Audience,
     /// It has expired, or is not valid yet.
     Time,
-    /// It is bound to another key, or to one where none is looked at (RFC 9449).
+    /// It is bound to another key (RFC 9449) or certificate (RFC 8705) than the request shows.
     Bound,
     /// It was revoked.
     Revoked,
@@ -55,7 +57,7 @@ impl TokenFlaw {
             Self::Time => "the token has expired, or is not valid yet",
             Self::Revoked => "the token was revoked",
             Self::Inactive => "the token is not active",
-            Self::Bound => "the token is bound to another key, or to one where none is looked at",
+            Self::Bound => "the token is bound to another key or certificate than the request shows",
         }
     }
 }
@@ -155,16 +157,26 @@ pub(super) fn meets(claims: &Value, wanted: &TokenRequirements) -> Result<(), To
         return Err(TokenFlaw::Time);
     }
     // Whoever stole it has no key; taken as a plain token it would open everything to them.
-    if is_bound_to(claims.get("cnf"), wanted.key.as_deref()) { Ok(()) } else { Err(TokenFlaw::Bound) }
+    if is_bound_to(claims.get("cnf"), wanted) { Ok(()) } else { Err(TokenFlaw::Bound) }
 }
 
-/// Whether a token is bound (RFC 7800) to the key that was shown and to nothing else, which nothing here looks at: a certificate
-/// (RFC 8705), for example.
-fn is_bound_to(cnf: Option<&Value>, key: Option<&str>) -> bool {
-    match (cnf, key) {
-        (None, None) => true,
-        (Some(Value::Object(all)), Some(key)) => all.len() == 1 && all.get("jkt").is_some_and(|jkt| jkt == key),
-        _ => false,
+/// Whether a token is bound (RFC 7800) only to what was shown: the key (RFC 9449), the certificate of the connection (RFC 8705),
+/// or both. A token that is bound to neither needs neither, unless a key was shown.
+fn is_bound_to(cnf: Option<&Value>, shown: &TokenRequirements) -> bool {
+    let is_shown = |(name, value): (&String, &Value)| {
+        let shown = match name.as_str() {
+            "jkt" => &shown.key,
+            "x5t#S256" => &shown.certificate,
+            _ => return false,
+        };
+        shown.as_deref().is_some_and(|shown| value == shown)
+    };
+    match cnf {
+        None => shown.key.is_none(),
+        Some(Value::Object(all)) => {
+            !all.is_empty() && all.iter().all(is_shown) && (shown.key.is_none() || all.contains_key("jkt"))
+        }
+        Some(_) => false,
     }
 }
 
@@ -204,8 +216,8 @@ mod tests {
         let mut claims = json!({ "iss": ISSUER, "aud": SERVER, "exp": now() + 60, "sub": "me", "scope": "a b" });
         change(&mut claims);
         let keys = JwkSet { keys: signer.public().into_iter().collect() };
-        let wanted =
-            TokenRequirements { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
+        let (issuers, audiences) = (vec![ISSUER.to_owned()], vec![SERVER.to_owned()]);
+        let wanted = TokenRequirements { issuers, audiences, key: None, certificate: None };
         grant(&signer.sign(header, &claims), &keys, &wanted)
     }
 
@@ -247,6 +259,36 @@ mod tests {
             (json!(1e20), json!(1.000_000_000_000_000_1e20)),
         ] {
             assert_ne!(subject(one.clone(), me()), subject(other.clone(), me()), "{one} and {other} of one client");
+        }
+    }
+
+    #[test]
+    fn a_bound_token_needs_all_that_it_is_bound_to_and_nothing_unknown() {
+        let (jkt, x5t) = (Some("k"), Some("c"));
+        for (cnf, key, certificate, fits) in [
+            (None, None, None, true),
+            (None, None, x5t, true),
+            (None, jkt, x5t, false),
+            (Some(json!({ "x5t#S256": "c" })), None, x5t, true),
+            (Some(json!({ "x5t#S256": "c" })), None, None, false),
+            (Some(json!({ "x5t#S256": "c" })), None, Some("C"), false),
+            (Some(json!({ "x5t#S256": "c" })), jkt, x5t, false),
+            (Some(json!({ "x5t#S256": ["c"] })), None, x5t, false),
+            (Some(json!({ "x5t#S256": null })), None, None, false),
+            (Some(json!({ "x5t": "c" })), None, x5t, false),
+            (Some(json!({ "x5t#S256": "c", "kid": "k" })), None, x5t, false),
+            (Some(json!({ "x5t#S256": "c", "jkt": "k" })), None, x5t, false),
+            (Some(json!({ "x5t#S256": "c", "jkt": "k" })), jkt, x5t, true),
+            (Some(json!({ "jkt": "k" })), jkt, x5t, true),
+            (Some(json!({ "jkt": "k" })), None, x5t, false),
+            (Some(json!({})), None, x5t, false),
+            (Some(json!([])), None, x5t, false),
+            (Some(json!(null)), None, None, false),
+        ] {
+            let owned = |text: Option<&str>| text.map(str::to_owned);
+            let (key, certificate) = (owned(key), owned(certificate));
+            let shown = TokenRequirements { issuers: Vec::new(), audiences: Vec::new(), key, certificate };
+            assert_eq!(is_bound_to(cnf.as_ref(), &shown), fits, "{cnf:?} {shown:?}");
         }
     }
 

@@ -181,6 +181,7 @@ fn a_key_that_was_shown_opens_what_is_bound_to_it_alone() {
         issuers: vec![ISSUER.to_owned()],
         audiences: vec![SERVER.to_owned()],
         key: Some(print.to_owned()),
+        certificate: None,
     };
     for (cnf, opens) in [
         (json!({ "jkt": print }), true),

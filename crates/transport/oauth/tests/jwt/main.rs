@@ -41,8 +41,12 @@ impl Case {
 
     /// What is wrong with the case; `None` for nothing.
     fn failure(&self) -> Option<String> {
-        let required =
-            || TokenRequirements { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
+        let required = || TokenRequirements {
+            issuers: vec![ISSUER.to_owned()],
+            audiences: vec![SERVER.to_owned()],
+            key: None,
+            certificate: None,
+        };
         let judged = |of: &Candidate| access(&of.token, &of.keys, &required());
         let refused = match judged(&self.bad) {
             Err(flaw) if flaw == self.flaw => None,

@@ -36,7 +36,12 @@ impl Issuer {
             return None;
         }
         let id = extended.id();
-        let wanted = TokenRequirements { issuers: vec![id.to_owned()], audiences: self.meant(asked.host()), key: None };
+        let wanted = TokenRequirements {
+            issuers: vec![id.to_owned()],
+            audiences: self.meant(asked.host()),
+            key: None,
+            certificate: None,
+        };
         let claims = vouched(assertion, &["", "jwt", "client-authentication+jwt"], &extended.keys, &wanted).ok()?;
         let same = text(&claims, "sub") == Some(id) && form.text("client_id").is_none_or(|named| named == id);
         Some((id.to_owned(), self.known(tenant, id)?)).filter(|_| same)
@@ -77,7 +82,12 @@ impl Issuer {
     }
 
     fn of_workload(&self, extended: &Extended, assertion: &str, host: &str) -> Option<Value> {
-        let wanted = TokenRequirements { issuers: vec![PLATFORM.to_owned()], audiences: self.meant(host), key: None };
+        let wanted = TokenRequirements {
+            issuers: vec![PLATFORM.to_owned()],
+            audiences: self.meant(host),
+            key: None,
+            certificate: None,
+        };
         vouched(assertion, &["", "jwt"], &extended.keys, &wanted).ok()
     }
 }
@@ -85,8 +95,12 @@ impl Issuer {
 /// The claims of the identity provider about a user, where they were made for that client and this server.
 fn of_user(extended: &Extended, assertion: &str, (id, host): (&str, &str)) -> Option<Value> {
     let own = name(host, TENANTS[0]);
-    let wanted =
-        TokenRequirements { issuers: vec![provider::name(host)], audiences: vec![format!("{own}/"), own], key: None };
+    let wanted = TokenRequirements {
+        issuers: vec![provider::name(host)],
+        audiences: vec![format!("{own}/"), own],
+        key: None,
+        certificate: None,
+    };
     let claims = vouched(assertion, &[provider::ASSERTION], &extended.keys, &wanted).ok()?;
     let whole = text(&claims, "jti").is_some() && claims["iat"].is_number() && text(&claims, "resource").is_some();
     (whole && text(&claims, "client_id") == Some(id)).then_some(claims)

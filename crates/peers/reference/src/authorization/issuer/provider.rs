@@ -97,7 +97,12 @@ impl Issuer {
             return Err(("invalid_request", "an identity token is exchanged for an assertion, and both are named"));
         }
         let subject = form.text("subject_token").ok_or(("invalid_request", "no subject_token is there"))?;
-        let wanted = TokenRequirements { issuers: vec![name(host)], audiences: vec![CLIENT.to_owned()], key: None };
+        let wanted = TokenRequirements {
+            issuers: vec![name(host)],
+            audiences: vec![CLIENT.to_owned()],
+            key: None,
+            certificate: None,
+        };
         let bad = ("invalid_grant", "this is no identity token of ours, or not for you");
         let claims = vouched(subject, &["", "jwt"], &extended.keys, &wanted).map_err(|_| bad)?;
         // Who does not say who it is is the one that the token is for: nobody else was given it.

@@ -1,6 +1,9 @@
 //! Which rule decides, and that what cannot be decided counts against the client.
 
+use std::sync::Arc;
+
 use net::server::http::Grant;
+use net::server::tls::Certificate;
 use serde_json::{Value, json};
 
 use super::{AccessRules, Kind, Target, check};
@@ -59,6 +62,31 @@ fn the_first_rule_that_fits_decides_and_none_is_a_refusal() {
     assert!(!may(Kind::Prompt, "search") && !may(Kind::Resource, "search"));
     assert!(!allowed(&[], Kind::Tool, "search", &NOTHING));
     assert!(allowed(&[rule(Effect::Allow)], Kind::Resource, "file:///a", &NOTHING));
+}
+
+#[test]
+fn a_certificate_counts_only_where_the_client_showed_it() {
+    let shown = |uris: &[&str]| {
+        let uris = uris.iter().map(|uri| (*uri).to_owned()).collect();
+        let (sha256, dns) = ("x".to_owned(), vec!["a.example".to_owned()]);
+        let certificate = Certificate { sha256, uris, dns, not_before: 0, not_after: u64::MAX };
+        Wanted { grant: Some(Grant { certificate: Some(Arc::new(certificate)), ..Grant::default() }), ..NOTHING }
+    };
+    let (agent, other) = (shown(&["spiffe://a/agent"]), shown(&["spiffe://a/agents"]));
+    let token =
+        Wanted { grant: Some(grant(json!({ "certificate": { "uris": ["spiffe://a/agent"] } }), &[])), ..NOTHING };
+    for (effect, text, expected) in [
+        (Effect::Allow, "'spiffe://a/agent' in certificate.uris", [true, false, false, false]),
+        (Effect::Allow, "certificate.sha256 == 'x' && certificate.dns == ['a.example']", [true, true, false, false]),
+        (Effect::Allow, "has(certificate.uris)", [true, true, false, false]),
+        (Effect::Allow, "!has(claims.certificate)", [true, true, false, true]),
+        // What cannot be decided counts against the client.
+        (Effect::Deny, "certificate.sha256 == 'y'", [true, true, false, false]),
+    ] {
+        let rules = [when(effect, text), rule(if effect == Effect::Deny { Effect::Allow } else { Effect::Deny })];
+        let clients = [&agent, &other, &token, &NOTHING];
+        assert_eq!(clients.map(|client| allowed(&rules, Kind::Tool, "echo", client)), expected, "{text}");
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 pub(super) struct Access<'a> {
     /// The address that the connection came to; `None` where there is no socket.
     pub(super) local: Option<IpAddr>,
+    /// Whether it came with TLS: a page that did not is another origin.
+    pub(super) secure: bool,
     /// Further host names.
     pub(super) hosts: &'a [String],
     /// Further origins of pages.
@@ -40,7 +42,8 @@ impl Access<'_> {
     /// Whether `Host` names this server and `Origin`, if present, a page of this machine: anything else may be DNS rebinding.
     pub(super) fn is_trusted(self, headers: &HeaderMap) -> bool {
         let trusted = |origin: &HeaderValue| {
-            self.is_listed(origin) || authority(origin).is_some_and(|authority| self.is_ours(authority))
+            let ours = |authority| self.is_ours(authority) && (self.may_be(origin) || is_loopback(authority));
+            self.is_listed(origin) || authority(origin).is_some_and(ours)
         };
         self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
     }
@@ -53,7 +56,7 @@ impl Access<'_> {
             let own = |authority: &str| {
                 Some(authority.as_bytes()) == host || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(authority))
             };
-            self.is_listed(origin) || authority(origin).is_some_and(own)
+            self.is_listed(origin) || (self.may_be(origin) && authority(origin).is_some_and(own))
         };
         self.is_trusted_host(headers) && headers.get_all(ORIGIN).iter().all(trusted)
     }
@@ -62,6 +65,11 @@ impl Access<'_> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|value| value.to_str().ok());
         hosts.next().is_none() && host.is_some_and(|host| self.is_ours(host))
+    }
+
+    /// Whether the scheme of a page may be ours. Without TLS, a proxy in front of us may have added it.
+    fn may_be(self, origin: &HeaderValue) -> bool {
+        !self.secure || origin.as_bytes().starts_with(b"https://")
     }
 
     fn is_listed(self, origin: &HeaderValue) -> bool {
@@ -73,11 +81,18 @@ impl Access<'_> {
         let Some(name) = host_name(authority) else { return false };
         let local = self.local.map(|local| local.to_canonical());
         let named = name.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-        let loopback = name.eq_ignore_ascii_case("localhost") || named.is_some_and(|named| named.is_loopback());
-        (loopback && local.is_none_or(|local| local.is_loopback()))
+        (is_loopback(authority) && local.is_none_or(|local| local.is_loopback()))
             || (named.is_some() && named == local)
             || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(authority))
     }
+}
+
+/// Whether an authority names the machine that it is used on.
+fn is_loopback(authority: &str) -> bool {
+    host_name(authority).is_some_and(|name| {
+        let address = name.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        name.eq_ignore_ascii_case("localhost") || address.is_some_and(|address| address.is_loopback())
+    })
 }
 
 /// Whether `Origin` is the server's own page, as `Host` names it.
@@ -134,7 +149,7 @@ mod tests {
             ("192.0.2.1", "mcp.example:3000", true),
             ("127.0.0.1", "192.0.2.1", false),
         ] {
-            let access = Access { local: local.parse().ok(), hosts: &hosts, origins: &[] };
+            let access = Access { local: local.parse().ok(), secure: false, hosts: &hosts, origins: &[] };
             assert_eq!(access.is_trusted(&headers(host, None)), trusted, "{host} at {local}");
             assert_eq!(access.is_trusted_for_sockets(&headers(host, None)), trusted, "{host} at {local}");
         }
@@ -143,7 +158,7 @@ mod tests {
     #[test]
     fn a_page_of_another_port_opens_no_socket() {
         let origins = ["https://app.example".to_owned()];
-        let access = Access { local: None, hosts: &[], origins: &origins };
+        let access = Access { local: None, secure: false, hosts: &[], origins: &origins };
         for (origin, page, socket) in [
             ("http://localhost:3000", true, true),
             ("http://localhost:5173", true, false),
@@ -156,6 +171,24 @@ mod tests {
             let headers = headers("localhost:3000", Some(origin));
             assert_eq!(access.is_trusted(&headers), page, "{origin}");
             assert_eq!(access.is_trusted_for_sockets(&headers), socket, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_tls_is_another_origin() {
+        let hosts = ["mcp.example".to_owned()];
+        for (origin, secure, page, socket) in [
+            ("https://mcp.example", true, true, true),
+            ("http://mcp.example", true, false, false),
+            ("http://mcp.example", false, true, true),
+            ("https://mcp.example", false, true, true),
+            ("http://localhost:5173", true, true, false),
+            ("HTTPS://mcp.example", true, false, false),
+        ] {
+            let access = Access { local: "127.0.0.1".parse().ok(), secure, hosts: &hosts, origins: &[] };
+            let headers = headers("mcp.example", Some(origin));
+            assert_eq!(access.is_trusted(&headers), page, "{origin} {secure}");
+            assert_eq!(access.is_trusted_for_sockets(&headers), socket, "{origin} {secure}");
         }
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn metadata(shared: &Shared, method: &Method, headers: &HeaderMap) ->
         return not_allowed("GET");
     }
     let document = json!({
-        "resource": format!("http://{}{}", host(headers), shared.options.path),
+        "resource": format!("{}://{}{}", shared.options.scheme(), host(headers), shared.options.path),
         "authorization_servers": [ISSUER],
         "scopes_supported": [SCOPE],
         "bearer_methods_supported": ["header"],
@@ -70,7 +70,8 @@ pub(super) fn refusal(shared: &Shared, headers: &HeaderMap) -> Option<Response> 
     if bearer.is_carried(headers) {
         return None;
     }
-    let at = format!("http://{}{WELL_KNOWN}{}", host(headers), shared.options.path.trim_end_matches('/'));
+    let (scheme, path) = (shared.options.scheme(), shared.options.path.trim_end_matches('/'));
+    let at = format!("{scheme}://{}{WELL_KNOWN}{path}", host(headers));
     let error = if headers.contains_key(AUTHORIZATION) { ", error=\"invalid_token\"" } else { "" };
     let challenge = format!("Bearer resource_metadata=\"{at}\", scope=\"{SCOPE}\"{error}");
     let mut response = status(StatusCode::UNAUTHORIZED);

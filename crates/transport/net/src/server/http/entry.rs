@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
@@ -110,7 +111,8 @@ async fn layered(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Respons
 
 /// The refusal of a request whose `Host` or `Origin` is foreign.
 pub(super) fn distrust(shared: &Shared, peer: &Peer, headers: &HeaderMap, is_socket: bool) -> Option<Response> {
-    let access = Access { local: peer.local, hosts: &shared.options.hosts, origins: &shared.options.origins };
+    let Options { hosts, origins, tls, .. } = &shared.options;
+    let access = Access { local: peer.local, secure: tls.is_some(), hosts, origins };
     let trusted = if is_socket { access.is_trusted_for_sockets(headers) } else { access.is_trusted(headers) };
     let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
     (!trusted).then(|| refuse(StatusCode::FORBIDDEN, None, &error))
@@ -124,6 +126,9 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     if let Some(refusal) = distrust(shared, peer, request.headers(), matches!(endpoint, Endpoint::Socket)) {
         return refusal;
     }
+    if peer.certificate.as_ref().is_some_and(|certificate| !certificate.is_current()) {
+        return expired();
+    }
     match endpoint {
         Endpoint::Metadata => return bearer::metadata(shared, request.method(), request.headers()),
         Endpoint::Guard => return guard::serve(shared, request).await,
@@ -132,7 +137,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     if let Some(refusal) = bearer::refusal(shared, request.headers()) {
         return refusal;
     }
-    if let Err(refusal) = guard::admit(shared, &mut request, matches!(endpoint, Endpoint::Socket)).await {
+    if let Err(refusal) = guard::admit(shared, peer, &mut request, matches!(endpoint, Endpoint::Socket)).await {
         return *refusal;
     }
     if matches!((endpoint, request.method()), (Endpoint::Socket, &Method::GET)) {
@@ -149,6 +154,14 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
         (Endpoint::Messages, _) => not_allowed("POST"),
         (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata | Endpoint::Guard, _) => not_allowed("GET"),
     }
+}
+
+/// The refusal of a client whose certificate was valid when the connection began.
+fn expired() -> Response {
+    let error = RpcError::invalid_request("Forbidden: the client certificate of this connection has expired");
+    let mut response = refuse(StatusCode::FORBIDDEN, None, &error);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 async fn post(shared: &Arc<Shared>, peer: &Peer, parts: Parts, body: BufferedBody) -> Response {

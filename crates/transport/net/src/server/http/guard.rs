@@ -22,7 +22,8 @@ use super::layer::Request;
 use super::request_body::read;
 use super::response::{Response, status};
 use super::response_body::Body;
-use super::{Options, Shared};
+use super::{Options, Peer, Shared};
+use crate::server::tls::Certificate;
 use crate::service::{Answer, RpcError};
 
 /// Where clients look for the metadata of an authorization server.
@@ -78,6 +79,8 @@ pub struct Head<'h> {
     pub headers: &'h HeaderMap,
     /// Whether it opens a conversation whose messages are not checked any more: a WebSocket.
     pub for_good: bool,
+    /// The certificate that the client showed on its connection.
+    pub certificate: Option<&'h Arc<Certificate>>,
 }
 
 impl Head<'_> {
@@ -125,10 +128,19 @@ pub struct Grant {
     pub subject: String,
     /// The scopes of the token.
     pub scopes: Vec<String>,
-    /// The claims of the token, an object; null where the guard knows none.
+    /// The claims of the token, an object; null where there is no token, or the guard does not know its claims.
     pub claims: Value,
+    /// The certificate that the client showed on the connection of the request.
+    pub certificate: Option<Arc<Certificate>>,
     /// The token, where the guard hands it on.
     pub token: PresentedToken,
+}
+
+impl Grant {
+    /// Whether a token with claims admitted the client.
+    pub const fn has_token(&self) -> bool {
+        !matches!(self.claims, Value::Null)
+    }
 }
 
 /// An access token that was accepted, for code that exchanges it. Shows nothing of itself, and must go to no server but the
@@ -196,12 +208,19 @@ pub(super) async fn serve(shared: &Shared, request: Request) -> Response {
 }
 
 /// Adds the grant to a request, or refuses it.
-pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool) -> Result<(), Box<Response>> {
+pub(super) async fn admit(
+    shared: &Shared,
+    peer: &Peer,
+    request: &mut Request,
+    for_good: bool,
+) -> Result<(), Box<Response>> {
     let Some(guard) = &shared.options.guard else { return Ok(()) };
     request.headers_mut().remove(SUBJECT);
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-    let grant =
-        guard.admit(Head { method, uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
+    let certificate = peer.certificate.as_ref();
+    let admitted = guard.admit(Head { method, uri, headers, for_good, certificate }).await;
+    let mut grant = admitted.map_err(|denied| Box::new(refusal(&denied)))?;
+    grant.certificate = certificate.cloned();
     if let Ok(subject) = HeaderValue::from_str(&fingerprint(&grant.subject)) {
         request.headers_mut().insert(SUBJECT, subject);
     }
@@ -237,7 +256,8 @@ fn fingerprint(subject: &str) -> String {
 pub(super) fn denial(shared: &Shared, parts: &Parts, message: &Message) -> Option<Response> {
     let guard = shared.options.guard.as_ref()?;
     let grant = parts.extensions.get::<Arc<Grant>>()?;
-    let head = Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers, for_good: false };
+    let Parts { method, uri, headers, .. } = parts;
+    let head = Head { method, uri, headers, for_good: false, certificate: grant.certificate.as_ref() };
     guard.permits(grant, head, message).err().map(|denied| refusal(&denied))
 }
 

@@ -20,6 +20,7 @@ mod proxy;
 mod request_body;
 mod response;
 mod response_body;
+mod secure;
 mod sessions;
 mod shares;
 mod upgrade;
@@ -52,9 +53,11 @@ pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PAT
 pub use self::proxy::{Allowed, ProxyError, proxy};
 pub use self::response::Response;
 pub use self::response_body::Body;
+use self::secure::{Handshakes, Socket};
 use self::sessions::Sessions;
 use self::shares::{Share, Shares, share_of};
 use super::link::Closing;
+use super::tls::Certificate;
 use crate::service::Service;
 
 /// The state that all requests share.
@@ -66,6 +69,7 @@ pub(crate) struct Shared {
     /// Permits for sessions that are their connection: HTTP+SSE and WebSocket.
     room: Arc<Semaphore>,
     shares: Shares,
+    handshakes: Handshakes,
     closing: Closing,
     /// Further endpoints of the same listener, which have states of their own.
     endpoints: Endpoints,
@@ -75,10 +79,11 @@ impl Shared {
     fn new(service: Arc<dyn Service>, options: Options, closing: Closing) -> Self {
         let sessions = Sessions::new(options.limits.clone());
         let shares = Shares::new(share_of(options.limits.connections));
+        let handshakes = Handshakes::new(&options.limits);
         let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
         let endpoints = Endpoints::new(closing.clone());
         let sse_sessions = SseSessions::default();
-        Self { service, options, sessions, sse_sessions, room, shares, closing, endpoints }
+        Self { service, options, sessions, sse_sessions, room, shares, handshakes, closing, endpoints }
     }
 }
 
@@ -93,6 +98,8 @@ struct Peer {
     /// The address that it came to, and the one that it came from; none without a socket.
     local: Option<IpAddr>,
     remote: Option<IpAddr>,
+    /// The certificate that the client showed, verified when the connection began.
+    certificate: Option<Arc<Certificate>>,
 }
 
 /// A server that listens.
@@ -145,7 +152,13 @@ impl Endpoint {
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         if let Ok(place) = Arc::new(Semaphore::new(1)).try_acquire_owned() {
             let Some(share) = self.shared.shares.take(None) else { return };
-            let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local: None, remote: None };
+            let peer = Peer {
+                place: Arc::new((place, share)),
+                cut: Arc::default(),
+                local: None,
+                remote: None,
+                certificate: None,
+            };
             serve_stream(stream, Arc::clone(&self.shared), peer).await;
         }
     }
@@ -216,7 +229,18 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSe
     let remote = stream.peer_addr().ok().map(|address| address.ip());
     // A peer that has its share is dropped before it is heard.
     let Some(share) = shared.shares.take(remote) else { return };
-    let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local, remote };
+    let (stream, certificate) = match &shared.options.tls {
+        None => (Socket::Plain(stream), None),
+        Some(tls) => {
+            let done = tokio::select! {
+                done = shared.handshakes.complete(stream, tls, &shared.options.limits) => done,
+                () = shared.closing.wait() => None,
+            };
+            let Some(done) = done else { return };
+            done
+        }
+    };
+    let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local, remote, certificate };
     serve_stream(stream, shared, peer).await;
 }
 

@@ -8,6 +8,7 @@ use super::guard::Guard;
 use super::layer::Layer;
 use crate::server::batch::BatchBounds;
 use crate::server::recorder::HttpRecorder;
+use crate::server::tls::ServerTls;
 
 /// Where the old HTTP+SSE transport opens its stream.
 pub const SSE_PATH: &str = "/sse";
@@ -47,6 +48,8 @@ pub struct Options {
     pub guard: Option<Arc<dyn Guard>>,
     /// A layer around the endpoints.
     pub layer: Option<Arc<dyn Layer>>,
+    /// Speaks TLS. The options of further endpoints of the listener must have it, too.
+    pub tls: Option<Arc<ServerTls>>,
     /// Records everything that crosses.
     pub recorder: Option<Arc<HttpRecorder>>,
     /// Bounds.
@@ -68,6 +71,10 @@ pub struct Limits {
     pub headers: usize,
     /// The most connections at once. One address may have three quarters of them.
     pub connections: usize,
+    /// The most TLS handshakes under way at once. One address may have three quarters of them.
+    pub handshakes: usize,
+    /// How long a TLS handshake may take.
+    pub handshake_time: Duration,
     /// The most sessions at once of Streamable HTTP, and the most of the other transports together. One subject, or one
     /// address where requests need no token, may have three quarters of them.
     pub sessions: usize,
@@ -97,6 +104,13 @@ pub struct Limits {
     pub grace: Duration,
 }
 
+impl Options {
+    /// The scheme of the addresses of the endpoints.
+    pub const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -109,6 +123,7 @@ impl Default for Options {
             bearer: None,
             guard: None,
             layer: None,
+            tls: None,
             recorder: None,
             limits: Limits::default(),
         }
@@ -124,6 +139,8 @@ impl Default for Limits {
             head: 64 << 10,
             headers: 100,
             connections: 16_384,
+            handshakes: 1024,
+            handshake_time: Duration::from_secs(10),
             sessions: 16_384,
             idle: Duration::from_mins(30),
             in_flight: 256,

@@ -203,7 +203,7 @@ fn wants_socket(headers: &HeaderMap) -> bool {
 
 impl Proxy {
     fn trusts(&self, local: Option<IpAddr>, headers: &HeaderMap) -> bool {
-        let access = Access { local, hosts: &self.allowed.hosts, origins: &self.allowed.origins };
+        let access = Access { local, secure: false, hosts: &self.allowed.hosts, origins: &self.allowed.origins };
         if headers.contains_key(UPGRADE) { access.is_trusted_for_sockets(headers) } else { access.is_trusted(headers) }
     }
 
