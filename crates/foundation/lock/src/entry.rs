@@ -185,6 +185,16 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The digest of `tool echo`, or of the instructions.
+    pub fn digest(&self, of: &str) -> Option<Digest> {
+        if of == "instructions" {
+            return self.instructions_digest();
+        }
+        self.items.iter().find(|((kind, name), _)| is_called(of, *kind, name)).map(|(_, item)| item.digest)
+    }
+}
+
 /// Whether `of` is this item: `tool echo`.
 pub(crate) fn is_called(of: &str, kind: Kind, name: &str) -> bool {
     of.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix(' ')) == Some(name)
