@@ -43,7 +43,14 @@ pub(crate) struct LockArgs {
     #[arg(long, value_name = "NAME", help_heading = "Lock")]
     pub(crate) name: Option<String>,
     /// The lock
-    #[arg(long = "output", short = 'o', alias = "lock", value_name = "FILE", default_value = "mcp.lock", help_heading = "Lock")]
+    #[arg(
+        long = "output",
+        short = 'o',
+        alias = "lock",
+        value_name = "FILE",
+        default_value = "mcp.lock",
+        help_heading = "Lock"
+    )]
     pub(crate) file: PathBuf,
     /// Output format of the changes
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]

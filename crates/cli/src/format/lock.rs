@@ -185,9 +185,8 @@ pub(crate) fn counts(entry: &Entry) -> String {
 
 fn sum(view: &View<'_>) -> String {
     let drift: Vec<&Change> = view.changes.iter().filter(|change| change.severity() > Severity::Info).collect();
-    let numbers = [Severity::High, Severity::Medium, Severity::Low].map(|severity| {
-        (drift.iter().filter(|change| change.severity() == severity).count(), severity.as_str())
-    });
+    let numbers = [Severity::High, Severity::Medium, Severity::Low]
+        .map(|severity| (drift.iter().filter(|change| change.severity() == severity).count(), severity.as_str()));
     let words: Vec<String> =
         numbers.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
     let immutable = drift.iter().any(|change| change.class == Class::ImmutableVersion);
@@ -218,7 +217,8 @@ mod tests {
         let after = format!("{before}Then read \u{202e}the key. {}", "x".repeat(300));
         let (locked, found) = (entry(&before), entry(&after));
         let changes = locked.drift(&found);
-        let text = human(&View { name: "shop", locked: &locked, found: &found, changes: &changes }, Paint { colour: false });
+        let text =
+            human(&View { name: "shop", locked: &locked, found: &found, changes: &changes }, Paint { colour: false });
         assert!(text.contains("+ Then read \\u{202e}the key.") && text.contains("… 40 sentences unchanged"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.matches('x').count(), 300, "{text}");

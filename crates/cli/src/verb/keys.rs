@@ -75,7 +75,10 @@ pub(super) fn signers(args: &SignArgs) -> Result<Vec<NamedSigner>, Exit> {
     if args.key_stdin {
         let mut stdin = std::io::stdin();
         if stdin.is_terminal() {
-            return Err(usage("--key-stdin reads a pipe, not a terminal", "pipe the key in: cat key.pem | proof sign …"));
+            return Err(usage(
+                "--key-stdin reads a pipe, not a terminal",
+                "pipe the key in: cat key.pem | proof sign …",
+            ));
         }
         let mut text = String::new();
         let read_all = stdin.by_ref().take(LONGEST).read_to_string(&mut text);
@@ -94,7 +97,10 @@ fn file(path: &Path) -> Result<String, Exit> {
     let unreadable = |error: std::io::Error| usage(&format!("cannot read {shown}: {error}"), "check the path");
     let mode = std::fs::metadata(path).map_err(unreadable)?.mode();
     if mode & 0o077 != 0 {
-        return Err(usage(&format!("others can read the key {shown} (mode {:04o})", mode & 0o777), &format!("chmod 600 {shown}")));
+        return Err(usage(
+            &format!("others can read the key {shown} (mode {:04o})", mode & 0o777),
+            &format!("chmod 600 {shown}"),
+        ));
     }
     given_file::text(path, LONGEST).map_err(unreadable)
 }
@@ -111,7 +117,8 @@ fn read(pem: &str, shown: &str) -> Result<NamedSigner, Exit> {
 /// The keys of a JWK set. Keys without a name get their thumbprint.
 pub(super) fn trusted(path: &Path) -> Result<Vec<Value>, Exit> {
     let shown = output::shown(path);
-    let wrong = |why: String| usage(&format!("{shown} is not a JWK set: {why}"), "use the public keys of `proof keygen`");
+    let wrong =
+        |why: String| usage(&format!("{shown} is not a JWK set: {why}"), "use the public keys of `proof keygen`");
     let text = given_file::text(path, LONGEST).map_err(|error| wrong(error.to_string()))?;
     let value = lock::strict::read(&text, lock::strict::Integers::Doubles).map_err(|why| wrong(why.to_string()))?;
     let set = JwkSet::read(&value).ok_or_else(|| wrong("no list `keys`".to_owned()))?;

@@ -98,7 +98,9 @@ fn write(args: &LockArgs, mut before: Lock, name: &str, mut found: Found) -> Res
         if is_drift(&changes) {
             show(args, name, entry, &found, &changes)?;
             let shown = wire::escape::line(name);
-            tell(format_args!("error: `{shown}` is locked with other definitions\n  try: --approve ITEM --by WHO --reason WHY"));
+            tell(format_args!(
+                "error: `{shown}` is locked with other definitions\n  try: --approve ITEM --by WHO --reason WHY"
+            ));
             return Ok(Exit::Finding);
         }
         let mut entry = entry.clone();
@@ -108,7 +110,9 @@ fn write(args: &LockArgs, mut before: Lock, name: &str, mut found: Found) -> Res
     } else {
         if !found.unstable.is_empty() {
             show(args, name, &found.entry, &found, &found.unstable)?;
-            tell("error: the server does not tell everybody the same, so nothing was locked\n  try: a server whose lists are stable");
+            tell(
+                "error: the server does not tell everybody the same, so nothing was locked\n  try: a server whose lists are stable",
+            );
             return Ok(Exit::Finding);
         }
         before.servers.insert(name.to_owned(), found.entry);
@@ -124,7 +128,9 @@ fn approve(args: &LockArgs, before: &Lock, name: &str, found: &Found) -> Result<
     let entry = &before.servers[name];
     if !found.unstable.is_empty() {
         show(args, name, entry, found, &found.unstable)?;
-        tell("error: the server does not tell everybody the same, so nothing can be approved\n  try: a server whose lists are stable");
+        tell(
+            "error: the server does not tell everybody the same, so nothing can be approved\n  try: a server whose lists are stable",
+        );
         return Ok(Exit::Finding);
     }
     let changes = entry.drift(&found.entry);
@@ -134,7 +140,10 @@ fn approve(args: &LockArgs, before: &Lock, name: &str, found: &Found) -> Result<
     for wanted in args.approve.iter().filter(|wanted| !parts.iter().any(|part| is_meant(wanted, part))) {
         let what = format!("nothing changed in `{}`", wire::escape::line(wanted));
         let all = wire::escape::line(&parts.join(", ")).into_owned();
-        return Err(usage(&what, &if all.is_empty() { "drop --approve: all is in sync".to_owned() } else { format!("one of: {all}") }));
+        return Err(usage(
+            &what,
+            &if all.is_empty() { "drop --approve: all is in sync".to_owned() } else { format!("one of: {all}") },
+        ));
     }
     let mut after = entry.clone();
     let approved = parts.iter().filter(|part| args.approve.iter().any(|wanted| is_meant(wanted, part)));

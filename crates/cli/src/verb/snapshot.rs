@@ -4,9 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use client::{Client, ClientError};
+use lock::{SNAPSHOT, Surface};
 use net::client::Address;
 use serde_json::Value;
-use lock::{SNAPSHOT, Surface};
 use suite::snapshot::surface;
 use wire::Revision;
 

@@ -41,7 +41,8 @@ impl Given {
         };
         let text = given_file::text(path, LONGEST).map_err(|error| wrong(error.to_string()))?;
         let document = read(&text, Integers::Doubles).map_err(|why| wrong(why.to_string()))?;
-        let manifest = if dsse::is_envelope(&document) { dsse::opened(&document) } else { Manifest::of(document.clone()) };
+        let manifest =
+            if dsse::is_envelope(&document) { dsse::opened(&document) } else { Manifest::of(document.clone()) };
         Ok(Self { manifest: manifest.map_err(|why| wrong(why.to_string()))?, document })
     }
 
@@ -135,11 +136,19 @@ fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals:
             "signedBy": judgement.signed_by,
             "refused": reasons,
         });
-        return output::print(&format!("{}\n", escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default())));
+        return output::print(&format!(
+            "{}\n",
+            escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default())
+        ));
     }
     let state = judgement.state.as_str();
     let word = if judgement.state == State::Tampered { state.to_uppercase() } else { state.to_owned() };
-    let mut text = format!("{} {}: {word}: {}\n", escape::line(&manifest.name), escape::line(&manifest.version), escape::line(&judgement.reason));
+    let mut text = format!(
+        "{} {}: {word}: {}\n",
+        escape::line(&manifest.name),
+        escape::line(&manifest.version),
+        escape::line(&judgement.reason)
+    );
     for reason in reasons {
         text.push_str(&format!("refused: {}\n", escape::line(&reason)));
     }

@@ -40,7 +40,8 @@ fn drift_is_shown_and_approved_part_by_part() {
     insta::assert_snapshot!(ends_with(1, &locked(folder, &after, &["--check", "--format", "markdown"])));
     let report = locked(folder, &after, &["--check", "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).expect("one JSON document");
-    let classes: Vec<&str> = report["changes"].as_array().unwrap().iter().filter_map(|one| one["class"].as_str()).collect();
+    let classes: Vec<&str> =
+        report["changes"].as_array().unwrap().iter().filter_map(|one| one["class"].as_str()).collect();
     assert!(classes.contains(&"immutable-version") && classes.contains(&"required-parameter"), "{classes:?}");
     assert_eq!((report["schema"].as_str(), report["status"].as_str()), (Some("proof.lock-drift/1"), Some("drift")));
     // Locking again is no way around an approval.
@@ -104,7 +105,10 @@ fn a_server_that_looks_at_the_client_is_not_in_sync() {
         { printf '%s\n' "$line"; cat; } | "$0" serve --stdio --catalog "$file""#;
     let server = ["--", "sh", "-c", script, PROOF];
     let said = ends_with(1, &proof(folder, &[&["lock"], &server[..]].concat()));
-    assert!(said.contains("as the client claude-ai: `description` changed") && said.contains("nothing was locked"), "{said}");
+    assert!(
+        said.contains("as the client claude-ai: `description` changed") && said.contains("nothing was locked"),
+        "{said}"
+    );
     assert!(!folder.join("mcp.lock").exists());
     // Under a name that it does not look for, it is locked; the check finds it out.
     ends_with(0, &proof(folder, &[&["lock", "--as", "proofhouse"], &server[..]].concat()));
@@ -140,7 +144,10 @@ fn a_server_that_changes_its_mind_is_not_locked() {
     assert!(said.contains("listed again: `description` changed"), "{said}");
     assert!(!folder.path().join("mcp.lock").exists());
     // A text that two readers may read differently is not digested.
-    let twice = FICKLE.replace("print(json.dumps(answer), flush=True)", r#"print(json.dumps(answer).replace('"name": "t"', '"name": "t", "name": "u"'), flush=True)"#);
+    let twice = FICKLE.replace(
+        "print(json.dumps(answer), flush=True)",
+        r#"print(json.dumps(answer).replace('"name": "t"', '"name": "t", "name": "u"'), flush=True)"#,
+    );
     let said = ends_with(3, &proof(folder.path(), &["lock", "--", "python3", "-c", &twice]));
     assert!(said.contains("`name` is repeated"), "{said}");
 }
@@ -158,7 +165,11 @@ fn a_recording_is_locked_and_compared() {
     // The same texts, live: only where they come from is new.
     let said = ends_with(1, &locked(folder, BEFORE, &["--check"]));
     assert!(said.contains("high launch") && !said.contains("tool "), "{said}");
-    std::fs::write(folder.join("empty.jsonl"), std::fs::read_to_string(folder.join("shop.jsonl")).unwrap().lines().next().unwrap()).unwrap();
+    std::fs::write(
+        folder.join("empty.jsonl"),
+        std::fs::read_to_string(folder.join("shop.jsonl")).unwrap().lines().next().unwrap(),
+    )
+    .unwrap();
     let said = ends_with(3, &proof(folder, &["lock", "--check", "--trace", "empty.jsonl"]));
     assert!(said.contains("no answer to a list"), "{said}");
 }

@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::locks::{SERVER, locked};
 use crate::BEFORE;
+use crate::locks::{SERVER, locked};
 use crate::ran::{PROOF, ends_with, proof};
 
 /// A folder with a locked server, a key, its public half, and a signed manifest.
@@ -115,7 +115,11 @@ fn only_a_verified_manifest_passes() {
     state("unsupported", &["--keys", "key.json"]);
     edited(&header("eyJhbGciOiJIUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJKT1NFIn0"));
     state("tampered", &["--keys", "key.json"]);
-    std::fs::write(folder.join("manifest.json"), good.to_string().replacen("{\"schema\"", "{\"schema\":1,\"schema\"", 1)).unwrap();
+    std::fs::write(
+        folder.join("manifest.json"),
+        good.to_string().replacen("{\"schema\"", "{\"schema\":1,\"schema\"", 1),
+    )
+    .unwrap();
     assert!(ends_with(2, &verify(folder, &["--keys", "key.json"])).contains("repeated"));
 }
 
@@ -149,7 +153,10 @@ fn keys_are_pinned_changed_by_both_and_never_rolled_back() {
     // The lock is still one: approvals keep what is pinned.
     let said = ends_with(1, &locked(folder, &BEFORE.replace("Looks.", "Looks!"), &["--check"]));
     assert!(said.contains("immutable version broken"), "{said}");
-    ends_with(0, &locked(folder, &BEFORE.replace("Looks.", "Looks!"), &["--approve", "*", "--by", "a", "--reason", "b"]));
+    ends_with(
+        0,
+        &locked(folder, &BEFORE.replace("Looks.", "Looks!"), &["--approve", "*", "--by", "a", "--reason", "b"]),
+    );
     let servers = read(folder, "mcp.lock")["servers"].clone();
     assert_eq!(servers["shop"]["keys"].as_array().map(Vec::len), Some(2));
     // The same version with other definitions is refused, signed or not.

@@ -231,10 +231,7 @@ mod tests {
     fn changes(member: &str, old: Value, new: Value) -> Vec<(String, bool)> {
         let surface = |value: Value| Surface::from_snapshot(&json!({ member: value }));
         let (old, new) = (surface(old), surface(new));
-        old.changes(&new)
-            .into_iter()
-            .map(|one| (format!("{} {}", one.of, one.what), one.breaks))
-            .collect()
+        old.changes(&new).into_iter().map(|one| (format!("{} {}", one.of, one.what), one.breaks)).collect()
     }
 
     #[track_caller]

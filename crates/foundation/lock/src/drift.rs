@@ -46,7 +46,11 @@ impl Entry {
         }
         if self.name() != found.name() {
             let name = |entry: &Self| entry.name().map_or(Value::Null, Value::from);
-            add("identity", format!("the server's name changed{}", from_to(&name(self), &name(found))), Class::Identity);
+            add(
+                "identity",
+                format!("the server's name changed{}", from_to(&name(self), &name(found))),
+                Class::Identity,
+            );
         }
         match (&self.launch, &found.launch) {
             (Some(old), Some(new)) => {
@@ -81,7 +85,9 @@ impl Entry {
             add("server", format!("the protocol version changed{words}"), Class::ProtocolVersion);
         }
         let (old, new) = (self.server.as_ref().unwrap_or(&nothing), found.server.as_ref().unwrap_or(&nothing));
-        let names = |value: &Value| value.as_object().map(|all| all.keys().cloned().collect::<BTreeSet<String>>()).unwrap_or_default();
+        let names = |value: &Value| {
+            value.as_object().map(|all| all.keys().cloned().collect::<BTreeSet<String>>()).unwrap_or_default()
+        };
         let members: BTreeSet<String> = names(old).union(&names(new)).cloned().collect();
         for member in members.iter().filter(|member| *member != "name" && old[*member] != new[*member]) {
             let class = if member == "version" { Class::ServerVersion } else { Class::Description };
@@ -162,5 +168,6 @@ pub(crate) fn is_twin(kind: Kind, old: &Item, new: &Item) -> bool {
     };
     let (old, new) = (nameless(old), nameless(new));
     // Of two items that say nothing but their names, none is the other.
-    old.as_object().is_some_and(|members| !members.is_empty()) && wire::json::canonical(&old) == wire::json::canonical(&new)
+    old.as_object().is_some_and(|members| !members.is_empty())
+        && wire::json::canonical(&old) == wire::json::canonical(&new)
 }

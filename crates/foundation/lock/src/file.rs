@@ -51,13 +51,15 @@ impl Lock {
         }
         let servers = members(&document, "servers", "")?;
         known(&document, "", &["schema", "servers"])?;
-        let entry = |(name, value): (&String, &Value)| Ok((name.clone(), read_entry(value, &format!("servers.{name}"))?));
+        let entry =
+            |(name, value): (&String, &Value)| Ok((name.clone(), read_entry(value, &format!("servers.{name}"))?));
         Ok(Self { servers: servers.iter().map(entry).collect::<Result<_, _>>()? })
     }
 
     /// The lock as text: members in a fixed order, a line for each, so that a review shows what changed.
     pub fn to_text(&self) -> String {
-        let servers: Map<String, Value> = self.servers.iter().map(|(name, entry)| (name.clone(), write_entry(entry))).collect();
+        let servers: Map<String, Value> =
+            self.servers.iter().map(|(name, entry)| (name.clone(), write_entry(entry))).collect();
         let document = json!({ "schema": SCHEMA, "servers": servers });
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         format!("{}\n", wire::escape::json(&text))
@@ -125,7 +127,15 @@ fn write_approval(approval: &Approval) -> Value {
 fn read_entry(value: &Value, at: &str) -> Result<Entry, BadLock> {
     let lists = Kind::ALL.map(Kind::list);
     let others = [
-        "identity", "launch", "server", "protocolVersion", "capabilities", "instructions", "approvals", "keys", "release",
+        "identity",
+        "launch",
+        "server",
+        "protocolVersion",
+        "capabilities",
+        "instructions",
+        "approvals",
+        "keys",
+        "release",
     ];
     known(value, at, &[&lists[..], &others[..]].concat())?;
     let identity = members(value, "identity", at)?;

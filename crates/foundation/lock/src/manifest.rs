@@ -166,7 +166,9 @@ impl Manifest {
             millis(&time).map(|_| time).ok_or_else(wrong)
         };
         let digest = |value: &Value, at: &str| {
-            text(value, at)?.parse().map_err(|_| BadManifest::Member(at.to_owned(), "a digest: `sha256:` and 64 digits"))
+            text(value, at)?
+                .parse()
+                .map_err(|_| BadManifest::Member(at.to_owned(), "a digest: `sha256:` and 64 digits"))
         };
         let mut items = BTreeMap::new();
         for kind in Kind::ALL {
@@ -195,7 +197,8 @@ impl Manifest {
 
     /// The digest of what the version defines: all items and the instructions.
     pub fn definitions(&self) -> Digest {
-        let items: Vec<Value> = self.items.iter().map(|((kind, name), digest)| json!([kind.list(), name, digest.to_string()])).collect();
+        let items: Vec<Value> =
+            self.items.iter().map(|((kind, name), digest)| json!([kind.list(), name, digest.to_string()])).collect();
         Digest::of("definitions", &json!([self.instructions.map(|digest| digest.to_string()), items]))
     }
 
@@ -292,8 +295,14 @@ mod tests {
     #[test]
     fn versions_are_ordered_as_people_order_them() {
         for (one, other) in [
-            ("1.2.3", "1.2.4"), ("1.9", "1.10"), ("1", "1.0.1"), ("1.0.0-rc.1", "1.0.0"), ("1.0.0-rc.2", "1.0.0-rc.10"),
-            ("1.0.0-alpha", "1.0.0-beta"), ("v1.0", "v2.0"), ("1.0.0-1", "1.0.0-a"),
+            ("1.2.3", "1.2.4"),
+            ("1.9", "1.10"),
+            ("1", "1.0.1"),
+            ("1.0.0-rc.1", "1.0.0"),
+            ("1.0.0-rc.2", "1.0.0-rc.10"),
+            ("1.0.0-alpha", "1.0.0-beta"),
+            ("v1.0", "v2.0"),
+            ("1.0.0-1", "1.0.0-a"),
         ] {
             assert!(older(one, other) && !older(other, one), "{one} {other}");
         }

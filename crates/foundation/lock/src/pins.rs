@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn only_what_changed_is_blocked() {
         let pins = pins(json!([{ "name": "a", "description": "A" }, { "name": "b" }]));
-        let page = r#"{"tools":[{"description":"A","name":"a","_meta":{"x":1}},{"name":"b","description":"B"},{"name":"c"}]}"#;
+        let page =
+            r#"{"tools":[{"description":"A","name":"a","_meta":{"x":1}},{"name":"b","description":"B"},{"name":"c"}]}"#;
         let verdicts = pins.judge_list(Kind::Tool, &[page], None).expect("a list");
         assert_eq!(verdicts.of("a"), Verdict::Approved);
         assert!(matches!(verdicts.of("b"), Verdict::Changed { locked, found } if locked != found));

@@ -131,7 +131,7 @@ pub fn recorded(trace: &Trace) -> Result<Recorded, Unrecorded> {
     let entry = |surface: &Surface| {
         Entry::new(Identity::default(), None, surface).map_err(|why| match why {
             Unlockable::Nothing => Unrecorded::Nothing,
-            why => Unrecorded::Unlockable(why),
+            why @ Unlockable::Nameless(_) => Unrecorded::Unlockable(why),
         })
     };
     let first = entry(&surface)?;

@@ -236,7 +236,9 @@ impl Comparison {
         for name in is.keys().filter(|name| !was.contains_key(*name)) {
             let path = join(at, name);
             match self.side {
-                Side::Takes if needed.contains(name) => self.add(format!("has a new required argument `{path}`"), true, Part::Required),
+                Side::Takes if needed.contains(name) => {
+                    self.add(format!("has a new required argument `{path}`"), true, Part::Required);
+                }
                 Side::Takes => self.add(format!("takes `{path}`, too"), false, Part::Optional),
                 Side::Gives => self.add(format!("returns `{path}`, too"), false, Part::Optional),
             }
@@ -331,7 +333,10 @@ mod tests {
         }
         let new = object(json!({ "a": { "type": "string" } }), json!(["a"]));
         let found = compare(&object(json!({}), json!([])), &new, Side::Takes);
-        assert_eq!(found, [Change { what: "has a new required argument `a`".to_owned(), breaks: true, part: Part::Required }]);
+        assert_eq!(
+            found,
+            [Change { what: "has a new required argument `a`".to_owned(), breaks: true, part: Part::Required }]
+        );
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub(in crate::verb) fn read(path: &Path) -> Result<Option<Lock>, Exit> {
     let text = match given_file::text(path, LONGEST) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(usage(&format!("cannot read the lock {shown}: {error}"), "check the path and its permissions")),
+        Err(error) => {
+            return Err(usage(&format!("cannot read the lock {shown}: {error}"), "check the path and its permissions"));
+        }
     };
     let damaged = |why: &dyn std::fmt::Display| {
         let why = wire::escape::line(&why.to_string()).into_owned();

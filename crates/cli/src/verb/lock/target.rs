@@ -130,7 +130,10 @@ fn package(command: &[String]) -> Option<String> {
         }
         "uvx" => {
             let spec = named(&["--from"])?;
-            let (name, version) = spec.split_once("==").or_else(|| spec.split_once('@')).map_or((spec.as_str(), None), |(name, version)| (name, Some(version)));
+            let (name, version) = spec
+                .split_once("==")
+                .or_else(|| spec.split_once('@'))
+                .map_or((spec.as_str(), None), |(name, version)| (name, Some(version)));
             Some(format!("pkg:pypi/{}{}", name.to_lowercase(), suffix(version)))
         }
         _ => None,

@@ -121,7 +121,8 @@ fn what_is_the_same_value_is_no_drift() {
         Entry::new(Identity::default(), None, &surface).expect("an entry")
     };
     let one = page(r#"{"tools":[{"name":"a","inputSchema":{"type":"object","minProperties":1}},{"name":"b"}]}"#);
-    let other = page(r#"{"tools":[{"name":"b"},{"inputSchema":{"minProperties":1.0,"type":"\u006fbject"},"name":"a"}]}"#);
+    let other =
+        page(r#"{"tools":[{"name":"b"},{"inputSchema":{"minProperties":1.0,"type":"\u006fbject"},"name":"a"}]}"#);
     assert_eq!(one.drift(&other), []);
     let third = page(r#"{"tools":[{"name":"b"},{"inputSchema":{"minProperties":2,"type":"object"},"name":"a"}]}"#);
     assert_eq!(found(&one, &third), [Class::InputSchema]);
@@ -151,10 +152,10 @@ fn names_that_stand_twice_are_found() {
     let mut twice = surface();
     twice["tools"].as_array_mut().unwrap().push(json!({ "name": "buy", "description": "other" }));
     let changes = Surface::from_snapshot(&twice).repeated_names();
-    assert_eq!(changes.iter().map(|change| (change.of.as_str(), change.class)).collect::<Vec<_>>(), [(
-        "tool buy",
-        Class::RepeatedName
-    )]);
+    assert_eq!(
+        changes.iter().map(|change| (change.of.as_str(), change.class)).collect::<Vec<_>>(),
+        [("tool buy", Class::RepeatedName)]
+    );
     assert_eq!(Surface::from_snapshot(&surface()).repeated_names(), []);
 }
 
@@ -179,8 +180,7 @@ fn one_part_is_approved_at_a_time() {
         let of = changes.iter().find(|change| change.class == *class).map(|change| change.of.clone());
         approved.take_over(of.as_deref().expect("a change"), &new);
         let rest: Vec<Class> = approved.drift(&new).iter().map(|change| change.class).collect();
-        let expected =
-            if *class == Class::Other { vec![] } else { vec![Class::ImmutableVersion, Class::Other] };
+        let expected = if *class == Class::Other { vec![] } else { vec![Class::ImmutableVersion, Class::Other] };
         assert_eq!(rest, expected, "edit {index}");
     }
     let (old, mut new) = (entry(&surface()), entry(&surface()));

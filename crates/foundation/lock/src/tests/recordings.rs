@@ -26,7 +26,8 @@ fn answered(id: i64, result: Value) -> (Party, Value) {
 }
 
 fn greeting() -> [(Party, Value); 2] {
-    let result = json!({ "protocolVersion": "2025-06-18", "serverInfo": { "name": "s", "version": "1" }, "capabilities": {} });
+    let result =
+        json!({ "protocolVersion": "2025-06-18", "serverInfo": { "name": "s", "version": "1" }, "capabilities": {} });
     [asked(0, "initialize", json!({})), answered(0, result)]
 }
 

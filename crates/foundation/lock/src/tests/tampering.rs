@@ -27,7 +27,12 @@ fn changed_documents_are_refused() {
     assert_eq!(judge(&good, &known, &verifies).state, State::Verified);
     let edits: [fn(&mut Value); 12] = [
         |v| v["tools"][0]["digest"] = json!(format!("sha256:{}", "0".repeat(64))),
-        |v| v["tools"].as_array_mut().unwrap().push(json!({ "name": "x", "digest": format!("sha256:{}", "0".repeat(64)) })),
+        |v| {
+            v["tools"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({ "name": "x", "digest": format!("sha256:{}", "0".repeat(64)) }))
+        },
         |v| drop(v["tools"].as_array_mut().unwrap().pop()),
         |v| v["tools"].as_array_mut().unwrap().reverse(),
         |v| v["server"]["version"] = json!("1.0.1"),
