@@ -138,16 +138,8 @@ fn read_entry(value: &Value, at: &str) -> Result<Entry, BadLock> {
         "release",
     ];
     known(value, at, &[&lists[..], &others[..]].concat())?;
-    let identity = members(value, "identity", at)?;
-    let of = |name: &str| identity.get(name).and_then(Value::as_str).map(str::to_owned);
-    known(&value["identity"], &format!("{at}.identity"), &["url", "registry", "package", "packageDigest"])?;
     let mut entry = Entry {
-        identity: Identity {
-            url: of("url"),
-            registry: of("registry"),
-            package: of("package"),
-            package_digest: of("packageDigest"),
-        },
+        identity: read_identity(value, at)?,
         server: value.get("server").cloned(),
         protocol: optional_text(value, "protocolVersion", at)?,
         capabilities: value.get("capabilities").cloned(),
@@ -178,16 +170,29 @@ fn read_entry(value: &Value, at: &str) -> Result<Entry, BadLock> {
             }
         }
     }
-    for (index, approval) in list(value, "approvals").enumerate() {
+    for (index, approval) in list(value, "approvals", at)?.iter().enumerate() {
         entry.approvals.push(read_approval(approval, &format!("{at}.approvals[{index}]"))?);
     }
-    entry.keys = list(value, "keys").cloned().collect();
+    entry.keys = list(value, "keys", at)?.to_vec();
     if let Some(release) = value.get("release") {
         let at = format!("{at}.release");
         let (version, issued_at) = (text(release, "version", &at)?, text(release, "issuedAt", &at)?);
         entry.release = Some(Release { version, issued_at, digest: digest(release, "digest", &at)? });
     }
     Ok(entry)
+}
+
+fn read_identity(value: &Value, at: &str) -> Result<Identity, BadLock> {
+    let identity = members(value, "identity", at)?;
+    let at = format!("{at}.identity");
+    known(&value["identity"], &at, &["url", "registry", "package", "packageDigest"])?;
+    let of = |name: &str| identity.get(name).map(|_| text(&value["identity"], name, &at)).transpose();
+    Ok(Identity {
+        url: of("url")?,
+        registry: of("registry")?,
+        package: of("package")?,
+        package_digest: of("packageDigest")?,
+    })
 }
 
 fn read_item(kind: Kind, value: &Value, at: &str) -> Result<(String, Item), BadLock> {
@@ -233,8 +238,12 @@ fn members<'v>(value: &'v Value, name: &str, at: &str) -> Result<&'v Map<String,
     value[name].as_object().ok_or_else(|| BadLock::Member(below(at, name), "an object"))
 }
 
-fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
+/// The items of a list that may be missing.
+fn list<'v>(value: &'v Value, name: &str, at: &str) -> Result<&'v [Value], BadLock> {
+    match value.get(name) {
+        None => Ok(&[]),
+        Some(list) => list.as_array().map(Vec::as_slice).ok_or_else(|| BadLock::Member(below(at, name), "a list")),
+    }
 }
 
 fn text(value: &Value, name: &str, at: &str) -> Result<String, BadLock> {

@@ -37,6 +37,17 @@ fn a_lock_is_read_back_and_written_the_same() {
     assert!(text.find("\"empty\"") < text.find("\"shop\"") && text.find("\"a\"") < text.find("\"b\""), "{text}");
 }
 
+/// What is pinned or approved must not vanish because its form is another.
+#[test]
+fn members_of_another_form_are_refused() {
+    let written: Value = serde_json::from_str(&lock().to_text()).expect("JSON");
+    for member in ["identity", "launch", "instructions", "tools", "approvals", "keys", "release"] {
+        let mut other = written.clone();
+        other["servers"]["shop"][member] = json!(1);
+        assert!(matches!(Lock::read(&other.to_string()), Err(BadLock::Member(..))), "{member}");
+    }
+}
+
 /// The schema in docs/ describes what is written, and refuses what is not read.
 #[test]
 fn a_lock_is_valid_by_its_schema() {

@@ -31,7 +31,7 @@ fn changed_documents_are_refused() {
             v["tools"]
                 .as_array_mut()
                 .unwrap()
-                .push(json!({ "name": "x", "digest": format!("sha256:{}", "0".repeat(64)) }))
+                .push(json!({ "name": "x", "digest": format!("sha256:{}", "0".repeat(64)) }));
         },
         |v| drop(v["tools"].as_array_mut().unwrap().pop()),
         |v| v["tools"].as_array_mut().unwrap().reverse(),
