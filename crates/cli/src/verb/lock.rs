@@ -137,7 +137,7 @@ fn approve(args: &LockArgs, before: &Lock, name: &str, found: &Found) -> Result<
     let mut parts: Vec<&str> = changes.iter().map(|change| change.of.as_str()).collect();
     parts.sort_unstable();
     parts.dedup();
-    for wanted in args.approve.iter().filter(|wanted| !parts.iter().any(|part| is_meant(wanted, part))) {
+    if let Some(wanted) = args.approve.iter().find(|wanted| !parts.iter().any(|part| is_meant(wanted, part))) {
         let what = format!("nothing changed in `{}`", wire::escape::line(wanted));
         let all = wire::escape::line(&parts.join(", ")).into_owned();
         return Err(usage(

@@ -54,7 +54,9 @@ fn signed(args: &SignArgs) -> Result<(), Exit> {
     })?;
     let makers: Vec<_> = keys.iter().map(|key| |message: &[u8]| key.signer.signature(message)).collect();
     let signing: Vec<Signing<'_>> = keys.iter().zip(&makers).map(|(key, sign)| of(key, sign)).collect();
-    signing.iter().for_each(|key| sign(&mut document, key));
+    for key in &signing {
+        sign(&mut document, key);
+    }
     let text = |value: &serde_json::Value| {
         let text = serde_json::to_string_pretty(value).unwrap_or_default();
         format!("{}\n", wire::escape::json(&text))

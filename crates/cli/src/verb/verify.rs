@@ -1,6 +1,7 @@
 //! `proof verify`: whether a manifest is signed by a trusted key, holds now, is not an older one, and states what the server
 //! says.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -150,7 +151,7 @@ fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals:
         escape::line(&judgement.reason)
     );
     for reason in reasons {
-        text.push_str(&format!("refused: {}\n", escape::line(&reason)));
+        let _ = writeln!(text, "refused: {}", escape::line(&reason));
     }
     output::print(&text)
 }
