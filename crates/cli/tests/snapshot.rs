@@ -1,5 +1,10 @@
-//! `proof snapshot`: what is written down, what is told of a server that changed, and of snapshots that cannot be read.
+//! `proof snapshot`: what is written, what is reported of a server that changed, and of snapshots that cannot be read.
+//! The same server locked and signed: [`locks`], [`manifests`].
 
+#[path = "lock/locks.rs"]
+mod locks;
+#[path = "lock/manifests.rs"]
+mod manifests;
 #[path = "shared/ran.rs"]
 mod ran;
 

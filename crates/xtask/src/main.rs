@@ -26,6 +26,7 @@ mod page;
 mod peers;
 mod pipe;
 mod served;
+mod signing;
 mod soak;
 mod tidy;
 mod words;
@@ -120,6 +121,11 @@ const TASKS: &[Task] = &[
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
         run: peers::run,
+    },
+    Task {
+        name: "signing",
+        help: "manifests signed by `proof` and verified by `jose` and `joserfc`, and the reverse",
+        run: signing::run,
     },
     Task { name: "soak", help: "many sessions and streams on one server: errors, memory", run: soak::run },
     Task { name: "tidy", help: "hold the sources to the house rules", run: tidy::run },

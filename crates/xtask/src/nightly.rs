@@ -16,7 +16,7 @@ use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
     Verdict, attack, fuzz, gateway_as_client, gateway_authzen, gateway_clients, gateway_faults, gateway_peers, peers,
-    root, soak,
+    root, signing, soak,
 };
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -86,6 +86,7 @@ const PARTS: &[Part] = &[
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
+    Part { name: "signing", title: "signed manifests and other implementations of JWS", run: signed },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
     Part { name: "replicas", title: "gateways that share a store which fails, by many seeds", run: replicas },
     Part { name: "gateway-as-client", title: "the gateway as a client of the servers behind it", run: as_client },
@@ -306,6 +307,11 @@ fn seeds(options: &Options, test: &str, more: Option<(&'static str, String)>) ->
     let run = cargo_test("gateway", &["--test", test], &variables)?;
     let figure = run.line(&format!("{test}: "));
     run.outcome(figure)
+}
+
+fn signed(_: &Options) -> anyhow::Result<Outcome> {
+    let well = signing::run(&[])?;
+    Ok(Outcome { well, figure: "verified both ways".to_owned() })
 }
 
 fn as_client(_: &Options) -> anyhow::Result<Outcome> {

@@ -10,6 +10,7 @@ pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod line;
+pub(crate) mod lock;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
@@ -19,6 +20,7 @@ pub(crate) mod saved_reports;
 pub(crate) mod select;
 pub(crate) mod serve;
 pub(crate) mod serve_tokens;
+pub(crate) mod sign;
 pub(crate) mod snapshot;
 pub(crate) mod test;
 
@@ -63,6 +65,14 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
+    /// Lock what a server tells the model, or show what changed since
+    Lock(Box<lock::LockArgs>),
+    /// Make a key that signs manifests
+    Keygen(sign::KeygenArgs),
+    /// Sign a manifest of a locked server
+    Sign(sign::SignArgs),
+    /// Verify a manifest, and that a server is the one that was signed
+    Verify(Box<sign::VerifyArgs>),
     /// Explain a rule and how to fix a violation
     Explain(ExplainArgs),
     /// List the rules

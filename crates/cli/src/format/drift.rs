@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use lock::Change;
 use serde_json::{Value, json};
-use suite::snapshot::Change;
 use wire::escape;
 
 use report::render::escape::code;
@@ -45,8 +45,10 @@ pub(crate) fn markdown(changes: &[Change]) -> String {
 
 /// One JSON document: `proof.drift/1`.
 pub(crate) fn json(changes: &[Change]) -> String {
-    let list: Vec<Value> =
-        changes.iter().map(|Change { of, what, breaks }| json!({ "of": of, "what": what, "breaks": breaks })).collect();
+    let list: Vec<Value> = changes
+        .iter()
+        .map(|Change { of, what, breaks, .. }| json!({ "of": of, "what": what, "breaks": breaks }))
+        .collect();
     let document = json!({ "schema": "proof.drift/1", "proof": env!("CARGO_PKG_VERSION"), "changes": list });
     format!("{}\n", escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default()))
 }

@@ -2,5 +2,6 @@
 
 pub(crate) mod drift;
 pub(crate) mod generated;
+pub(crate) mod lock;
 pub(crate) mod rule_list;
 pub(crate) mod suite;

@@ -75,6 +75,25 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Exit> {
     fs::write(path, safe(&concealed(text)).as_bytes()).map_err(|error| unwritable(path, &error.to_string()))
 }
 
+/// Replaces a file that is meant for others in one step: a reader sees the old text or the new one, never a part.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Exit> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = fs::OpenOptions::new().write(true).create_new(true).open(&beside).and_then(|mut file| {
+        if let Ok(found) = path.metadata() {
+            file.set_permissions(found.permissions())?;
+        }
+        file.write_all(safe(&concealed(text)).as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    });
+    written.map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        unwritable(path, &error.to_string())
+    })
+}
+
 /// Creates a directory unless it exists.
 pub(crate) fn folder(path: &Path) -> Result<(), Exit> {
     fs::create_dir_all(path).map_err(|error| {

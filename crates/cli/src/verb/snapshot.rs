@@ -4,9 +4,10 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use client::{Client, ClientError};
+use lock::{SNAPSHOT, Surface};
 use net::client::Address;
 use serde_json::Value;
-use suite::snapshot::{SCHEMA, drift, surface};
+use suite::snapshot::surface;
 use wire::Revision;
 
 use crate::advice::asking;
@@ -51,7 +52,7 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
         written(format!("{}\n", wire::escape::json(&text)))?;
         return Ok(Exit::Clean);
     };
-    let changes = drift(&before, &now);
+    let changes = Surface::from_snapshot(&before).changes(&Surface::from_snapshot(&now));
     let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     written(match args.format {
         DriftFormat::Human => format::human(&changes, Paint { colour }),
@@ -77,8 +78,8 @@ fn read(path: &Path) -> Result<Value, Exit> {
             "write a new one with `proof snapshot --output`",
         )
     })?;
-    if value["schema"].as_str() != Some(SCHEMA) {
-        let what = format!("{shown} is not a snapshot: its `schema` is not {SCHEMA}");
+    if value["schema"].as_str() != Some(SNAPSHOT) {
+        let what = format!("{shown} is not a snapshot: its `schema` is not {SNAPSHOT}");
         return Err(usage(&what, "use a file that `proof snapshot --output` wrote"));
     }
     Ok(value)
@@ -101,7 +102,7 @@ fn current(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Re
                 sign_in::sign_in_at(&args.server.reach, &mut options.address, options.revision).await?;
             }
             let client = Client::connect(options).await.map_err(|error| failed(&error))?;
-            let surface = surface(&client).await.map_err(|error| failed(&error));
+            let surface = surface(&client).await.map_err(|error| failed(&error)).map(|surface| surface.to_snapshot());
             client.close().await;
             surface
         };
@@ -116,7 +117,7 @@ fn current(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Re
     surface
 }
 
-fn failed(error: &ClientError) -> Exit {
+pub(super) fn failed(error: &ClientError) -> Exit {
     tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } => Exit::Finding,

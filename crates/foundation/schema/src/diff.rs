@@ -34,6 +34,27 @@ pub struct Change {
     pub what: String,
     /// Whether it breaks a caller that relies on the old schema.
     pub breaks: bool,
+    /// Which part of the schema changed.
+    pub part: Part,
+}
+
+/// The part of a schema that a change concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A description, a title or another text.
+    Text,
+    /// A default.
+    Default,
+    /// The values of an `enum`.
+    Enum,
+    /// A property that must be there is new, or a property must be there now.
+    Required,
+    /// A property that may be missing is new, or a property may be missing now.
+    Optional,
+    /// A property is gone.
+    Removed,
+    /// Any other keyword.
+    Other,
 }
 
 /// Every change from `old` to `new`.
@@ -69,14 +90,14 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn add(&mut self, what: String, breaks: bool) {
-        self.found.push(Change { what, breaks });
+    fn add(&mut self, what: String, breaks: bool, part: Part) {
+        self.found.push(Change { what, breaks, part });
     }
 
     /// Adds a change that breaks callers or not, by its direction.
-    fn tell(&mut self, what: String, became: &Became) {
+    fn tell(&mut self, what: String, became: &Became, part: Part) {
         let harmless = matches!((self.side, became), (Side::Takes, Became::Wider) | (Side::Gives, Became::Narrower));
-        self.add(what, !harmless);
+        self.add(what, !harmless, part);
     }
 
     /// What is at a path, as text.
@@ -93,10 +114,10 @@ impl Comparison {
             return;
         }
         let (Value::Object(before), Value::Object(after)) = (old, new) else {
-            return self.add(format!("{} changed{}", self.called(at), from_to(old, new)), true);
+            return self.add(format!("{} changed{}", self.called(at), from_to(old, new)), true, Part::Other);
         };
         if room == 0 {
-            return self.add(format!("{} changed somewhere deep inside", self.called(at)), true);
+            return self.add(format!("{} changed somewhere deep inside", self.called(at)), true, Part::Other);
         }
         let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for keyword in keywords {
@@ -119,7 +140,8 @@ impl Comparison {
         let (was, is) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
         let changed = format!("{}: `{keyword}` changed{}", self.called(at), from_to(was, is));
         let became = match keyword {
-            word if WORDS.contains(&word) => return self.add(changed, false),
+            "default" => return self.add(changed, false, Part::Default),
+            word if WORDS.contains(&word) => return self.add(changed, false, Part::Text),
             "type" => return self.types(&types(was), &types(is), at),
             "enum" => return self.values(old, new, at),
             "additionalProperties" | "unevaluatedProperties" => {
@@ -145,7 +167,7 @@ impl Comparison {
             },
             _ => Became::Other,
         };
-        self.tell(changed, &became);
+        self.tell(changed, &became, Part::Other);
     }
 
     fn types(&mut self, was: &BTreeSet<String>, is: &BTreeSet<String>, at: &str) {
@@ -162,7 +184,7 @@ impl Comparison {
             let told = types.iter().filter(|one| *one != "integer" || !types.contains("number"));
             told.cloned().collect::<Vec<_>>().join(" or ")
         };
-        self.tell(format!("{} is {} instead of {}", self.called(at), said(is), said(was)), &became);
+        self.tell(format!("{} is {} instead of {}", self.called(at), said(is), said(was)), &became, Part::Other);
     }
 
     /// Of `enum`.
@@ -173,17 +195,17 @@ impl Comparison {
                 let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<Vec<u8>>>();
                 let (before, after) = (texts(&was), texts(&is));
                 for gone in was.iter().filter(|one| !after.contains(&canonical(one))) {
-                    self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower);
+                    self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower, Part::Enum);
                 }
                 for come in is.iter().filter(|one| !before.contains(&canonical(one))) {
-                    self.tell(format!("{} may be {come}, too", self.called(at)), &Became::Wider);
+                    self.tell(format!("{} may be {come}, too", self.called(at)), &Became::Wider, Part::Enum);
                 }
             }
             (None, Some(is)) => {
                 let is = Value::Array(is);
-                self.tell(format!("{} has only some values now: {is}", self.called(at)), &Became::Narrower);
+                self.tell(format!("{} has only some values now: {is}", self.called(at)), &Became::Narrower, Part::Enum);
             }
-            (_, None) => self.tell(format!("{} may be any value now", self.called(at)), &Became::Wider),
+            (_, None) => self.tell(format!("{} may be any value now", self.called(at)), &Became::Wider, Part::Enum),
         }
     }
 
@@ -192,10 +214,10 @@ impl Comparison {
         let both = |name: &&String| has_property(before, name) && has_property(after, name);
         let (was, is) = (required(before), required(after));
         for name in is.difference(&was).filter(both) {
-            self.tell(format!("`{}` is required now", join(at, name)), &Became::Narrower);
+            self.tell(format!("`{}` is required now", join(at, name)), &Became::Narrower, Part::Required);
         }
         for name in was.difference(&is).filter(both) {
-            self.tell(format!("`{}` is no longer required", join(at, name)), &Became::Wider);
+            self.tell(format!("`{}` is no longer required", join(at, name)), &Became::Wider, Part::Optional);
         }
     }
 
@@ -206,17 +228,19 @@ impl Comparison {
             let path = join(at, name);
             match (is.get(name), self.side) {
                 (Some(new), _) => self.schemas(old, new, &path, room - 1),
-                (None, Side::Takes) => self.add(format!("no longer takes `{path}`"), true),
-                (None, Side::Gives) => self.add(format!("no longer returns `{path}`"), true),
+                (None, Side::Takes) => self.add(format!("no longer takes `{path}`"), true, Part::Removed),
+                (None, Side::Gives) => self.add(format!("no longer returns `{path}`"), true, Part::Removed),
             }
         }
         let needed = required(after);
         for name in is.keys().filter(|name| !was.contains_key(*name)) {
             let path = join(at, name);
             match self.side {
-                Side::Takes if needed.contains(name) => self.add(format!("has a new required argument `{path}`"), true),
-                Side::Takes => self.add(format!("takes `{path}`, too"), false),
-                Side::Gives => self.add(format!("returns `{path}`, too"), false),
+                Side::Takes if needed.contains(name) => {
+                    self.add(format!("has a new required argument `{path}`"), true, Part::Required);
+                }
+                Side::Takes => self.add(format!("takes `{path}`, too"), false, Part::Optional),
+                Side::Gives => self.add(format!("returns `{path}`, too"), false, Part::Optional),
             }
         }
     }
@@ -257,7 +281,7 @@ fn types(value: &Value) -> BTreeSet<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Change, Side, compare};
+    use super::{Change, Part, Side, compare};
 
     #[test]
     fn each_change_is_reported_and_breaks_the_right_side() {
@@ -299,7 +323,7 @@ mod tests {
         ] {
             for (side, breaks) in [(Side::Takes, takes), (Side::Gives, gives)] {
                 let found = compare(&old, &new, side);
-                let [Change { what: told, breaks: broken }] = found.as_slice() else {
+                let [Change { what: told, breaks: broken, .. }] = found.as_slice() else {
                     panic!("{old} {new}: {found:?}")
                 };
                 assert!(told.contains(what), "{old} {new}: {told}");
@@ -309,7 +333,27 @@ mod tests {
         }
         let new = object(json!({ "a": { "type": "string" } }), json!(["a"]));
         let found = compare(&object(json!({}), json!([])), &new, Side::Takes);
-        assert_eq!(found, [Change { what: "has a new required argument `a`".to_owned(), breaks: true }]);
+        assert_eq!(
+            found,
+            [Change { what: "has a new required argument `a`".to_owned(), breaks: true, part: Part::Required }]
+        );
+    }
+
+    #[test]
+    fn each_change_names_its_part() {
+        let a = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+        for (old, new, part) in [
+            (a(json!({})), a(json!({ "description": "x" })), Part::Text),
+            (a(json!({ "default": 1 })), a(json!({ "default": 2 })), Part::Default),
+            (a(json!({ "enum": [1] })), a(json!({ "enum": [1, 2] })), Part::Enum),
+            (a(json!({})), json!({ "type": "object", "properties": { "a": {} }, "required": ["a"] }), Part::Required),
+            (json!({ "type": "object" }), a(json!({})), Part::Optional),
+            (a(json!({})), json!({ "type": "object", "properties": {} }), Part::Removed),
+            (a(json!({ "maximum": 1 })), a(json!({ "maximum": 2 })), Part::Other),
+        ] {
+            let found = compare(&old, &new, Side::Takes);
+            assert!(found.iter().all(|one| one.part == part) && !found.is_empty(), "{old} {new}: {found:?}");
+        }
     }
 
     #[test]

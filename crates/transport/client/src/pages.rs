@@ -22,6 +22,8 @@ pub struct Listed {
     pub result: Map<String, Value>,
     /// The number of pages.
     pub pages: usize,
+    /// The result of each page as it came: its text keeps what values lose, such as repeated names.
+    pub texts: Vec<String>,
 }
 
 impl Client {
@@ -60,6 +62,7 @@ impl Client {
                 return Err(invalid(&format!("no list of `{key}`")));
             };
             listed.items.extend(items.iter().cloned());
+            listed.texts.push(page.body_text().unwrap_or_default().to_owned());
             let next = match result.get("nextCursor") {
                 None => None,
                 Some(Value::String(_)) => raw_member(&page, "nextCursor"),

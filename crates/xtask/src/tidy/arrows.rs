@@ -18,6 +18,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("schema", Some(&["wire"])),
     ("document", Some(&["wire"])),
     ("report", Some(&["wire"])),
+    ("lock", Some(&["wire", "schema"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
@@ -25,9 +26,9 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
     ("rules", Some(&["wire", "schema"])),
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
-    ("suite", Some(&["wire", "schema", "document", "net", "client"])),
+    ("suite", Some(&["wire", "schema", "document", "lock", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
-    ("gateway", Some(&["wire", "schema", "document", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "lock", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -35,6 +36,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "wire",
             "schema",
             "report",
+            "lock",
             "net",
             "oauth",
             "client",

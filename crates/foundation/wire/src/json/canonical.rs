@@ -108,13 +108,18 @@ fn double(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The shortest digits that read back as the same double, and where the point stands among them.
-    let text = format!("{:e}", value.abs());
+    // The shortest digits that read back as the same double, and where the point stands among them. Of two texts that are
+    // equally near, `serde_json` takes the even one, as ECMAScript does; the standard library takes the larger one.
+    let text = Value::from(value.abs()).to_string();
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let point = exponent.parse::<i32>().unwrap_or_default() + 1;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches('0');
+    let places = |text: &str| i32::try_from(text.len()).unwrap_or(i32::MAX);
+    let point = places(whole) - (places(&all) - places(digits)) + exponent.parse::<i32>().unwrap_or_default();
+    let digits = digits.trim_end_matches('0');
     let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{}", placed(&digits, point))
+    format!("{sign}{}", placed(digits, point))
 }
 
 /// `digits` with the decimal point after the first `point` of them.
@@ -166,6 +171,8 @@ mod tests {
             ("1.5e300", "1.5e+300"),
             ("-12.5", "-12.5"),
             ("5e-324", "5e-324"),
+            // Half way between two texts of that length.
+            ("1424953923781206.25", "1424953923781206.2"),
             ("9007199254740992", "9007199254740992"),
             ("9007199254740993", "9007199254740993"),
         ] {

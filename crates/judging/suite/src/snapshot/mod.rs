@@ -1,62 +1,74 @@
-//! `proof snapshot`: everything that a server declares as one canonical document, and the changes between two documents.
+//! Everything that a live server declares, as a [`Surface`]: for `proof snapshot`, `proof lock` and `proof verify`.
 
-mod drift;
+use std::fmt;
 
 use client::{Client, ClientError};
-use serde_json::{Map, Value, json};
+use lock::strict::Unreadable;
+use lock::{Kind, Surface};
 use wire::error_code::METHOD_NOT_FOUND;
 
-pub use drift::{Change, drift};
-
-/// The name and version of the document's format.
-pub const SCHEMA: &str = "proof.snapshot/1";
-
-/// The lists of a server: the member of the document and of the result, the method, and the key of an item.
-pub(crate) const LISTS: [(&str, &str, &str); 4] = [
-    ("tools", "tools/list", "name"),
-    ("resources", "resources/list", "uri"),
-    ("resourceTemplates", "resources/templates/list", "uriTemplate"),
-    ("prompts", "prompts/list", "name"),
-];
-
-/// Requests everything that the server declares. Members of objects and items of lists are sorted by name.
-pub async fn surface(client: &Client) -> Result<Value, ClientError> {
+/// Requests everything that the server declares.
+pub async fn surface(client: &Client) -> Result<Surface, ClientError> {
     let greeting = client.greeting();
-    let mut surface = Map::new();
-    surface.insert("schema".to_owned(), json!(SCHEMA));
-    surface.insert("revision".to_owned(), json!(client.revision().as_str()));
-    let introduction = greeting.result.as_ref().map(|(result, _)| result);
-    surface.extend(greeting.server_info().map(|info| ("server".to_owned(), info.clone())));
-    for member in ["capabilities", "instructions"] {
-        let value = introduction.and_then(|result| result.get(member));
-        surface.extend(value.map(|value| (member.to_owned(), value.clone())));
-    }
-    for (member, method, name) in LISTS {
-        let capability = if member == "resourceTemplates" { "resources" } else { member };
-        if !greeting.may_have(capability) {
-            continue;
+    let mut surface = Surface::default();
+    surface.introduce(greeting.revision, greeting.result.as_ref().map(|(result, _)| result));
+    for kind in Kind::ALL {
+        if let Some(listed) = listed(client, kind).await? {
+            surface.add(kind, listed.items);
         }
-        let mut items = match client.list(method, member).await {
-            Ok(listed) => listed.items,
-            // A server with resources need not support templates.
-            Err(ClientError::Rpc { code: METHOD_NOT_FOUND, .. }) if member == "resourceTemplates" => continue,
-            Err(error) => return Err(error),
-        };
-        items.sort_by(|a, b| a[name].as_str().cmp(&b[name].as_str()));
-        surface.insert(member.to_owned(), Value::Array(items));
     }
-    Ok(sorted(&Value::Object(surface)))
+    Ok(surface)
 }
 
-/// The value with the members of every object sorted by name.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().map(|(name, value)| (name.clone(), sorted(value))).collect();
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(members.into_iter().collect())
+/// Why the texts of a server are not taken.
+#[derive(Debug)]
+pub enum Undigestible {
+    /// The server did not answer.
+    Client(ClientError),
+    /// An answer that two readers may read differently: which one, and why.
+    Text(&'static str, Unreadable),
+}
+
+impl fmt::Display for Undigestible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(error) => error.fmt(f),
+            Self::Text(method, why) => write!(f, "the answer to `{method}` is ambiguous: {why}"),
         }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        value => value.clone(),
+    }
+}
+
+impl std::error::Error for Undigestible {}
+
+/// The same, read strictly from the texts that came, for digests. A list that the server does not offer counts as listed.
+pub async fn strict_surface(client: &Client) -> Result<Surface, Undigestible> {
+    let greeting = client.greeting();
+    let mut surface = Surface::default();
+    match &greeting.result {
+        Some((_, text)) => {
+            let ambiguous = |why| Undigestible::Text("the introduction", why);
+            surface.introduce_text(greeting.revision, text).map_err(ambiguous)?;
+        }
+        None => surface.introduce(greeting.revision, None),
+    }
+    for kind in Kind::ALL {
+        surface.add(kind, []);
+        for text in listed(client, kind).await.map_err(Undigestible::Client)?.iter().flat_map(|listed| &listed.texts) {
+            surface.add_text(kind, text).map_err(|why| Undigestible::Text(kind.method(), why))?;
+        }
+    }
+    Ok(surface)
+}
+
+/// A list of the server; `None` where it does not offer one.
+async fn listed(client: &Client, kind: Kind) -> Result<Option<client::Listed>, ClientError> {
+    if !client.greeting().may_have(kind.capability()) {
+        return Ok(None);
+    }
+    match client.list(kind.method(), kind.list()).await {
+        Ok(listed) => Ok(Some(listed)),
+        // A server with resources need not support templates.
+        Err(ClientError::Rpc { code: METHOD_NOT_FOUND, .. }) if kind == Kind::Template => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -99,6 +99,16 @@ impl Signer {
         (Self { pair: Pair::Ec(pair), alg: "ES256" }, pem(key.as_ref()))
     }
 
+    /// A fresh Ed25519 key, and its private half as a text (PEM, PKCS #8).
+    ///
+    /// # Panics
+    /// Where the system gives no random numbers.
+    pub fn fresh_edwards_with_text() -> (Self, Secret) {
+        let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("the system gives random numbers");
+        let pair = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key just made is one");
+        (Self { pair: Pair::Ed(pair), alg: "EdDSA" }, pem(key.as_ref()))
+    }
+
     /// The algorithm.
     pub const fn alg(&self) -> &'static str {
         self.alg
@@ -141,20 +151,26 @@ impl Signer {
     pub fn sign(&self, mut header: Value, claims: &Value) -> String {
         header["alg"] = self.alg.into();
         let text = format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
+        let signature = encode(&self.signature(text.as_bytes()));
+        format!("{text}.{signature}")
+    }
+
+    /// The signature of `message`, as JOSE has it: of an EC key the two numbers one after the other.
+    ///
+    /// # Panics
+    /// Where the system gives no random numbers.
+    pub fn signature(&self, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
-        let signature = match &self.pair {
-            Pair::Ec(pair) => {
-                encode(pair.sign(&random, text.as_bytes()).expect("the system gives random numbers").as_ref())
-            }
-            Pair::Ed(pair) => encode(pair.sign(text.as_bytes()).as_ref()),
+        match &self.pair {
+            Pair::Ec(pair) => pair.sign(&random, message).expect("the system gives random numbers").as_ref().to_vec(),
+            Pair::Ed(pair) => pair.sign(message).as_ref().to_vec(),
             Pair::Rsa(pair) => {
                 let mut signature = vec![0; pair.public().modulus_len()];
-                pair.sign(&signature::RSA_PKCS1_SHA256, &random, text.as_bytes(), &mut signature)
+                pair.sign(&signature::RSA_PKCS1_SHA256, &random, message, &mut signature)
                     .expect("the signature has room");
-                encode(&signature)
+                signature
             }
-        };
-        format!("{text}.{signature}")
+        }
     }
 }
 

@@ -1,22 +1,11 @@
-//! The changes between two snapshots in words, and whether each breaks callers.
+//! The differences of two surfaces in words: whether each breaks callers, and its class. Must not know of locks.
 
 use std::collections::BTreeSet;
 
-use schema::diff::{self, Side, compare, from_to};
+use schema::diff::{self, Part, Side, compare, from_to};
 use serde_json::Value;
 
-use super::LISTS;
-
-/// One change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What changed: `tool echo`, `capability resources`.
-    pub of: String,
-    /// The change in words.
-    pub what: String,
-    /// Whether it breaks callers.
-    pub breaks: bool,
-}
+use crate::{Change, Class, Kind, Surface};
 
 /// Hints: name, default, and the value that promises more to callers.
 const HINTS: [(&str, bool, bool); 4] = [
@@ -26,21 +15,45 @@ const HINTS: [(&str, bool, bool); 4] = [
     ("openWorldHint", true, false),
 ];
 
-/// All changes from `old` to `new`, two documents of [`super::surface`].
-pub fn drift(old: &Value, new: &Value) -> Vec<Change> {
-    let mut drift = Drift::default();
-    for (member, what) in [("instructions", "the instructions"), ("server", "the server's name or version")] {
-        if old.get(member) != new.get(member) {
-            drift.add("server", format!("{what} changed{}", from_to(&old[member], &new[member])), false);
+impl Surface {
+    /// All changes from `self` to `new`, as callers see them.
+    pub fn changes(&self, new: &Self) -> Vec<Change> {
+        let mut drift = Drift::default();
+        let nothing = Value::Null;
+        for (old, new, what, class) in [
+            (&self.instructions, &new.instructions, "the instructions", Class::Instructions),
+            (&self.server, &new.server, "the server's name or version", Class::ServerVersion),
+        ] {
+            if old != new {
+                let (old, new) = (old.as_ref().unwrap_or(&nothing), new.as_ref().unwrap_or(&nothing));
+                drift.add("server", format!("{what} changed{}", from_to(old, new)), false, class);
+            }
         }
+        if self.revision != new.revision {
+            let value = |revision: &Option<String>| revision.as_deref().map_or(Value::Null, Value::from);
+            let what = format!("the revision changed{}", from_to(&value(&self.revision), &value(&new.revision)));
+            drift.add("server", what, false, Class::ProtocolVersion);
+        }
+        let capabilities = |surface: &Self| surface.capabilities.clone().unwrap_or_default();
+        drift.capabilities(&capabilities(self), &capabilities(new));
+        for kind in Kind::ALL {
+            drift.list(kind, self.items(kind), new.items(kind));
+        }
+        drift.changes
     }
-    if old.get("revision") != new.get("revision") {
-        drift.add("server", format!("the revision changed{}", from_to(&old["revision"], &new["revision"])), false);
-    }
-    drift.capabilities(&old["capabilities"], &new["capabilities"]);
-    for (member, _, name) in LISTS {
-        drift.list(member, name, &old[member], &new[member]);
-    }
+}
+
+/// The changes between two items of one kind.
+pub(crate) fn changes_of_item(kind: Kind, of: &str, old: &Value, new: &Value) -> Vec<Change> {
+    let mut drift = Drift::default();
+    drift.item(kind, of, old, new);
+    drift.changes
+}
+
+/// The changes between the capabilities of two surfaces.
+pub(crate) fn changes_of_capabilities(old: &Value, new: &Value) -> Vec<Change> {
+    let mut drift = Drift::default();
+    drift.capabilities(old, new);
     drift.changes
 }
 
@@ -50,24 +63,25 @@ struct Drift {
 }
 
 impl Drift {
-    fn add(&mut self, of: &str, what: impl Into<String>, breaks: bool) {
-        self.changes.push(Change { of: of.to_owned(), what: what.into(), breaks });
+    fn add(&mut self, of: &str, what: impl Into<String>, breaks: bool, class: Class) {
+        self.changes.push(Change { of: of.to_owned(), what: what.into(), breaks, class });
     }
 
     fn capabilities(&mut self, old: &Value, new: &Value) {
         for name in names(old).union(&names(new)) {
             let of = format!("capability {name}");
             match (old.get(name), new.get(name)) {
-                (Some(_), None) => self.add(&of, "was removed", true),
-                (None, Some(_)) => self.add(&of, "was added", false),
+                (Some(_), None) => self.add(&of, "was removed", true, Class::Capability),
+                (None, Some(_)) => self.add(&of, "was added", false, Class::Capability),
                 (Some(old), Some(new)) => {
                     for flag in names(old).union(&names(new)) {
                         let set = |value: &Value| value.get(flag).is_some_and(|flag| flag != &Value::Bool(false));
                         match (set(old), set(new)) {
-                            (true, false) => self.add(&of, format!("no longer has `{flag}`"), true),
-                            (false, true) => self.add(&of, format!("has `{flag}` now"), false),
+                            (true, false) => self.add(&of, format!("no longer has `{flag}`"), true, Class::Capability),
+                            (false, true) => self.add(&of, format!("has `{flag}` now"), false, Class::Capability),
                             _ if old.get(flag) != new.get(flag) => {
-                                self.add(&of, format!("`{flag}` changed{}", from_to(&old[flag], &new[flag])), false);
+                                let what = format!("`{flag}` changed{}", from_to(&old[flag], &new[flag]));
+                                self.add(&of, what, false, Class::Capability);
                             }
                             _ => {}
                         }
@@ -78,40 +92,40 @@ impl Drift {
         }
     }
 
-    fn list(&mut self, member: &str, key: &str, old: &Value, new: &Value) {
-        let kind = match member {
-            "resourceTemplates" => "resource template",
-            member => member.trim_end_matches('s'),
-        };
-        let items = |list: &Value| list.as_array().cloned().unwrap_or_default();
-        let (old, new) = (items(old), items(new));
+    fn list(&mut self, kind: Kind, old: &[Value], new: &[Value]) {
+        let key = kind.key();
         let find = |list: &[Value], name: &Value| list.iter().find(|item| &item[key] == name).cloned();
-        for before in &old {
-            let of = format!("{kind} {}", before[key].as_str().unwrap_or("without a name"));
-            match find(&new, &before[key]) {
-                None => self.add(&of, "was removed", true),
-                Some(after) => match member {
-                    "tools" => self.tool(&of, before, &after),
-                    "prompts" => self.prompt(&of, before, &after),
-                    _ => self.rest(&of, before, &after, &[("mimeType", true)]),
-                },
+        for before in old {
+            let of = kind.called(before);
+            match find(new, &before[key]) {
+                None => self.add(&of, "was removed", true, Class::Removed),
+                Some(after) => self.item(kind, &of, before, &after),
             }
         }
-        for after in new.iter().filter(|after| find(&old, &after[key]).is_none()) {
-            self.add(&format!("{kind} {}", after[key].as_str().unwrap_or("without a name")), "was added", false);
+        for after in new.iter().filter(|after| find(old, &after[key]).is_none()) {
+            self.add(&kind.called(after), "was added", false, Class::Added);
+        }
+    }
+
+    fn item(&mut self, kind: Kind, of: &str, old: &Value, new: &Value) {
+        match kind {
+            Kind::Tool => self.tool(of, old, new),
+            Kind::Prompt => self.prompt(of, old, new),
+            Kind::Resource | Kind::Template => self.rest(of, old, new, &[("mimeType", true)]),
         }
     }
 
     fn tool(&mut self, of: &str, old: &Value, new: &Value) {
-        for diff::Change { what, breaks } in compare(&old["inputSchema"], &new["inputSchema"], Side::Takes) {
-            self.add(of, what, breaks);
+        for diff::Change { what, breaks, part } in compare(&old["inputSchema"], &new["inputSchema"], Side::Takes) {
+            self.add(of, what, breaks, class_of(part));
         }
         match (old.get("outputSchema"), new.get("outputSchema")) {
-            (Some(_), None) => self.add(of, "no longer has an `outputSchema`", true),
-            (None, Some(_)) => self.add(of, "now has an `outputSchema`", false),
+            (Some(_), None) => self.add(of, "no longer has an `outputSchema`", true, Class::OutputSchema),
+            (None, Some(_)) => self.add(of, "now has an `outputSchema`", false, Class::OutputSchema),
             (Some(old), Some(new)) => {
-                for diff::Change { what, breaks } in compare(old, new, Side::Gives) {
-                    self.add(of, what, breaks);
+                for diff::Change { what, breaks, part } in compare(old, new, Side::Gives) {
+                    let class = if part == Part::Text { Class::Description } else { Class::OutputSchema };
+                    self.add(of, what, breaks, class);
                 }
             }
             (None, None) => {}
@@ -120,8 +134,12 @@ impl Drift {
             let says = |tool: &Value| tool["annotations"][hint].as_bool().unwrap_or(default);
             let (before, after) = (says(old), says(new));
             if before != after {
-                let word = if after == promise { "promises more" } else { "promises less" };
-                self.add(of, format!("{word}: `{hint}` is {after}"), after != promise);
+                let (word, class) = if after == promise {
+                    ("promises more", Class::StrengthenedAnnotation)
+                } else {
+                    ("promises less", Class::WeakenedAnnotation)
+                };
+                self.add(of, format!("{word}: `{hint}` is {after}"), after != promise, class);
             }
         }
         self.rest(of, old, new, &[]);
@@ -135,12 +153,12 @@ impl Drift {
         for before in &old_ones {
             let name = before["name"].as_str().unwrap_or_default();
             match find(&new_ones, &before["name"]) {
-                None => self.add(of, format!("no longer takes `{name}`"), true),
+                None => self.add(of, format!("no longer takes `{name}`"), true, Class::RemovedParameter),
                 Some(after) if !required(before) && required(&after) => {
-                    self.add(of, format!("`{name}` is required now"), true);
+                    self.add(of, format!("`{name}` is required now"), true, Class::RequiredParameter);
                 }
                 Some(after) if required(before) && !required(&after) => {
-                    self.add(of, format!("`{name}` is no longer required"), false);
+                    self.add(of, format!("`{name}` is no longer required"), false, Class::OptionalParameter);
                 }
                 Some(_) => {}
             }
@@ -148,9 +166,9 @@ impl Drift {
         for after in new_ones.iter().filter(|after| find(&old_ones, &after["name"]).is_none()) {
             let name = after["name"].as_str().unwrap_or_default();
             if required(after) {
-                self.add(of, format!("has a new required argument `{name}`"), true);
+                self.add(of, format!("has a new required argument `{name}`"), true, Class::RequiredParameter);
             } else {
-                self.add(of, format!("has a new optional argument `{name}`"), false);
+                self.add(of, format!("has a new optional argument `{name}`"), false, Class::OptionalParameter);
             }
         }
         self.rest(of, old, new, &[]);
@@ -177,7 +195,12 @@ impl Drift {
                 }
             }
             let breaks = breaking.iter().any(|(member, breaks)| member == name && *breaks && !before.is_null());
-            self.add(of, format!("`{name}` changed{}", from_to(before, after)), breaks);
+            let class = match name.as_str() {
+                "title" | "description" => Class::Description,
+                "_meta" => Class::Meta,
+                _ => Class::Other,
+            };
+            self.add(of, format!("`{name}` changed{}", from_to(before, after)), breaks, class);
         }
     }
 }
@@ -186,18 +209,29 @@ fn names(value: &Value) -> BTreeSet<String> {
     value.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default()
 }
 
+/// The class of a change in the schema of arguments.
+const fn class_of(part: Part) -> Class {
+    match part {
+        Part::Text => Class::Description,
+        Part::Default => Class::Default,
+        Part::Enum => Class::Enum,
+        Part::Required => Class::RequiredParameter,
+        Part::Optional => Class::OptionalParameter,
+        Part::Removed => Class::RemovedParameter,
+        Part::Other => Class::InputSchema,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::drift;
+    use crate::Surface;
 
     fn changes(member: &str, old: Value, new: Value) -> Vec<(String, bool)> {
-        let surface = |value: Value| json!({ member: value });
-        drift(&surface(old), &surface(new))
-            .into_iter()
-            .map(|one| (format!("{} {}", one.of, one.what), one.breaks))
-            .collect()
+        let surface = |value: Value| Surface::from_snapshot(&json!({ member: value }));
+        let (old, new) = (surface(old), surface(new));
+        old.changes(&new).into_iter().map(|one| (format!("{} {}", one.of, one.what), one.breaks)).collect()
     }
 
     #[track_caller]
@@ -209,7 +243,8 @@ mod tests {
     fn equal_snapshots_have_no_changes() {
         let surface =
             json!({ "tools": [{ "name": "a", "annotations": { "title": "A" } }], "capabilities": { "tools": {} } });
-        assert_eq!(drift(&surface, &surface), []);
+        let surface = Surface::from_snapshot(&surface);
+        assert_eq!(surface.changes(&surface), []);
     }
 
     #[test]

@@ -1,0 +1,135 @@
+//! Options of `proof keygen`, `proof sign` and `proof verify`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::lock::TargetArgs;
+
+/// Make a key that signs manifests
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof keygen -o signing.pem > keys.json
+  proof keygen --alg es256 -o signing.pem --public keys.json
+
+The key (PEM, PKCS #8) goes to a new file that only its owner can read. The
+public half is a JWK set; its `kid` is the key's thumbprint (RFC 7638).
+
+Exit codes: 0 made; 2 usage error or a file that exists; 4 bug in proof.")]
+pub(crate) struct KeygenArgs {
+    /// Algorithm
+    #[arg(long, value_enum, default_value = "eddsa")]
+    pub(crate) alg: Algorithm,
+    /// Write the private key to FILE, which must not exist
+    #[arg(long, short, value_name = "FILE", required = true)]
+    pub(crate) output: PathBuf,
+    /// Write the public key to FILE instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) public: Option<PathBuf>,
+}
+
+/// An algorithm that signs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Algorithm {
+    /// Ed25519
+    Eddsa,
+    /// ECDSA on P-256
+    Es256,
+}
+
+/// Sign a manifest of a locked server
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof sign --key signing.pem -o manifest.json
+  proof sign --key-env SIGNING_KEY --name shop --provider 'Shop Inc.' \\
+             --permission orders:write --expires 2027-11-26T00:00:00Z
+  vault read -field=pem signing | proof sign --key-stdin -o manifest.json
+  proof sign --key old.pem --key new.pem -o manifest.json   Change the key
+  proof sign --key signing.pem --dsse manifest.intoto.json
+
+Signs the digests in the lock: JWS (RFC 7515) over canonical JSON (RFC 8785).
+Private keys never stand on the command line.
+
+Exit codes: 0 signed; 2 usage error, invalid lock or key; 4 bug in proof.")]
+pub(crate) struct SignArgs {
+    /// Private key (PEM, PKCS #8), mode 0600 (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Keys")]
+    pub(crate) key: Vec<PathBuf>,
+    /// Environment variable with a private key (repeatable)
+    #[arg(long, value_name = "VAR", help_heading = "Keys")]
+    pub(crate) key_env: Vec<String>,
+    /// Read a private key from stdin
+    #[arg(long, help_heading = "Keys")]
+    pub(crate) key_stdin: bool,
+    /// The lock
+    #[arg(long, value_name = "FILE", default_value = "mcp.lock", help_heading = "Manifest")]
+    pub(crate) lock: PathBuf,
+    /// Name of the server in the lock [default: the only one]
+    #[arg(long, value_name = "NAME", help_heading = "Manifest")]
+    pub(crate) name: Option<String>,
+    /// Who provides the server
+    #[arg(long, value_name = "NAME", help_heading = "Manifest")]
+    pub(crate) provider: Option<String>,
+    /// Permission or scope that the server needs, of one tool as TOOL=SCOPE
+    /// (repeatable)
+    #[arg(long, value_name = "[TOOL=]SCOPE", help_heading = "Manifest")]
+    pub(crate) permission: Vec<String>,
+    /// When the manifest expires, such as 2027-11-26T00:00:00Z
+    #[arg(long, value_name = "TIME", help_heading = "Manifest")]
+    pub(crate) expires: Option<String>,
+    /// Write the manifest to FILE instead of stdout
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Also write it as an in-toto statement (DSSE) to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) dsse: Option<PathBuf>,
+}
+
+/// Verify a manifest, and that a server is the one that was signed
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof verify manifest.json --keys keys.json
+  proof verify manifest.json --keys keys.json -- npx -y my-server@1.2.3
+  proof verify manifest.json --lock mcp.lock --pin
+  proof verify manifest.json --lock mcp.lock http://127.0.0.1:3000/mcp
+
+The state is unsigned, unsupported, unknown-key, verified or tampered. With
+--lock, the keys pinned there count, and older manifests are refused. --pin
+writes the keys to the lock: on first use those that the manifest names.
+
+Exit codes: 0 verified; 1 any other state, expired, rolled back, or another
+server; 2 usage error or invalid file; 3 no MCP answer; 4 bug in proof.")]
+pub(crate) struct VerifyArgs {
+    /// Manifest or DSSE envelope
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: PathBuf,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Public keys to trust: a JWK set
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Lock with the pinned keys and the digests that were reviewed
+    #[arg(long, value_name = "FILE", help_heading = "Trust")]
+    pub(crate) lock: Option<PathBuf>,
+    /// Name of the server in the lock [default: the manifest's]
+    #[arg(long, value_name = "NAME", requires = "lock", help_heading = "Trust")]
+    pub(crate) name: Option<String>,
+    /// Pin the keys and remember the manifest in the lock
+    #[arg(long, requires = "lock", help_heading = "Trust")]
+    pub(crate) pin: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
+    pub(crate) format: VerifyFormat,
+}
+
+/// The output format of a verification.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerifyFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.verification/1
+    Json,
+}

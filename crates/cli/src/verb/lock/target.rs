@@ -1,0 +1,212 @@
+//! What a target tells the model, read strictly: a live server, listed twice and once more under another client name, or a
+//! trace. Must not know the lock.
+
+use client::{Client, Identity as ClientName, Options};
+use lock::recorded::recorded;
+use lock::{Change, Entry, Identity, Kind, Launch, Surface, Unlockable, unstable};
+use net::client::Address;
+use suite::snapshot::{Undigestible, strict_surface};
+use wire::Revision;
+use wire::redact::Redactor;
+
+use crate::args::lock::TargetArgs;
+use crate::args::reach::environment;
+use crate::exit::{Exit, tell, tell_redacted};
+use crate::run::Run;
+use crate::signals::interrupted;
+use crate::verb::snapshot::failed;
+use crate::verb::{client_options, output, sign_in, traces};
+
+/// What was found.
+pub(in crate::verb) struct Found {
+    pub(in crate::verb) entry: Entry,
+    /// What differs between listings, and names that stand twice.
+    pub(in crate::verb) unstable: Vec<Change>,
+    /// Whether it is from a trace, which knows neither address nor command.
+    pub(in crate::verb) is_recorded: bool,
+}
+
+impl Found {
+    /// The kinds that were not listed, so that nothing is known of them.
+    pub(in crate::verb) fn unlisted(&self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(|kind| !self.entry.listed.contains(kind))
+    }
+
+    /// Adds what a target cannot show itself from what was locked.
+    pub(in crate::verb) fn complete(&mut self, locked: &Entry) {
+        let known = &mut self.entry.identity;
+        if self.is_recorded {
+            known.url.clone_from(&locked.identity.url);
+            self.entry.launch.clone_from(&locked.launch);
+        }
+        for (found, locked) in [
+            (&mut known.registry, &locked.identity.registry),
+            (&mut known.package_digest, &locked.identity.package_digest),
+        ] {
+            *found = found.take().or_else(|| locked.clone());
+        }
+        if known.package.is_none() && (self.is_recorded || self.entry.launch == locked.launch) {
+            known.package.clone_from(&locked.identity.package);
+        }
+    }
+}
+
+/// Reads the target.
+pub(in crate::verb) fn found(run: &Run, args: &TargetArgs, revision: Option<Revision>) -> Result<Option<Found>, Exit> {
+    if let Some(path) = &args.trace {
+        let trace = traces::trace(path)?;
+        let recorded = recorded(&trace).map_err(|why| {
+            unreadable(&format!("cannot lock {}: {why}", output::shown(path)), "use a trace with every page of a list")
+        })?;
+        let entry = entry(args, Identity::default(), None, &recorded.surface)?;
+        return Ok(Some(Found { entry, unstable: recorded.unstable, is_recorded: true }));
+    }
+    let Some(address) = args.server.address()? else { return Ok(None) };
+    let redactor = run.redactor_of(&args.server.secrets()).masked();
+    let (identity, launch) = origin(args, &address, &redactor);
+    let [first, again, other] = listed(run, args, address, revision)?;
+    let entries = [&first, &again, &other].map(|surface| entry(args, identity.clone(), launch.clone(), surface));
+    let [entry, again, as_other] = entries;
+    let (entry, again, as_other) = (entry?, again?, as_other?);
+    let mut differing = first.repeated_names();
+    differing.extend(unstable(&entry, &again, "listed again"));
+    differing.extend(unstable(&entry, &as_other, &format!("as the client {}", args.client)));
+    Ok(Some(Found { entry, unstable: differing, is_recorded: false }))
+}
+
+fn entry(args: &TargetArgs, identity: Identity, launch: Option<Launch>, surface: &Surface) -> Result<Entry, Exit> {
+    let identity = Identity {
+        registry: args.registry.clone(),
+        package: args.package.clone().or(identity.package),
+        package_digest: args.package_digest.clone(),
+        ..identity
+    };
+    Entry::new(identity, launch, surface).map_err(|why: Unlockable| {
+        unreadable(&format!("cannot lock the server: {why}"), "check it with `proof check` first")
+    })
+}
+
+/// Reports a target that cannot be read for digests.
+fn unreadable(what: &str, remedy: &str) -> Exit {
+    tell_redacted(&format!("error: {what}\n  try: {remedy}"));
+    Exit::NoAnswer
+}
+
+/// Where the server is and how it is started, without secrets.
+fn origin(args: &TargetArgs, address: &Address, redactor: &Redactor) -> (Identity, Option<Launch>) {
+    let masked = |text: &str| redactor.redact_known(text).into_owned();
+    match address {
+        Address::Stdio(command) => {
+            let words = std::iter::once(&command.program).chain(&command.args);
+            let reach = &args.server.reach;
+            let set = reach.env.iter().filter_map(|pair| pair.split_once('=')).map(|(name, _)| name.to_owned());
+            let mut env: Vec<String> = set.chain(reach.inherit_env.iter().cloned()).collect();
+            env.sort();
+            env.dedup();
+            let command: Vec<String> = words.map(|word| masked(word)).collect();
+            let package = package(&command);
+            (Identity { package, ..Identity::default() }, Some(Launch { command, env }))
+        }
+        Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) => {
+            (Identity { url: Some(masked(http.url.as_str())), ..Identity::default() }, None)
+        }
+    }
+}
+
+/// The package that a command starts: that of `npx` and `uvx`.
+fn package(command: &[String]) -> Option<String> {
+    let program = command.first()?.rsplit('/').next()?;
+    let named = |flags: &[&str]| {
+        let at = command.iter().position(|word| flags.contains(&word.as_str()));
+        at.and_then(|at| command.get(at + 1)).or_else(|| command[1..].iter().find(|word| !word.starts_with('-')))
+    };
+    match program {
+        "npx" => {
+            let spec = named(&["-p", "--package"])?;
+            // A scope begins with an at sign, too.
+            let version = spec.get(1..)?.find('@').map(|at| at + 1);
+            let (name, version) = version.map_or((spec.as_str(), None), |at| (&spec[..at], Some(&spec[at + 1..])));
+            Some(format!("pkg:npm/{}{}", name.replace('@', "%40"), suffix(version)))
+        }
+        "uvx" => {
+            let spec = named(&["--from"])?;
+            let (name, version) = spec
+                .split_once("==")
+                .or_else(|| spec.split_once('@'))
+                .map_or((spec.as_str(), None), |(name, version)| (name, Some(version)));
+            Some(format!("pkg:pypi/{}{}", name.to_lowercase(), suffix(version)))
+        }
+        _ => None,
+    }
+}
+
+fn suffix(version: Option<&str>) -> String {
+    version.filter(|version| !version.is_empty()).map(|version| format!("@{version}")).unwrap_or_default()
+}
+
+/// Three listings: two on one connection, the third under another client name.
+fn listed(run: &Run, args: &TargetArgs, address: Address, revision: Option<Revision>) -> Result<[Surface; 3], Exit> {
+    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
+    let mut options = client_options::options(run, &args.server.reach, address, revision)?;
+    // Before the first child starts.
+    run.children.adopt_orphans();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: cannot start the async runtime: {error}"));
+        Exit::Bug
+    })?;
+    let surfaces = runtime.block_on(async {
+        let interrupted = interrupted();
+        tokio::pin!(interrupted);
+        let conversed = async {
+            if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
+                sign_in::sign_in_at(&args.server.reach, &mut options.address, options.revision).await?;
+            }
+            let [first, again] = twice(options.clone()).await?;
+            // The revision that the first connection found, so that both speak the same.
+            let revision = first.revision.as_deref().and_then(|name| name.parse().ok());
+            let identity = ClientName { name: args.client.clone(), ..options.identity.clone() };
+            let [other, _] = twice(Options { identity, revision, ..options }).await?;
+            Ok([first, again, other])
+        };
+        tokio::select! {
+            surfaces = conversed => surfaces,
+            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
+        }
+    });
+    // On every way out, end the children that still run.
+    run.children.kill_all();
+    runtime.shutdown_background();
+    surfaces
+}
+
+/// Connects and lists twice.
+async fn twice(options: Options) -> Result<[Surface; 2], Exit> {
+    let client = Client::connect(options).await.map_err(|error| failed(&error))?;
+    let surfaces = async { Ok([strict_surface(&client).await?, strict_surface(&client).await?]) }.await;
+    client.close().await;
+    surfaces.map_err(|error| match error {
+        Undigestible::Client(error) => failed(&error),
+        why @ Undigestible::Text(..) => unreadable(&why.to_string(), "report it to the server's author"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::package;
+
+    #[test]
+    fn packages_are_read_off_commands() {
+        for (command, expected) in [
+            ("npx -y my-server@1.2.3", Some("pkg:npm/my-server@1.2.3")),
+            ("/usr/bin/npx @scope/server@latest --stdio", Some("pkg:npm/%40scope/server@latest")),
+            ("npx --package @scope/server server", Some("pkg:npm/%40scope/server")),
+            ("uvx My-Server==1.0", Some("pkg:pypi/my-server@1.0")),
+            ("uvx --from server@2 run", Some("pkg:pypi/server@2")),
+            ("node server.js", None),
+            ("npx", None),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(package(&words).as_deref(), expected, "{command}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Vectors of the standards, drift class by class, locks read back, and manifests tampered with.
+
+mod canonical;
+mod drift;
+mod files;
+mod recordings;
+mod signatures;
+mod tampering;
