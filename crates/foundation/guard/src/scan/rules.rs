@@ -146,7 +146,7 @@ pub(super) const INJECTION: Rule = Rule {
     threats: &[Threat::T1, Threat::T2],
     why: "Weighted evidence within a few sentences: concealment from the user, orders to call or read something first, \
           commands to run, changed arguments, pretexts, tags of chat formats, paths of secrets. Counter-evidence lowers the \
-          sum. Severity is high from 7 on, medium from 5 on.",
+          sum. Severity is medium from 5 on; from 7 on it is high, unless all of it is what documentation has, too.",
     fix: "Describe what the tool does, and leave to the model when to use it. If the server is not yours, do not use it.",
 };
 

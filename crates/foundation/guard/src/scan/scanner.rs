@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::flows::{self, Label};
 use super::model::{Finding, Item, Kind, Place, Scan};
 use super::names::{self, Seen};
-use super::phrasing::{self, SEVERE, SUSPICIOUS};
+use super::phrasing::{self, SUSPICIOUS};
 use super::rule::{Rule, Severity};
 use super::text::quote;
 use super::walk::{Text, strings};
@@ -216,11 +216,9 @@ impl Scanner {
             return;
         }
         let Some(found) = phrasing::weigh(site.text).filter(|found| found.score >= SUSPICIOUS) else { return };
-        let severity = match found.score {
-            // Pages that tools return give orders to their readers.
-            score if score >= SEVERE && (site.item.kind != Kind::Result || score > SEVERE) => Severity::High,
-            _ => Severity::Medium,
-        };
+        // Results quote pages, which give orders to their readers.
+        let is_severe = found.is_severe() && (site.item.kind != Kind::Result || found.score > SUSPICIOUS + 2);
+        let severity = if is_severe { Severity::High } else { Severity::Medium };
         let weight = u32::try_from(found.score).unwrap_or_default();
         self.add(&rules::INJECTION, site, said(found.span, severity, weight, found.reasons.join("; ")));
     }

@@ -92,6 +92,9 @@ const PROMOTES: &str = "it has the model announce something";
 const ADDRESSED: &str = "it addresses the model";
 const CALMS: &str = "";
 
+/// What documentation has, too: such evidence alone is not severe, however much of it there is.
+pub(super) const SOFT: [&str; 5] = [ORDER, ELSEWHERE, STRESSED, PROMOTES, ADDRESSED];
+
 /// Each counts once. What is common in documentation is not enough alone, nor with another of its kind.
 pub(super) const EVIDENCE: &[Evidence] = &[
     evidence(7, 4, OVERRIDES, &[OVERRIDE, EARLIER, ORDERS]),
@@ -104,7 +107,7 @@ pub(super) const EVIDENCE: &[Evidence] = &[
     evidence(2, 6, RUNS, &[SHELL, SHELL]),
     evidence(5, 8, SECRETS, &[READ | SHELL | SEND, PATH]),
     evidence(3, 8, SECRETS, &[WRITE, PATH]),
-    evidence(3, 6, SECRETS, &[MUST, FIRST, READ | WRITE]),
+    evidence(3, 6, ORDER, &[MUST, FIRST, READ | WRITE]),
     evidence(3, 6, ORDER, &[MUST, FIRST, CALL]),
     evidence(1, 6, ORDER, &[MUST, FIRST, CALL, NAME | TOOL]),
     evidence(2, 6, ORDER, &[BEFORE, PROCEED | CALL, MUST]),

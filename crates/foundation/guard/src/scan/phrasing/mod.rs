@@ -6,12 +6,12 @@ mod words;
 
 use std::ops::Range;
 
-use evidence::{EVIDENCE, Evidence};
+use evidence::{EVIDENCE, Evidence, SOFT};
 use words::Words;
 
 /// From which sum on a text is suspicious, and from which it is high.
 pub(super) const SUSPICIOUS: i32 = 5;
-pub(super) const SEVERE: i32 = 7;
+const SEVERE: i32 = 7;
 
 /// Over how many words evidence is added up: a long text has something of everything.
 const WINDOW: usize = 90;
@@ -24,6 +24,13 @@ pub(super) struct Phrasing {
     pub(super) span: Range<usize>,
     /// What the pieces say.
     pub(super) reasons: Vec<&'static str>,
+}
+
+impl Phrasing {
+    /// Whether some of it has no place in documentation.
+    pub(super) fn is_severe(&self) -> bool {
+        self.score >= SEVERE && self.reasons.iter().any(|reason| !SOFT.contains(reason))
+    }
 }
 
 /// How far a piece of evidence is found.
