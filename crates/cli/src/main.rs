@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Test(args)) => verb::test::run(&run, &args),
         Ok(args::Verb::Generate(args)) => verb::generate::run(&run, &args),
         Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&run, &args),
+        Ok(args::Verb::Scan(args)) => verb::scan::run(&run, &args),
         Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
         Ok(args::Verb::Rules(args)) => verb::rules::run(&args),
         Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),

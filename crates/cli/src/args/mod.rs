@@ -16,6 +16,7 @@ pub(crate) mod reach;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod saved_reports;
+pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod serve;
 pub(crate) mod serve_tokens;
@@ -63,6 +64,8 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
+    /// Examine what servers tell a model: hidden text, orders, look-alike names
+    Scan(Box<scan::ScanArgs>),
     /// Explain a rule and how to fix a violation
     Explain(ExplainArgs),
     /// List the rules
@@ -181,7 +184,8 @@ pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
 /// Reports an unknown rule, with a suggestion.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("unknown rule `{}`", wire::escape::line(id));
-    match suggestion(id, rules::all_rules().map(|rule| rule.id)) {
+    let scans = guard::scan::RULES.iter().map(|rule| rule.id);
+    match suggestion(id, rules::all_rules().map(|rule| rule.id).chain(scans)) {
         Some(similar) => usage(&what, &format!("`{similar}`; `proof rules` lists all rules")),
         None => usage(&what, "`proof rules` lists all rules; a glob such as `tools.*` selects several"),
     }

@@ -360,7 +360,9 @@ impl Scanner {
 
     fn add(&mut self, rule: &'static Rule, site: &Site<'_>, said: Said) {
         let place = place(site.server, site.item, site.pointer);
-        self.push(if rule.id == rules::SECRETS.id {
+        // A configuration holds secrets anywhere.
+        let is_secret = rule.id == rules::SECRETS.id || site.item.kind == Kind::Configuration;
+        self.push(if is_secret {
             finding(rule, place, "[the value is not printed]", Said { span: 0..0, ..said })
         } else {
             finding(rule, place, site.text, said)
