@@ -24,6 +24,7 @@ mod nightly;
 mod page;
 mod peers;
 mod pipe;
+mod scan_quality;
 mod served;
 mod soak;
 mod tidy;
@@ -114,6 +115,11 @@ const TASKS: &[Task] = &[
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
         run: peers::run,
+    },
+    Task {
+        name: "scan-quality",
+        help: "what `proof scan` finds in benign and hostile corpora and in probes; writes docs/scan-quality.md",
+        run: scan_quality::run,
     },
     Task { name: "soak", help: "many sessions and streams on one server: errors, memory", run: soak::run },
     Task { name: "tidy", help: "hold the sources to the house rules", run: tidy::run },

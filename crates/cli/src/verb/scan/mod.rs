@@ -61,7 +61,7 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
             unread = live::entries(run, args, &entries, &mut scanner).or(unread);
         } else {
             let shown = output::shown(path);
-            notes.push(format!("The {} servers of {shown} were not started: launch commands and configuration alone were scanned (--start).", entries.len()));
+            notes.push(X);
         }
     }
     for target in &servers {

@@ -118,14 +118,14 @@ impl Scanner {
 
     fn string(&mut self, server: &str, item: &Item, found: Text<'_>) {
         self.scan.strings += 1;
-        let mut end = found.text.len().min(LONGEST);
-        while !found.text.is_char_boundary(end) {
+        let mut end = found.string.len().min(LONGEST);
+        while !found.string.is_char_boundary(end) {
             end -= 1;
         }
-        if end < found.text.len() {
+        if end < found.string.len() {
             self.note_incomplete(format!("a string of more than {} MiB was cut", LONGEST >> 20));
         }
-        let text = &found.text[..end];
+        let text = &found.string[..end];
         let site = Site { server, item, pointer: found.pointer, text };
         let is_name = found.is_key || found.pointer == "/name" || found.pointer == "/uri";
         self.characters(&site, is_name && item.kind != Kind::Result);

@@ -1,3 +1,4 @@
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::{Item, Kind, RULES, Scan, Scanner, Severity, items};
@@ -87,7 +88,6 @@ fn decoded_texts_are_scanned_again() {
     let found = scan(&json!({ "tools": [tool("add", &format!("Adds.{tags}"))] }));
     assert_eq!(found.findings[0].decoded.as_deref(), Some(secret));
     assert!(found.findings[0].weight > super::rules::HIDDEN.weight);
-    use base64::Engine as _;
     let once = base64::prelude::BASE64_STANDARD.encode(secret);
     let twice = base64::prelude::BASE64_STANDARD.encode(format!("decode {once}"));
     for code in [once, twice] {

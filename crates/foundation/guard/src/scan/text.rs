@@ -53,7 +53,7 @@ pub(super) struct Word<'t> {
 }
 
 /// Runs of characters that `fits`, in order.
-pub(super) fn runs<'t>(text: &'t str, fits: impl Fn(char) -> bool) -> impl Iterator<Item = Word<'t>> {
+pub(super) fn runs(text: &str, fits: impl Fn(char) -> bool) -> impl Iterator<Item = Word<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at + text[at..].find(&fits)?;

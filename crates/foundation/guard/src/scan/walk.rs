@@ -13,7 +13,7 @@ pub(super) struct Text<'t> {
     /// JSON pointer.
     pub(super) pointer: &'t str,
     /// The string itself.
-    pub(super) text: &'t str,
+    pub(super) string: &'t str,
     /// Whether it is the name of a member.
     pub(super) is_key: bool,
 }
@@ -30,10 +30,11 @@ fn below(value: &Value, pointer: &mut String, depth: usize, visit: &mut dyn FnMu
     let length = pointer.len();
     let mut whole = true;
     match value {
-        Value::String(text) => visit(Text { pointer, text, is_key: false }),
+        Value::String(text) => visit(Text { pointer, string: text, is_key: false }),
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                pointer.push_str(&format!("/{at}"));
+                pointer.push('/');
+                pointer.push_str(&at.to_string());
                 whole &= below(item, pointer, depth + 1, visit);
                 pointer.truncate(length);
             }
@@ -42,7 +43,7 @@ fn below(value: &Value, pointer: &mut String, depth: usize, visit: &mut dyn FnMu
             for (name, member) in members {
                 pointer.push('/');
                 pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                visit(Text { pointer, text: name, is_key: true });
+                visit(Text { pointer, string: name, is_key: true });
                 whole &= below(member, pointer, depth + 1, visit);
                 pointer.truncate(length);
             }

@@ -52,7 +52,9 @@ pub(super) fn weigh(text: &str) -> Option<Phrasing> {
     for (at, word) in Words::of(text).enumerate() {
         if word.sentence != sentence {
             sentence = word.sentence;
-            all.iter_mut().for_each(|one| one.next = 0);
+            for one in &mut all {
+                one.next = 0;
+            }
         }
         let mut is_new = false;
         for (progress, evidence) in all.iter_mut().zip(EVIDENCE) {
@@ -98,7 +100,7 @@ fn step(progress: &mut Progress, evidence: &Evidence, at: usize, class: u64, spa
 
 /// What is complete within the last words.
 fn sum(all: &[Progress], at: usize) -> Phrasing {
-    let mut sum = Phrasing { score: 0, span: usize::MAX..0, reasons: Vec::new() };
+    let mut sum = Phrasing { score: 0, span: 0..0, reasons: Vec::new() };
     for (progress, evidence) in all.iter().zip(EVIDENCE) {
         let Some((when, span)) = &progress.complete else { continue };
         if at - when > WINDOW {
@@ -106,14 +108,12 @@ fn sum(all: &[Progress], at: usize) -> Phrasing {
         }
         sum.score += evidence.weight;
         if evidence.weight > 0 {
-            sum.span = sum.span.start.min(span.start)..sum.span.end.max(span.end);
+            let start = if sum.reasons.is_empty() { span.start } else { sum.span.start.min(span.start) };
+            sum.span = start..sum.span.end.max(span.end);
             if !sum.reasons.contains(&evidence.reason) {
                 sum.reasons.push(evidence.reason);
             }
         }
-    }
-    if sum.span.start > sum.span.end {
-        sum.span = 0..0;
     }
     sum
 }
