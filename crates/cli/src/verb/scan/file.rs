@@ -77,7 +77,7 @@ fn trace(path: &Path, lines: impl Iterator<Item = String>, scanner: &mut Scanner
         )
     };
     let mut frames = FrameReader::new(lines).map_err(|error| bad(&error))?.peekable();
-    let mut server = stem(path);
+    let (mut server, mut found) = (stem(path), 0);
     while let Some(frame) = frames.next() {
         let frame = match frame {
             Ok(frame) => frame,
@@ -93,30 +93,35 @@ fn trace(path: &Path, lines: impl Iterator<Item = String>, scanner: &mut Scanner
             continue;
         }
         match Event::of(&frame).packet() {
-            Some(Packet::Message(message)) => one(message, &mut server, scanner),
+            Some(Packet::Message(message)) => found += one(message, &mut server, scanner),
             Some(Packet::Batch(messages)) => {
-                messages.iter().flatten().for_each(|message| one(message, &mut server, scanner))
+                found += messages.iter().flatten().map(|message| one(message, &mut server, scanner)).sum::<usize>();
             }
             None => {}
         }
     }
+    if found == 0 {
+        return Err(usage(&format!("{shown} holds no message of a server, so there is nothing to scan"), FORMS));
+    }
     Ok(())
 }
 
-/// Scans one message of a server.
-fn one(message: &Message, server: &mut String, scanner: &mut Scanner) {
+/// Scans one message of a server; returns how many items it holds.
+fn one(message: &Message, server: &mut String, scanner: &mut Scanner) -> usize {
     if let Some(name) = message.result().and_then(|result| result["serverInfo"]["name"].as_str()) {
         name.clone_into(server);
     }
-    let Some(said) = message.result().or_else(|| message.params()).or_else(|| message.error()) else { return };
+    let Some(said) = message.result().or_else(|| message.params()).or_else(|| message.error()) else { return 0 };
     let listed = if message.result().is_some() { items(said, server) } else { Vec::new() };
     if listed.is_empty() {
         let name = message.method().unwrap_or("result").to_owned();
         scanner.item(server, &Item { kind: Kind::Result, name, value: said.clone() });
+        return 1;
     }
-    for (_, item) in listed {
-        scanner.item(server, &item);
+    for (_, item) in &listed {
+        scanner.item(server, item);
     }
+    listed.len()
 }
 
 /// Scans one JSON document, or one on each line.

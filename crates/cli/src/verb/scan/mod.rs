@@ -60,8 +60,11 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
         if args.start {
             unread = live::entries(run, args, &entries, &mut scanner).or(unread);
         } else {
+            let servers = report::render::text::count(entries.len(), "server");
             let shown = output::shown(path);
-            notes.push(X);
+            notes.push(format!(
+                "{servers} of {shown} not started: launch commands and configuration alone were scanned (--start)."
+            ));
         }
     }
     for target in &servers {
@@ -79,7 +82,7 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     let view = ScanView::new(scan, &suppressions.judge(), args.fail_on.into(), notes, &redactor.masked());
     write(args, &view)?;
     match unread {
-        Some(exit) if !view.fails() => Ok(exit),
+        Some(exit) if view.failing() == 0 => Ok(exit),
         _ => Ok(if view.fails() { Exit::Finding } else { Exit::Clean }),
     }
 }

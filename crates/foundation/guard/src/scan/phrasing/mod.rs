@@ -56,6 +56,9 @@ pub(super) fn weigh(text: &str) -> Option<Phrasing> {
                 one.next = 0;
             }
         }
+        if word.class == 0 {
+            continue;
+        }
         let mut is_new = false;
         for (progress, evidence) in all.iter_mut().zip(EVIDENCE) {
             is_new |= step(progress, evidence, at, word.class, &word.span);
@@ -72,9 +75,6 @@ pub(super) fn weigh(text: &str) -> Option<Phrasing> {
 
 /// Looks at a word; `true` where it completes the evidence.
 fn step(progress: &mut Progress, evidence: &Evidence, at: usize, class: u64, span: &Range<usize>) -> bool {
-    if class == 0 {
-        return false;
-    }
     if progress.next > 0 && at - progress.last > evidence.gap {
         progress.next = 0;
     }

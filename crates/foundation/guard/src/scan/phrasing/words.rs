@@ -75,9 +75,6 @@ const PATHS: [&str; 22] = [
     "wallet.dat",
 ];
 
-const PROGRAMS: [&str; 14] =
-    ["curl", "wget", "sudo", "chmod", "chown", "bash", "nc", "ncat", "rm", "echo", "cat", "eval", "scp", "printenv"];
-
 /// The words of a text, in order.
 pub(super) struct Words<'t> {
     text: &'t str,
@@ -105,7 +102,7 @@ impl<'t> Words<'t> {
         let chunk = &self.text[start..end];
         self.at = end;
         let mut words = self.words(chunk, start);
-        let marks = marks(chunk, words.len() <= 1);
+        let marks = marks(chunk);
         if marks != 0 {
             match words.first_mut() {
                 Some(first) => first.class |= marks,
@@ -169,22 +166,26 @@ impl Iterator for Words<'_> {
 }
 
 /// What a whole chunk is.
-fn marks(chunk: &str, is_single: bool) -> u64 {
+fn marks(chunk: &str) -> u64 {
     // No mark is longer than this, but an address is: its beginning tells.
     let head = chunk.char_indices().nth(400).map_or(chunk, |(at, _)| &chunk[..at]);
+    let has = |marks: &[char]| head.contains(marks);
+    // Most chunks are plain words.
+    if !has(&['.', '/', '_', '<', '[', ':', '$', '&', '>', '|']) {
+        return 0;
+    }
     let lower = head.to_ascii_lowercase();
     let mut class = 0;
     if lower.contains("://") {
         class |= e::URL;
     }
-    if PATHS.iter().any(|path| lower.contains(path)) || lower == ".env" {
+    if has(&['.', '/', '_']) && (PATHS.iter().any(|path| lower.contains(path)) || lower == ".env") {
         class |= e::PATH;
     }
-    if TAGS.iter().any(|tag| lower.contains(tag)) {
+    if has(&['<', '[']) && TAGS.iter().any(|tag| lower.contains(tag)) {
         class |= e::TAG;
     }
-    let word = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    if (is_single && PROGRAMS.contains(&word)) || lower.contains("$(") || matches!(lower.as_str(), "&&" | ">>" | "|") {
+    if lower.contains("$(") || matches!(lower.as_str(), "&&" | ">>" | "|") {
         class |= e::SHELL;
     }
     class
