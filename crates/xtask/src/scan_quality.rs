@@ -69,9 +69,10 @@ Made by `cargo xtask scan-quality --benign FILE… --hostile FOLDER`. The corpor
   (ShishirPatil/gorilla, the files for Python, Java, JavaScript and the live ones, put together as one JSON array)
 - hostile: the tasks of MCP-SafetyBench (xjzzzzzzzz/MCPSafety) that replace a description
 
-Limits of these numbers: the phrases were tuned on one half of the poisoned descriptions and on LiveMCPBench. The other half was
-not used to choose weights, but its descriptions were seen once before the split, and many follow the same templates. The BFCL
-functions were scanned after tuning, and nothing was changed for them. All texts are English or Chinese.
+Limits of these numbers: the phrases were written after descriptions of both halves had been read, and tuned on LiveMCPBench and on
+the misses of one half. Many descriptions of the two halves follow the same templates. So the held-out half shows that nothing
+was fitted to single texts, not how other attacks would fare. The BFCL functions were scanned after tuning, and nothing was
+changed for them.
 ";
 
 fn scanned(items: &[(String, Item)]) -> Scan {

@@ -1,3 +1,5 @@
+//! The scan as a whole: shapes, places, fingerprints, bounds. Must not know how a rule looks for its subject.
+
 use base64::Engine as _;
 use serde_json::{Value, json};
 
