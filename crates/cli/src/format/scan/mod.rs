@@ -11,6 +11,7 @@ pub(crate) use markdown::markdown;
 pub(crate) use sarif::sarif;
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use guard::scan::{Finding, Kind, Place, Scan, Severity};
@@ -167,10 +168,10 @@ pub(crate) fn place(place: &Place) -> String {
     let item = if place.item.is_empty() { String::new() } else { format!(" {}", escaped(&place.item)) };
     let mut out = format!("{}{item} of {}", place.kind.as_str(), escaped(&place.server));
     if !place.pointer.is_empty() {
-        out.push_str(&format!(", {}", escaped(&place.pointer)));
+        let _ = write!(out, ", {}", escaped(&place.pointer));
     }
     if !place.span.is_empty() {
-        out.push_str(&format!(", bytes {}-{}", place.span.start, place.span.end));
+        let _ = write!(out, ", bytes {}-{}", place.span.start, place.span.end);
     }
     out
 }

@@ -81,7 +81,7 @@ fn result(shown: &Shown) -> Value {
     let uri: String = url::form_urlencoded::byte_serialize(server.as_bytes()).collect();
     let mut text = format!("{}. {at}", finding.message);
     if let Some(decoded) = &finding.decoded {
-        text.push_str(&format!(". Decoded: {decoded}"));
+        text = text + ". Decoded: " + decoded;
     }
     let text = wire::escape::line(&text).replace("](", "] (");
     let mut result = json!({

@@ -182,7 +182,7 @@ fn without_comments(text: &str) -> String {
             }
             '}' | ']' => {
                 if let Some(at) = comma.take() {
-                    out.replace_range(at..at + 1, " ");
+                    out.replace_range(at..=at, " ");
                 }
                 out.push(c);
             }

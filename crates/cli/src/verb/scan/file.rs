@@ -55,7 +55,7 @@ impl Iterator for Lines {
         match self.reader.by_ref().take(LINE).read_until(b'\n', &mut line) {
             Ok(0) => return None,
             Ok(length) if length as u64 == LINE => {
-                self.failed = Some(format!("a line is longer than {} MiB", LINE >> 20))
+                self.failed = Some(format!("a line is longer than {} MiB", LINE >> 20));
             }
             Ok(_) => {}
             Err(error) => self.failed = Some(error.to_string()),
@@ -129,13 +129,13 @@ fn document(path: &Path, text: &str, scanner: &mut Scanner) -> Result<(), Exit> 
     let shown = output::shown(path);
     let values: Vec<Value> = match serde_json::from_str(text) {
         Ok(value) => vec![value],
-        Err(error) => match text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str).collect() {
-            Ok(values) => values,
-            Err(_) => {
+        Err(error) => {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            lines.map(serde_json::from_str).collect::<Result<_, _>>().map_err(|_| {
                 let what = format!("cannot scan {shown}: {}", wire::escape::line(&error.to_string()));
-                return Err(usage(&what, FORMS));
-            }
-        },
+                usage(&what, FORMS)
+            })?
+        }
     };
     let mut found = 0;
     for value in &values {
