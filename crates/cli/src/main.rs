@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Test(args)) => verb::test::run(&run, &args),
         Ok(args::Verb::Generate(args)) => verb::generate::run(&run, &args),
         Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&run, &args),
+        Ok(args::Verb::Scan(args)) => verb::scan::run(&run, &args),
         Ok(args::Verb::Lock(args)) => verb::lock::run(&run, &args),
         Ok(args::Verb::Keygen(args)) => verb::keys::keygen(&args),
         Ok(args::Verb::Sign(args)) => verb::sign::run(&run, &args),

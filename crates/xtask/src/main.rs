@@ -25,6 +25,7 @@ mod nightly;
 mod page;
 mod peers;
 mod pipe;
+mod scan_quality;
 mod served;
 mod signing;
 mod soak;
@@ -121,6 +122,11 @@ const TASKS: &[Task] = &[
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
         run: peers::run,
+    },
+    Task {
+        name: "scan-quality",
+        help: "what `proof scan` finds in benign and hostile corpora and in probes; writes docs/scan-quality.md",
+        run: scan_quality::run,
     },
     Task {
         name: "signing",

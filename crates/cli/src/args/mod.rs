@@ -17,6 +17,7 @@ pub(crate) mod reach;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod saved_reports;
+pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod serve;
 pub(crate) mod serve_tokens;
@@ -65,6 +66,8 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
+    /// Find hidden text and injections in what servers tell a model
+    Scan(Box<scan::ScanArgs>),
     /// Lock what a server tells the model, or show what changed since
     Lock(Box<lock::LockArgs>),
     /// Make a key that signs manifests
@@ -191,7 +194,8 @@ pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
 /// Reports an unknown rule, with a suggestion.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("unknown rule `{}`", wire::escape::line(id));
-    match suggestion(id, rules::all_rules().map(|rule| rule.id)) {
+    let scans = guard::scan::RULES.iter().map(|rule| rule.id);
+    match suggestion(id, rules::all_rules().map(|rule| rule.id).chain(scans)) {
         Some(similar) => usage(&what, &format!("`{similar}`; `proof rules` lists all rules")),
         None => usage(&what, "`proof rules` lists all rules; a glob such as `tools.*` selects several"),
     }

@@ -4,4 +4,5 @@ pub(crate) mod drift;
 pub(crate) mod generated;
 pub(crate) mod lock;
 pub(crate) mod rule_list;
+pub(crate) mod scan;
 pub(crate) mod suite;

@@ -16,6 +16,13 @@ use report::render::text::{count, wrap};
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let text = if let Some(rule) = rules::find(&args.rule) {
         one(rule)
+    } else if args.rule.starts_with("scan.") {
+        let found: Vec<_> = guard::scan::RULES.iter().filter(|rule| matches(&args.rule, rule.id)).collect();
+        match found.as_slice() {
+            [] => return unknown_rule(&args.rule),
+            [rule] => scanned(rule),
+            rules => rules.iter().fold(String::new(), |out, rule| out + &format!("{}  {}\n", rule.id, rule.title)),
+        }
     } else {
         let found: Vec<_> = rules::all_rules().filter(|rule| matches(&args.rule, rule.id)).collect();
         if found.is_empty() {
@@ -78,6 +85,22 @@ fn one(rule: &Rule) -> String {
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),
         Judging::Declared => section(&mut out, "Not judged yet", "the rule binds clients"),
     }
+    out
+}
+
+/// A rule of `proof scan`.
+fn scanned(rule: &guard::scan::Rule) -> String {
+    let threats: Vec<_> = rule.threats.iter().map(|threat| threat.as_str()).collect();
+    let mut out = format!("{}  {}\n\n", rule.id, rule.title);
+    let (severity, confidence) = (rule.severity.as_str(), rule.confidence.as_str());
+    wrap(&mut out, 0, &format!("Severity up to {severity}, confidence {confidence}, weight {}.", rule.weight));
+    wrap(
+        &mut out,
+        0,
+        &format!("{} of the {}; {}; {}.", rule.owasp, guard::scan::OWASP, rule.class.as_str(), threats.join(", ")),
+    );
+    section(&mut out, "Why, and what is looked for", rule.why);
+    section(&mut out, "How to fix it", rule.fix);
     out
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod saved;
+pub(crate) mod scan;
 pub(crate) mod serve;
 mod serving;
 pub(crate) mod sign;

@@ -16,6 +16,7 @@ mod options;
 #[path = "../shared/printed.rs"]
 mod printed;
 mod saved;
+mod scan;
 mod secrets;
 mod verdicts;
 mod words;

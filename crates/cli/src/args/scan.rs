@@ -1,0 +1,96 @@
+//! Options of `proof scan`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use wire::Revision;
+
+use super::reach::Reach;
+
+/// Find hidden text and injections in what servers tell a model
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof scan -- npx -y my-server@1.2.3
+  proof scan http://127.0.0.1:3000/mcp
+  proof scan tools.json session.trace.jsonl
+  proof scan --config ~/.cursor/mcp.json
+  proof scan --config .mcp.json --start
+  proof scan --also sarif=scan.sarif tools.json
+
+Nothing is uploaded, and no tool is called. With --config, servers are started
+only with --start. Suppress a finding in .proof/scan.toml, with a reason.
+
+Exit codes: 0 clean; 1 a finding at or above --fail-on, or an incomplete scan;
+2 usage error or unreadable file; 3 no MCP answer; 4 bug in proof.")]
+pub(crate) struct ScanArgs {
+    /// Server URLs, and files: results of lists, snapshots, traces
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// Server command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Scan a file, whatever its name (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
+    pub(crate) from: Vec<PathBuf>,
+    /// Scan every server of a client's configuration (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
+    pub(crate) config: Vec<PathBuf>,
+    /// Start the servers of --config and read their lists
+    #[arg(long, requires = "config", help_heading = "Selection")]
+    pub(crate) start: bool,
+    /// Revision to use [default: the newest of both]
+    #[arg(long, value_name = "R", help_heading = "Connection")]
+    pub(crate) revision: Option<Revision>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// Lowest severity that fails the scan
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value = "high", help_heading = "Output")]
+    pub(crate) fail_on: FailOn,
+    /// Suppressions [default: .proof/scan.toml, if it exists]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) suppressions: Option<PathBuf>,
+    /// Report format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
+    pub(crate) format: ScanFormat,
+    /// Write the report to FILE instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Also write the report in another format (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
+    pub(crate) also: Vec<(ScanFormat, PathBuf)>,
+}
+
+/// The lowest severity that fails a scan.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Every finding
+    Info,
+    /// Low and above
+    Low,
+    /// Medium and above
+    Medium,
+    /// High alone
+    High,
+}
+
+/// The report's format.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScanFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.report/1
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Markdown, for a pull request comment
+    Markdown,
+}
+
+/// `sarif=scan.sarif`
+fn also(text: &str) -> Result<(ScanFormat, PathBuf), String> {
+    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
+    let format = ScanFormat::from_str(format, false)
+        .map_err(|_| "unknown format; expected one of human, json, sarif, markdown".to_owned())?;
+    Ok((format, path.into()))
+}

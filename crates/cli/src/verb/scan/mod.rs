@@ -1,0 +1,149 @@
+//! `proof scan`: examines what servers tell a model, from servers, files, traces and configurations.
+
+mod config;
+mod file;
+mod live;
+mod suppress;
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use guard::scan::{Scanner, Severity};
+use net::client::Address;
+use report::render::text::Paint;
+
+use crate::args::reach::{Target, environment};
+use crate::args::scan::{FailOn, ScanArgs, ScanFormat};
+use crate::exit::{self, Exit, usage};
+use crate::format::scan as format;
+use crate::format::scan::ScanView;
+use crate::run::Run;
+use crate::verb::output;
+use suppress::Suppressions;
+
+impl From<FailOn> for Severity {
+    fn from(level: FailOn) -> Self {
+        match level {
+            FailOn::Info => Self::Info,
+            FailOn::Low => Self::Low,
+            FailOn::Medium => Self::Medium,
+            FailOn::High => Self::High,
+        }
+    }
+}
+
+/// Scans every target and reports.
+pub(crate) fn run(run: &Run, args: &ScanArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.reach.inherit_env));
+    match scanned(run, args) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
+    let suppressions = Suppressions::read(args.suppressions.as_deref())?;
+    for path in args.output.iter().chain(args.also.iter().map(|(_, path)| path)) {
+        output::writable(path)?;
+    }
+    let mut scanner = Scanner::new();
+    let mut notes = Vec::new();
+    let (files, servers) = targets(args)?;
+    let (mut unread, is_config_only) = (None, files.is_empty() && servers.is_empty());
+    for path in &files {
+        file::scan(path, &mut scanner)?;
+    }
+    for path in &args.config {
+        let entries = config::read(path)?;
+        for entry in &entries {
+            scanner.item(&entry.server, &entry.item());
+        }
+        if args.start {
+            unread = live::entries(run, args, &entries, &mut scanner).or(unread);
+        } else {
+            let servers = report::render::text::count(entries.len(), "server");
+            let shown = output::shown(path);
+            notes.push(format!(
+                "{servers} of {shown} not started: launch commands and configuration alone were scanned (--start)."
+            ));
+        }
+    }
+    for target in &servers {
+        exit::conceal(run.redactor_of(&args.reach.secrets(*target)));
+        let address = args.reach.address(*target)?.ok_or(Exit::Usage)?;
+        live::server(run, args, address, &name(*target), &mut scanner)?;
+    }
+    let scan = scanner.finish();
+    if scan.is_empty() && !(is_config_only && unread.is_some()) {
+        return Err(unread
+            .unwrap_or_else(|| usage("nothing to scan was found", "give a file with tools, prompts or resources")));
+    }
+    let redactor =
+        run.redactor_of(&args.reach.secrets(servers.first().copied().unwrap_or(Target { url: None, command: &[] })));
+    let view = ScanView::new(scan, &suppressions.judge(), args.fail_on.into(), notes, &redactor.masked());
+    write(args, &view)?;
+    match unread {
+        Some(exit) if view.failing() == 0 => Ok(exit),
+        _ => Ok(if view.fails() { Exit::Finding } else { Exit::Clean }),
+    }
+}
+
+/// Files and servers among the targets.
+fn targets(args: &ScanArgs) -> Result<(Vec<PathBuf>, Vec<Target<'_>>), Exit> {
+    let mut files = args.from.clone();
+    let mut servers = Vec::new();
+    for target in &args.targets {
+        if target.contains("://") {
+            servers.push(Target { url: Some(target), command: &[] });
+        } else {
+            files.push(target.into());
+        }
+    }
+    if !args.command.is_empty() {
+        servers.push(Target { url: None, command: &args.command });
+    }
+    if files.is_empty() && servers.is_empty() && args.config.is_empty() {
+        return Err(usage(
+            "nothing given to scan",
+            "give a file, a URL, or a command after `--`: proof scan -- ./server",
+        ));
+    }
+    Ok((files, servers))
+}
+
+/// What a server is called in reports until it says its name.
+fn name(target: Target<'_>) -> String {
+    let words = target.url.map(|url| url.split(['?', '#']).next().unwrap_or(url).to_owned());
+    words.unwrap_or_else(|| target.command.first().map(|word| stem(Path::new(word))).unwrap_or_default())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn write(args: &ScanArgs, view: &ScanView) -> Result<(), Exit> {
+    for (format, path) in &args.also {
+        output::write_private(path, &rendered(*format, view, Paint { colour: false }))?;
+    }
+    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let text = rendered(args.format, view, Paint { colour });
+    match &args.output {
+        Some(path) => output::write_private(path, &text),
+        None => output::print(&text),
+    }
+}
+
+fn rendered(format: ScanFormat, view: &ScanView, paint: Paint) -> String {
+    match format {
+        ScanFormat::Human => format::human(view, paint),
+        ScanFormat::Json => format::json(view),
+        ScanFormat::Sarif => format::sarif(view),
+        ScanFormat::Markdown => format::markdown(view),
+    }
+}
+
+/// Reports an address that no server is at.
+fn no_address(server: &str, why: &str) -> String {
+    format!("server {}: {why}", wire::escape::line(server))
+}
+
+type Addressed<'e> = (&'e config::Entry, Result<Address, String>);

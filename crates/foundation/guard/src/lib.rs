@@ -1,0 +1,3 @@
+//! Examines what servers tell a model. Reads values, never a socket, clock, file or source of randomness.
+
+pub mod scan;

@@ -1,0 +1,30 @@
+//! Static examination of every string that a model may see. Bounded in time and memory, whatever the input.
+
+mod annotations;
+mod confusable;
+mod encoded;
+mod flows;
+mod hidden;
+mod launch;
+mod markup;
+mod model;
+mod names;
+mod parameters;
+mod phrasing;
+mod rule;
+mod rules;
+mod scanner;
+mod scripts;
+mod secrets;
+mod terminal;
+mod text;
+mod walk;
+
+pub use model::{Finding, Item, Kind, Place, Scan};
+pub use rule::{Class, Confidence, Rule, Severity, Threat};
+pub use rules::{OWASP, RULES, find};
+pub use scanner::Scanner;
+pub use walk::items;
+
+#[cfg(test)]
+mod tests;
