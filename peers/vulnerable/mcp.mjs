@@ -119,6 +119,10 @@ class Endpoint {
     if (typeof params.name !== "string") throw new RpcError(-32602, "The tool's name is missing");
     const given = params.arguments ?? {};
     if (!isObject(given)) throw new RpcError(-32602, "arguments is not an object");
+    const { inputResponses = {} } = params;
+    if (!isObject(inputResponses) || !Object.values(inputResponses).every(isObject)) {
+      throw new RpcError(-32602, "inputResponses is malformed");
+    }
     const tool = this.server.tool(params.name, context);
     if (!tool) throw new RpcError(-32602, `Unknown tool ${params.name}`);
     const problem = argumentError(tool.inputSchema, given);

@@ -65,7 +65,8 @@ const question = (tool, invoice) => ({
 });
 
 function ask(tool, given, context) {
-  if (!context.capabilities.elicitation) {
+  const { elicitation } = context.capabilities;
+  if (!elicitation || (elicitation.url && !elicitation.form)) {
     throw new RpcError(-32021, "This tool needs elicitation", { requiredCapabilities: { elicitation: { form: {} } } });
   }
   const requestState = issue(tool, given, context.principal);
