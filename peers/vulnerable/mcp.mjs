@@ -229,6 +229,7 @@ class HttpFront {
     if (request.url !== "/mcp") return send(404);
     const id = headers["mcp-session-id"];
     if (request.method === "DELETE") return send(this.sessions.delete(id) ? 200 : 404);
+    if (request.method === "GET" && id && !this.sessions.has(id)) return send(404);
     if (request.method !== "POST") return send(405, undefined, { allow: "POST, DELETE" });
     let body = "";
     for await (const chunk of request.setEncoding("utf8")) if ((body += chunk).length > 1e6) return send(413);
@@ -240,7 +241,7 @@ class HttpFront {
   async answer(headers, message, id, send) {
     const version = headers["mcp-protocol-version"];
     const modern = version === MODERN || message?.params?._meta?.[`${META}protocolVersion`] !== undefined;
-    const mismatch = isObject(message) && headerProblem(headers, message);
+    const mismatch = message?.jsonrpc === "2.0" && typeof message.method === "string" && headerProblem(headers, message);
     if (mismatch) return send(400, mismatch);
     if (!modern && version && version !== LEGACY) {
       const error = new RpcError(-32022, "Unsupported protocol version", { supported: [LEGACY, MODERN], requested: version });
