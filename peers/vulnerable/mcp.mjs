@@ -46,13 +46,18 @@ export function options() {
 function argumentError(schema, given) {
   for (const name of schema.required ?? []) if (!(name in given)) return `The argument ${name} is missing`;
   for (const [name, value] of Object.entries(given)) {
-    const wanted = schema.properties[name];
-    if (!wanted) return `The argument ${name} is unknown`;
-    if (typeof value !== wanted.type) return `The argument ${name} is not a ${wanted.type}`;
+    const expected = schema.properties[name];
+    if (!expected) return `The argument ${name} is unknown`;
+    if (typeof value !== expected.type) return `The argument ${name} is not a ${expected.type}`;
   }
 }
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isId = (id) => typeof id === "string" || Number.isInteger(id);
+const isEnvelope = (message) => {
+  const { jsonrpc, method, id = 0 } = message ?? {};
+  return jsonrpc === "2.0" && typeof method === "string" && isId(id);
+};
 
 class Endpoint {
   constructor(server) {
@@ -150,9 +155,7 @@ class Endpoint {
     if (message.method === undefined && ("result" in message || "error" in message)) return;
     if (message.id === undefined && typeof message.method === "string") return;
     const { id } = message;
-    if (typeof message.method !== "string" || !(typeof id === "string" || Number.isInteger(id))) {
-      return failure(null, new RpcError(-32600, "Invalid request"));
-    }
+    if (!isEnvelope(message)) return failure(null, new RpcError(-32600, "Invalid request"));
     try {
       return { jsonrpc: "2.0", id, result: await this.run(message, session, principal) };
     } catch (error) {
@@ -241,7 +244,7 @@ class HttpFront {
   async answer(headers, message, id, send) {
     const version = headers["mcp-protocol-version"];
     const modern = version === MODERN || message?.params?._meta?.[`${META}protocolVersion`] !== undefined;
-    const mismatch = message?.jsonrpc === "2.0" && typeof message.method === "string" && headerProblem(headers, message);
+    const mismatch = isEnvelope(message) && headerProblem(headers, message);
     if (mismatch) return send(400, mismatch);
     if (!modern && version && version !== LEGACY) {
       const error = new RpcError(-32022, "Unsupported protocol version", { supported: [LEGACY, MODERN], requested: version });
