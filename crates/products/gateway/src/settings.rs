@@ -155,7 +155,11 @@ impl Settings {
             search,
             limits,
         } = self;
-        let same = *access == other.access && *authzen == other.authzen && *budgets == other.budgets && *slo == other.slo && *tasks == other.tasks;
+        let same = *access == other.access
+            && *authzen == other.authzen
+            && *budgets == other.budgets
+            && *slo == other.slo
+            && *tasks == other.tasks;
         let same = same && *traffic == other.traffic && *context == other.context && *sanitize == other.sanitize;
         let same = same && *interceptors == other.interceptors && *confirm == other.confirm;
         let same = same && *sequences == other.sequences && *inputs == other.inputs && *outputs == other.outputs;
