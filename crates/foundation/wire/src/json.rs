@@ -499,6 +499,11 @@ pub fn repair_surrogates(text: &str) -> String {
     out
 }
 
+/// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles; `None` for other faults.
+pub fn lenient(text: &str) -> Option<Value> {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&repair(text))).ok()
+}
+
 /// Makes a text that is JSON into one that a strict reader of values takes as well: [`repair_surrogates`], and a number that
 /// is too large for a double becomes the largest one. Without it, one such number would hide the whole text.
 pub fn repair(text: &str) -> String {

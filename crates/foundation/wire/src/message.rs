@@ -184,7 +184,7 @@ impl Message {
 
     /// The whole message as a value, parsed on first use.
     pub fn value(&self) -> &Value {
-        self.0.value.get_or_init(|| Box::new(lenient_value(&self.0.text)))
+        self.0.value.get_or_init(|| Box::new(json::lenient(&self.0.text).unwrap_or_default()))
     }
 
     /// `params` of a request or notification.
@@ -243,7 +243,7 @@ impl Message {
 
     /// The same as a value; nothing else is parsed for it.
     pub fn body_value(&self, name: &str) -> Option<Value> {
-        self.body_member(name).map(lenient_value)
+        self.body_member(name).map(|text| json::lenient(text).unwrap_or_default())
     }
 
     /// The same of a member that is a string, escapes resolved.
@@ -293,11 +293,6 @@ impl Message {
     pub fn shared_text(&self) -> Arc<String> {
         Arc::clone(&self.0.text)
     }
-}
-
-/// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles.
-fn lenient_value(text: &str) -> Value {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::repair(text))).unwrap_or(Value::Null)
 }
 
 /// What one frame carries.

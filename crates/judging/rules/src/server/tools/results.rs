@@ -81,7 +81,8 @@ fn embedded(view: &View<'_>) -> Verdict {
 fn mirrored(view: &View<'_>) -> Verdict {
     let judged = successes(view).filter_map(|(sent, _, result)| {
         let structured = result.get("structuredContent").filter(|value| value.is_object())?;
-        let same = |text: &str| serde_json::from_str(text).is_ok_and(|value: Value| json::same(&value, structured));
+        // Read as `structuredContent` was: half a surrogate pair in both is no difference.
+        let same = |text: &str| json::lenient(text).is_some_and(|value| json::same(&value, structured));
         let mirrored = blocks(result).any(|block| {
             block.get("type").is_some_and(|kind| kind == "text")
                 && block.get("text").and_then(Value::as_str).is_some_and(same)
