@@ -126,6 +126,15 @@ fn too_many_findings_are_counted() {
 }
 
 #[test]
+fn a_severe_finding_is_kept_before_milder_ones() {
+    let mut tools: Vec<Value> = (0..100).map(|at| tool(&format!("t{at}"), "a\u{ad}b")).collect();
+    tools.push(tool("last", "a\u{200b}"));
+    let scan = scan(&json!({ "tools": tools }));
+    assert_eq!((scan.findings[0].severity, scan.findings[0].place.item.as_str()), (Severity::High, "last"));
+    assert_eq!(scan.more["scan.hidden-characters"][&Severity::Low], 1);
+}
+
+#[test]
 fn an_item_that_repeats_counts_once() {
     let one = tool("add", "a\u{200b}");
     let scan = scan(&json!({ "tools": [one, one] }));
