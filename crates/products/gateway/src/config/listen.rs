@@ -27,14 +27,12 @@ impl Reader<'_> {
 
     fn tls(&mut self, entry: &Entry, has_auth: bool) -> Option<TlsSettings> {
         let members = self.members("`tls`", entry.at, &entry.node, TLS)?;
-        let [certificate, key] = ["certificate", "key"].map(|name| match members.get(name) {
-            Some(entry) => self.path(entry),
-            None => {
-                if !members.has_unknown {
-                    self.error(entry.at, format!("`tls` has no `{name}`"), format!("add `{name}`: a file in PEM"));
-                }
-                None
+        let [certificate, key] = ["certificate", "key"].map(|name| {
+            let found = members.get(name);
+            if found.is_none() && !members.has_unknown {
+                self.error(entry.at, format!("`tls` has no `{name}`"), format!("add `{name}`: a file in PEM"));
             }
+            found.and_then(|entry| self.path(entry))
         });
         let clients = members.get("clients").map(|entry| self.clients(entry, has_auth));
         // Without its section, a mistake in it would let everybody in.

@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use gateway::settings::ClientCertificates;
 use net::client::Identity;
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use wire::Revision;
 
 use super::pki::{Authority, Made};
-use super::{TlsScene, Wanted, call, greets};
+use super::{TlsScene, Wanted, greets};
 
 #[tokio::test]
 async fn only_good_certificates_of_the_authority_get_in() {
@@ -37,19 +36,6 @@ async fn only_good_certificates_of_the_authority_get_in() {
             assert!(!error.contains("403"), "{why}: the handshake fails before any request is read: {error}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_certificate_that_ends_opens_nothing_more_on_its_connection() {
-    let scene = TlsScene::new(Wanted { required: Some(true), ..Wanted::default() }).await;
-    let ending = scene.clients.signs("agent.example", Made::Ending);
-    let client = scene.client(Some(&ending), None).await.expect("it is let in");
-    assert!(greets(&client).await);
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let answer = call(&client, "echo", json!({ "message": "hello" })).await;
-    assert!(answer.contains("403"), "{answer}");
-    assert!(!greets(&client).await, "nor on another connection");
-    client.close().await;
 }
 
 #[tokio::test]

@@ -287,7 +287,7 @@ async fn other_files_are_for_new_connections_and_bad_ones_change_nothing() {
     for (made, why) in [(Made::Expired, "has expired"), (Made::NotYetValid, "not valid yet")] {
         let Identity { certificate, key } = later.signs("127.0.0.1", made);
         let files = TlsSettings { certificate, key, clients: None };
-        let error = ServerTls::read(&files).err().expect("not valid now").to_string();
+        let error = ServerTls::read(&files).expect_err("not valid now").to_string();
         assert!(error.contains(why), "{error}");
         assert!(scene.tls.renew(Some(&files)).is_err());
     }

@@ -1,7 +1,6 @@
 //! Authorities and certificates, made on the spot.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::client::Identity;
 use rcgen::{
@@ -22,8 +21,6 @@ pub(super) enum Made {
     Usual,
     Expired,
     NotYetValid,
-    /// Valid for two more seconds.
-    Ending,
     /// For servers, not for clients.
     ForServers,
 }
@@ -33,10 +30,6 @@ fn params(made: Made) -> CertificateParams {
     params.distinguished_name.push(rcgen::DnType::CommonName, "test");
     (params.not_before, params.not_after) = match made {
         Made::Expired => (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1)),
-        Made::Ending => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-            (date_time_ymd(2020, 1, 1), date_time_ymd(1970, 1, 1) + (now + Duration::from_secs(2)))
-        }
         Made::NotYetValid => (date_time_ymd(2090, 1, 1), date_time_ymd(2091, 1, 1)),
         _ => (date_time_ymd(2020, 1, 1), date_time_ymd(2090, 1, 1)),
     };

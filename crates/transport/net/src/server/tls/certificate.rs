@@ -102,7 +102,6 @@ fn alternative_names(octets: &[u8]) -> Option<Names> {
         // With any other character in it, a name could be read as two or as another one.
         let text = name.iter().all(u8::is_ascii_graphic).then(|| String::from_utf8_lossy(name));
         match (tag, text) {
-            (_, None) => {}
             (DNS_NAME, Some(text)) => names.dns.push(text.to_ascii_lowercase()),
             (URI, Some(text)) => names.uris.push(text.into_owned()),
             _ => {}
