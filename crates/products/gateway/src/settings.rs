@@ -74,7 +74,7 @@ pub struct Settings {
     /// rules at all.
     pub access: Option<Vec<AccessRule>>,
     /// Who must allow it, too.
-    pub authzen: Option<AuthzenSettings>,
+    pub authzen: Option<Box<AuthzenSettings>>,
     /// When `/ready` says so.
     pub ready: Ready,
     /// Where the traffic with clients is recorded.

@@ -158,7 +158,7 @@ impl Reader<'_> {
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
-        let authzen = members.get("authzen").and_then(|entry| self.authzen(entry, has_auth));
+        let authzen = members.get("authzen").and_then(|entry| self.authzen(entry, has_auth)).map(Box::new);
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let consents = self.consents(tree.at, &members, &upstreams);
         let answers = self.answers(&members);

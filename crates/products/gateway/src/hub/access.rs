@@ -9,7 +9,7 @@ use crate::settings::Settings;
 impl Hub {
     /// What these settings say of access. A policy decision point that did not change stays, with what it has decided.
     pub(super) fn access_of(&self, settings: &Settings) -> Result<Option<Arc<Access>>, SettingsError> {
-        let point = decision_point(settings.authzen.as_ref(), self.decision_point())?;
+        let point = decision_point(settings.authzen.as_deref(), self.decision_point())?;
         Ok(Access::new(settings.access.as_deref(), point)?.map(Arc::new))
     }
 

@@ -61,7 +61,7 @@ mod tests {
         let (mut kept, asked) = (KeptDecisions::new(TIME, 10), Instant::now());
         kept.keep([1; 32], true, asked, asked + SECOND);
         kept.keep([2; 32], false, asked, asked + SECOND);
-        let just_before = asked + TIME - Duration::from_nanos(1);
+        let just_before = asked + Duration::from_nanos(9_999_999_999);
         assert_eq!((kept.find(&[1; 32], just_before), kept.find(&[2; 32], just_before)), (Some(true), Some(false)));
         assert_eq!((kept.find(&[1; 32], asked + TIME), kept.find(&[3; 32], asked)), (None, None));
         // An answer that took longer than its time is of no further use.

@@ -26,7 +26,7 @@ fn the_decision_point_is_read() {
     assert_eq!((all.timeout, all.cache), (Duration::from_millis(250), Some(Duration::from_secs(10))));
     assert_eq!((all.cache_entries, all.batch, all.answer_bytes, all.at_once), (5000, 100, 256 << 10, 8));
     let least = settings(&file("url: 'http://pdp:8181'")).authzen.expect("authzen");
-    assert_eq!(least, AuthzenSettings::new(least.address.clone()));
+    assert_eq!(*least, AuthzenSettings::new(least.address.clone()));
     assert_eq!((least.cache, least.batch, least.discover), (None, 50, false));
     assert!(settings(&upstream("command: [x]")).authzen.is_none());
 }

@@ -43,7 +43,7 @@ async fn scene(back: Revision, tools: usize, settings: Settings) -> Scene {
 }
 
 fn asking(authzen: AuthzenSettings) -> Settings {
-    Settings { authzen: Some(authzen), ..Settings::default() }
+    Settings { authzen: Some(Box::new(authzen)), ..Settings::default() }
 }
 
 async fn client(scene: &Scene, front: Revision, claims: Value) -> Raw {
