@@ -15,6 +15,8 @@ use crate::session::ClientState;
 /// The most subscriptions of modern clients, and how many bytes of names one may have.
 const MOST: usize = 16_384;
 const MOST_BYTES: usize = 1 << 20;
+/// How many names one subscription may have: each may be a question about access.
+const MOST_NAMES: usize = 4096;
 
 /// What a modern client wants to hear of.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -46,9 +48,10 @@ impl Filter {
         }
     }
 
-    fn is_too_long(&self) -> bool {
-        let names = self.resource_subscriptions.iter().chain(self.task_ids.iter().flatten());
-        names.map(String::len).sum::<usize>() > MOST_BYTES
+    /// Whether it names more than one subscription may.
+    pub(crate) fn is_too_long(&self) -> bool {
+        let names = || self.resource_subscriptions.iter().chain(self.task_ids.iter().flatten());
+        names().count() > MOST_NAMES || names().map(String::len).sum::<usize>() > MOST_BYTES
     }
 }
 
@@ -104,7 +107,7 @@ impl Changes {
     /// many.
     pub(crate) fn subscribe(self: &Arc<Self>, id: &RequestId, filter: Filter, link: &Link) -> Option<Subscribed> {
         let mut state = self.state();
-        if state.subscriptions.len() >= MOST || filter.is_too_long() {
+        if state.subscriptions.len() >= MOST {
             return None;
         }
         let acknowledged = json!({ "_meta": subscription_meta(id), "notifications": filter });

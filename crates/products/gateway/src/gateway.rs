@@ -263,10 +263,6 @@ impl Inner {
             return self.list(&call, (&client, trail), list).await;
         }
         let text = |name: &str| call.message.string_member(name).map(std::borrow::Cow::into_owned);
-        let reference = |name: &str| {
-            let found = call.message.params()?.get("ref")?.get(name)?;
-            found.as_str().map(str::to_owned)
-        };
         // A call without arguments has none, which a condition may look at.
         let none = Value::Object(serde_json::Map::new());
         let arguments = || Some(call.message.params().and_then(|params| params.get("arguments")).unwrap_or(&none));
@@ -274,12 +270,15 @@ impl Inner {
             "tools/call" => self.find(Action::ToolsCall, text("name"), arguments(), (&client, trail)).await,
             "prompts/get" => self.find(Action::PromptsGet, text("name"), arguments(), (&client, trail)).await,
             "resources/read" => self.find_resource(Action::ResourcesRead, text("uri"), (&client, trail)).await,
-            "completion/complete" => match reference("name") {
-                Some(name) => {
+            "completion/complete" => match finding::reference(&call) {
+                Ok(finding::Reference::Prompt(name)) => {
                     let known = finding::known_arguments(&call);
                     self.find(Action::CompletePrompt, Some(name), Some(&known), (&client, trail)).await
                 }
-                None => self.find_resource(Action::CompleteResource, reference("uri"), (&client, trail)).await,
+                Ok(finding::Reference::Resource(uri)) => {
+                    self.find_resource(Action::CompleteResource, Some(uri), (&client, trail)).await
+                }
+                Err(error) => Err(error),
             },
             method => Err(failure::method_unknown(method)),
         };

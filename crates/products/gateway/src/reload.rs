@@ -97,12 +97,12 @@ impl Configuration {
                 "warning: `{name}` has changed\n  try: restart the gateway; until then, the old value holds"
             ));
         }
-        let files = settings.tls.as_ref().filter(|_| kind(&settings) == kind(&self.running));
-        if let (Some(tls), Some(files)) = (&self.tls, files) {
-            renew(tls, Some(files));
-        }
         match gateway.reload(&settings) {
             Ok(done) => {
+                let files = settings.tls.as_ref().filter(|_| kind(&settings) == kind(&self.running));
+                if let (Some(tls), Some(files)) = (&self.tls, files) {
+                    renew(tls, Some(files));
+                }
                 update();
                 tell(&format!(
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",

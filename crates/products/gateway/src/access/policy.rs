@@ -203,7 +203,7 @@ impl Policy {
     /// is none, or it denies without.
     pub fn question(&self, request: &PolicyRequest) -> Option<Value> {
         let mapping = &self.settings.authzen.as_ref()?.mapping;
-        let grant = request.claims.as_ref().map(|claims| granted("", claims));
+        let grant = request.grant();
         with_target(request, grant.as_ref(), |target| Question::new(mapping, request.action, &[*target])?.first())
     }
 

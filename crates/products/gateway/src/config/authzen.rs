@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use document::{Entry, quoted};
 use net::HttpAddress;
+use oauth::is_loopback;
 
 use super::Reader;
 use super::members::Members;
@@ -110,6 +111,12 @@ impl Reader<'_> {
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
             let what = "`url` of `authzen` is not an http or https URL without query and fragment";
             self.error(entry.at, what, "https://pdp.example: the paths of its endpoints come after it");
+            return None;
+        }
+        // Who answers decides, and learns the secrets in `headers`.
+        if url.scheme() != "https" && !is_loopback(&url) {
+            let what = "`url` of `authzen` is not an https URL, nor one on this machine";
+            self.error(entry.at, what, "https://pdp.example");
             return None;
         }
         if let Some(entry) = members.get("ca").filter(|_| url.scheme() != "https") {

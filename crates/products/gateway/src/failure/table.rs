@@ -112,8 +112,8 @@ rows! {
 
     // The client may not.
     TOKEN_EXPIRED = Failure::new("token-expired", INVALID_REQUEST, PermissionDenied,
-        "over a WebSocket: the token that opened it has expired").not_run()
-        .action("Connect again with a new token");
+        "over a WebSocket: the token or the certificate that opened it has expired").not_run()
+        .action("Connect again with a new token or certificate");
     TOKEN_INVALID = Failure::http("token-invalid", 401, PermissionDenied,
         "a request has no token, or one that is not accepted").not_run()
         .action("Get a token of the issuer that the page in `WWW-Authenticate` names");

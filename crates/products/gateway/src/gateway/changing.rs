@@ -264,6 +264,14 @@ impl Inner {
             if let Some(error) = client.expired() {
                 return Answer::error(Some(&id), &error);
             }
+            let too_many = || {
+                let what = "The limit of subscriptions is reached, or this one names too much";
+                Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what))
+            };
+            // Before anything is asked about what it names.
+            if filter.is_too_long() {
+                return too_many();
+            }
             let tasks = match &filter.task_ids {
                 Some(ids) => self.follow_tasks(ids, &client).await,
                 None => Ok(None),
@@ -274,10 +282,7 @@ impl Inner {
             };
             let (mut filter, mut following) = self.honoured(filter, &client).await;
             filter.task_ids = tasks.as_ref().map(|tasks| tasks.ids.clone()).filter(|ids| !ids.is_empty());
-            let Some(subscribed) = self.changes.subscribe(&id, filter, &call.link) else {
-                let what = "The limit of subscriptions is reached, or this one names too much";
-                return Answer::error(Some(&id), &failure::TOO_MANY_SUBSCRIPTIONS.error(what));
-            };
+            let Some(subscribed) = self.changes.subscribe(&id, filter, &call.link) else { return too_many() };
             // After the acknowledgement.
             following.extend(tasks.map(|tasks| tasks.pass_to(call.link.clone(), &id, client.shape.clone())));
             call.link.closing().await;

@@ -199,6 +199,34 @@ pub(super) fn edits(call: &Call, method: &str, route: &Route) -> Result<Edits, R
     Ok(edits)
 }
 
+/// What a completion is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// The prompt of this name.
+    Prompt(String),
+    /// The resource or template of this URI.
+    Resource(String),
+}
+
+/// What a completion is for, by the type of its `ref`. One with the member of the other type is refused: a server might go by that.
+pub(super) fn reference(call: &Call) -> Result<Reference, RpcError> {
+    let reference = call.message.params().and_then(|params| params.get("ref"));
+    referred(reference).ok_or_else(|| {
+        let what = "Invalid params: `ref` is neither a `ref/prompt` with a `name` nor a `ref/resource` with a `uri`";
+        failure::PARAMS_INVALID.error(what)
+    })
+}
+
+fn referred(reference: Option<&Value>) -> Option<Reference> {
+    let member = |name: &str| reference?.get(name);
+    let text = |name: &str, other: &str| member(name)?.as_str().filter(|_| member(other).is_none()).map(str::to_owned);
+    match member("type")?.as_str()? {
+        "ref/prompt" => text("name", "uri").map(Reference::Prompt),
+        "ref/resource" => text("uri", "name").map(Reference::Resource),
+        _ => None,
+    }
+}
+
 /// What is known of a prompt's arguments while one of them is completed: the others that the client has filled in, and what
 /// there is of this one. Conditions on arguments decide by it, as they would for the prompt itself.
 pub(super) fn known_arguments(call: &Call) -> Value {
@@ -211,4 +239,30 @@ pub(super) fn known_arguments(call: &Call) -> Value {
         known.insert(name.to_owned(), value.clone());
     }
     Value::Object(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Reference, referred};
+
+    #[test]
+    fn a_reference_is_what_its_type_says_and_nothing_else_beside() {
+        let prompt = json!({ "type": "ref/prompt", "name": "p", "title": "P" });
+        assert_eq!(referred(Some(&prompt)), Some(Reference::Prompt("p".to_owned())));
+        let resource = json!({ "type": "ref/resource", "uri": "a://{b}" });
+        assert_eq!(referred(Some(&resource)), Some(Reference::Resource("a://{b}".to_owned())));
+        for odd in [
+            json!({ "type": "ref/resource", "uri": "secret://{id}", "name": "allowed" }),
+            json!({ "type": "ref/prompt", "uri": "secret://{id}", "name": "allowed" }),
+            json!({ "type": "ref/resource", "name": "allowed" }),
+            json!({ "type": "ref/tool", "name": "allowed" }),
+            json!({ "name": "allowed" }),
+            json!("allowed"),
+        ] {
+            assert_eq!(referred(Some(&odd)), None, "{odd}");
+        }
+        assert_eq!(referred(None), None);
+    }
 }

@@ -48,8 +48,12 @@ impl Client {
         Self { introduction: self.introduction.kept(), ..self.clone() }
     }
 
-    /// Why its token lets it do nothing any more: over a WebSocket, that of the handshake goes on counting.
+    /// Why its token or certificate lets it do nothing any more: over a WebSocket, those of the handshake go on counting.
     pub(crate) fn expired(&self) -> Option<RpcError> {
+        let certificate = self.grant.as_ref().and_then(|grant| grant.certificate.as_ref());
+        if certificate.is_some_and(|certificate| !certificate.is_current()) {
+            return Some(failure::TOKEN_EXPIRED.error("The client certificate has expired"));
+        }
         let token = self.grant.as_ref().filter(|grant| grant.has_token());
         let expired = token.is_some_and(|grant| !oauth::resource::in_time(&grant.claims));
         expired.then(|| failure::TOKEN_EXPIRED.error("The access token has expired"))

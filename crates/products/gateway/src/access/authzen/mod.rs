@@ -7,6 +7,7 @@ mod kept;
 mod object;
 mod question;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -23,6 +24,9 @@ use self::kept::KeptDecisions;
 pub(crate) use self::question::Question;
 use crate::metrics::Page;
 use crate::settings::AuthzenSettings;
+
+/// How many batches of one question are under way at once: others have questions, too.
+const AT_ONCE: usize = 8;
 
 /// A policy decision point.
 #[derive(Debug)]
@@ -63,9 +67,11 @@ impl DecisionPoint {
             keys.iter().map(find).collect()
         };
         decisions.iter().flatten().for_each(|may| self.count(*may, true));
-        // Where items are alike, one question is enough; each that is left without a decision is denied.
+        // Of items that are alike, the first is asked about.
+        let mut first = HashMap::new();
+        let is_open = |index: &usize| decisions[*index].is_none() && keys[*index].is_some();
         let open: Vec<usize> =
-            (0..keys.len()).filter(|index| decisions[*index].is_none() && keys[*index].is_some()).collect();
+            (0..keys.len()).filter(is_open).filter(|index| *first.entry(keys[*index]).or_insert(*index) == *index).collect();
         if !open.is_empty() {
             let answered = timeout(self.settings.timeout, self.asked(question, &open)).await;
             let answers = answered.unwrap_or(Err(Fault::Timeout)).inspect_err(|fault| {
@@ -82,21 +88,30 @@ impl DecisionPoint {
                 }
             }
         }
-        Ok(decisions.into_iter().map(Option::unwrap_or_default).collect())
+        // What is left without a decision is denied.
+        let alike = |index: usize| decisions[index].or_else(|| decisions[*first.get(&keys[index])?]);
+        Ok((0..keys.len()).map(|index| alike(index).unwrap_or_default()).collect())
     }
 
     /// Asks about the items with these numbers, a batch at a time.
     async fn asked(&self, question: &Question, open: &[usize]) -> Result<Vec<bool>, Fault> {
         let resources: Vec<&Value> = open.iter().filter_map(|index| question.resources[*index].as_ref()).collect();
-        let batches = resources.chunks(self.settings.batch).map(|batch| async move {
-            let _place = self.places.acquire().await.map_err(|_| Fault::Timeout)?;
-            self.counters.requests.fetch_add(1, Ordering::Relaxed);
-            match batch {
-                [one] => self.endpoints.one(&question.about_one(one)).await.map(|may| vec![may]),
-                several => self.endpoints.several(&question.about(several), several.len()).await,
-            }
-        });
-        Ok(try_join_all(batches).await?.concat())
+        let batches: Vec<_> = resources.chunks(self.settings.batch).collect();
+        let mut decisions = Vec::new();
+        for group in batches.chunks(AT_ONCE) {
+            let asked = group.iter().map(|batch| self.asked_at_once(question, batch));
+            decisions.extend(try_join_all(asked).await?.concat());
+        }
+        Ok(decisions)
+    }
+
+    async fn asked_at_once(&self, question: &Question, batch: &[&Value]) -> Result<Vec<bool>, Fault> {
+        let _place = self.places.acquire().await.map_err(|_| Fault::Timeout)?;
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        match batch {
+            [one] => self.endpoints.one(&question.about_one(one)).await.map(|may| vec![may]),
+            several => self.endpoints.several(&question.about(several), several.len()).await,
+        }
     }
 
     fn kept(&self) -> Option<MutexGuard<'_, KeptDecisions>> {

@@ -82,11 +82,16 @@ impl Question {
     }
 }
 
-/// Who asks. A client without a token is nobody in particular.
+/// Who asks: whom the token names, or else the certificate. A client with neither is nobody in particular.
 fn subject(mapping: &AuthzenMapping, target: &Target<'_>) -> Option<Value> {
     let Some(grant) = target.grant else {
         return Some(json!({ "type": "anonymous", "id": "anonymous" }));
     };
+    if let Some(shown) = grant.certificate.as_ref().filter(|_| !grant.has_token()) {
+        let id = shown.uris.first().or(shown.dns.first()).unwrap_or(&shown.sha256);
+        let properties = json!({ "uris": shown.uris, "dns": shown.dns, "sha256": shown.sha256 });
+        return Some(json!({ "type": "certificate", "id": id, "properties": properties }));
+    }
     let id = grant.claims.get(&mapping.subject)?.as_str().filter(|id| !id.is_empty())?;
     let mut properties = Map::new();
     properties.insert("scopes".to_owned(), json!(grant.scopes));

@@ -110,7 +110,10 @@ async fn idle_handshakes_of_one_address_leave_room_for_others() {
     for _ in 0..60 {
         let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.2:0".parse().expect("an address")).expect("an address of this machine");
-        held.push(socket.connect(scene.server.local_addr()).await.expect("it listens"));
+        let mut stream = socket.connect(scene.server.local_addr()).await.expect("it listens");
+        // The beginning of a handshake: without it, a client takes no place.
+        stream.write_all(&[22]).await.expect("a byte");
+        held.push(stream);
     }
     assert!(greets(&client).await, "who is in goes on");
     let other = timeout(Duration::from_secs(5), scene.client(None, None)).await.expect("in time");

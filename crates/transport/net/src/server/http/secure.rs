@@ -42,27 +42,35 @@ impl Handshakes {
         Self { room: Semaphore::new(most), shares: Shares::new(share_of(most)) }
     }
 
-    /// Completes a handshake within its time, and gives the certificate that the client showed. `None` where there is no room
-    /// for one more, or the client does not do its part.
+    /// Completes a handshake within its time, and gives the certificate that the client showed. `None` where its address has
+    /// no room for one more, or the client does not do its part.
     pub(super) async fn complete(
         &self,
         stream: TcpStream,
         tls: &ServerTls,
         limits: &Limits,
     ) -> Option<(Socket, Option<Arc<Certificate>>)> {
-        let _room = self.room.try_acquire().ok()?;
-        let _share = self.shares.take(stream.peer_addr().ok().map(|address| address.ip()))?;
-        timeout(limits.handshake_time, shake_hands(stream, tls)).await.ok()?
+        let handshake = async {
+            let mut first = [0];
+            // A client that says nothing takes no place, and nothing is allocated for it.
+            if stream.peek(&mut first).await.ok()? == 0 {
+                return None;
+            }
+            let _share = self.shares.take(stream.peer_addr().ok().map(|address| address.ip()))?;
+            let _room = self.room.acquire().await.ok()?;
+            shake_hands(stream, first[0], tls).await
+        };
+        timeout(limits.handshake_time, handshake).await.ok()?
     }
 }
 
-async fn shake_hands(mut stream: TcpStream, tls: &ServerTls) -> Option<(Socket, Option<Arc<Certificate>>)> {
-    let mut first = [0];
-    // Nothing is allocated for a client that says nothing.
-    if stream.peek(&mut first).await.ok()? == 0 {
-        return None;
-    }
-    if first[0] != HANDSHAKE {
+/// `first`: the first byte, which is still to be read.
+async fn shake_hands(
+    mut stream: TcpStream,
+    first: u8,
+    tls: &ServerTls,
+) -> Option<(Socket, Option<Arc<Certificate>>)> {
+    if first != HANDSHAKE {
         refuse(&mut stream).await;
         return None;
     }
