@@ -3,6 +3,7 @@
 //!
 //! This crate knows no socket, clock, file, key material or randomness: texts, times and signers come in as arguments.
 
+pub mod admission;
 mod approve;
 pub mod bytes;
 mod changes;

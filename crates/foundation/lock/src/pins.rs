@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::manifest::Manifest;
 use crate::strict::Unreadable;
 use crate::{Digest, Item, Kind, Lock, Surface};
 
@@ -64,6 +65,14 @@ impl Lock {
 }
 
 impl Pins {
+    /// Of these digests, those that an admitted manifest states, too. What only one of the two has is not approved.
+    #[must_use]
+    pub fn signed_by(mut self, manifest: &Manifest) -> Self {
+        self.items.retain(|item, locked| manifest.items.get(item) == Some(locked));
+        self.instructions = self.instructions.filter(|locked| manifest.instructions == Some(*locked));
+        self
+    }
+
     /// The verdict on one item as the server lists it.
     pub fn judge(&self, kind: Kind, item: Value) -> Verdict {
         let name = item[kind.key()].as_str().unwrap_or_default().to_owned();
