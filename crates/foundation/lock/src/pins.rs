@@ -2,6 +2,7 @@
 //! for each call. Must not know of requests.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ pub enum Verdict {
 /// The digests of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pins {
-    items: HashMap<(Kind, String), Digest>,
+    items: Arc<HashMap<(Kind, String), Digest>>,
     instructions: Option<Digest>,
 }
 
@@ -39,18 +40,20 @@ pub struct Pins {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdicts {
     list: Digest,
-    verdicts: HashMap<String, Verdict>,
+    /// By which digests: another lock may judge the same list in another way.
+    by: Arc<HashMap<(Kind, String), Digest>>,
+    items: HashMap<String, Verdict>,
 }
 
 impl Verdicts {
     /// The verdict on the item of a name: no hash, one look. What the list did not hold is not approved.
     pub fn of(&self, name: &str) -> Verdict {
-        self.verdicts.get(name).copied().unwrap_or(Verdict::Unapproved { found: None })
+        self.items.get(name).copied().unwrap_or(Verdict::Unapproved { found: None })
     }
 
     /// The items that are not approved.
     pub fn blocked(&self) -> impl Iterator<Item = (&str, Verdict)> {
-        let blocked = self.verdicts.iter().filter(|(_, verdict)| **verdict != Verdict::Approved);
+        let blocked = self.items.iter().filter(|(_, verdict)| **verdict != Verdict::Approved);
         blocked.map(|(name, verdict)| (name.as_str(), *verdict))
     }
 }
@@ -59,8 +62,8 @@ impl Lock {
     /// The digests of a server; `None` where the lock does not know it.
     pub fn pins(&self, server: &str) -> Option<Pins> {
         let entry = self.servers.get(server)?;
-        let items = entry.items.iter().map(|(key, item)| (key.clone(), item.digest)).collect();
-        Some(Pins { items, instructions: entry.instructions_digest() })
+        let items = entry.items.iter().map(|(key, item)| (key.clone(), item.digest));
+        Some(Pins { items: Arc::new(items.collect()), instructions: entry.instructions_digest() })
     }
 }
 
@@ -68,7 +71,7 @@ impl Pins {
     /// Of these digests, those that an admitted manifest states, too. What only one of the two has is not approved.
     #[must_use]
     pub fn signed_by(mut self, manifest: &Manifest) -> Self {
-        self.items.retain(|item, locked| manifest.items.get(item) == Some(locked));
+        Arc::make_mut(&mut self.items).retain(|item, locked| manifest.items.get(item) == Some(locked));
         self.instructions = self.instructions.filter(|locked| manifest.instructions == Some(*locked));
         self
     }
@@ -84,11 +87,12 @@ impl Pins {
         }
     }
 
-    /// The verdicts on a list, the text of each page as it came. Where `before` is of the same texts, nothing is read again.
+    /// The verdicts on a list, the text of each page as it came. Where `before` is of the same texts by the same digests, nothing
+    /// is read again.
     /// Of two items with one name, neither is approved.
     pub fn judge_list(&self, kind: Kind, pages: &[&str], before: Option<&Verdicts>) -> Result<Verdicts, Unreadable> {
         let list = Digest::of_bytes(kind.list(), pages.join("\0").as_bytes());
-        if let Some(before) = before.filter(|before| before.list == list) {
+        if let Some(before) = before.filter(|before| before.list == list && before.by == self.items) {
             return Ok(before.clone());
         }
         let mut surface = Surface::default();
@@ -102,7 +106,7 @@ impl Pins {
             let repeated = |earlier: &mut Verdict| *earlier = Verdict::Unapproved { found: None };
             verdicts.entry(name).and_modify(repeated).or_insert(verdict);
         }
-        Ok(Verdicts { list, verdicts })
+        Ok(Verdicts { list, by: Arc::clone(&self.items), items: verdicts })
     }
 
     /// The verdict on the instructions of the server.
@@ -119,7 +123,7 @@ impl Pins {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Pins, Verdict};
+    use super::{Pins, Verdict, Verdicts};
     use crate::{Entry, Identity, Kind, Lock, Surface};
 
     fn pins(tools: Value) -> Pins {
@@ -145,6 +149,18 @@ mod tests {
         // A prompt of the same name and text is not the tool.
         let prompts = pins.judge_list(Kind::Prompt, &[r#"{"prompts":[{"name":"b"}]}"#], None).expect("a list");
         assert!(matches!(prompts.of("b"), Verdict::Unapproved { .. }));
+    }
+
+    #[test]
+    fn verdicts_by_another_lock_are_not_used_again() {
+        let page = r#"{"tools":[{"name":"a","description":"new"}]}"#;
+        let (old, new) = (pins(json!([{ "name": "a" }])), pins(json!([{ "name": "a", "description": "new" }])));
+        let judged =
+            |by: &Pins, before: &Verdicts| by.judge_list(Kind::Tool, &[page], Some(before)).expect("a list").of("a");
+        let (by_old, by_new) = [&old, &new].map(|by| by.judge_list(Kind::Tool, &[page], None).expect("a list")).into();
+        assert_eq!(judged(&new, &by_old), Verdict::Approved, "the change was approved");
+        assert!(matches!(judged(&old, &by_new), Verdict::Changed { .. }), "the approval was taken back");
+        assert_eq!(judged(&new.clone(), &by_new), Verdict::Approved);
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn a_text_that_is_not_one_manifest_is_refused() {
     let good = signed(&manifest(), &[&owner]).to_string();
     let twice = good.replacen('{', r#"{"schema":"mcp.manifest/1","#, 1);
     for text in ["", "{}", "[]", "null", &good[1..], &twice] {
-        let refused = admit(text, &entry(), &[owner.1.clone()], now(), &verifies);
+        let refused = admit(text, &entry(), std::slice::from_ref(&owner.1), now(), &verifies);
         assert!(matches!(refused, Err(Inadmissible::Unreadable(_))), "{text}: {refused:?}");
     }
 }
