@@ -70,8 +70,10 @@ impl DecisionPoint {
         // Of items that are alike, the first is asked about.
         let mut first = HashMap::new();
         let is_open = |index: &usize| decisions[*index].is_none() && keys[*index].is_some();
-        let open: Vec<usize> =
-            (0..keys.len()).filter(is_open).filter(|index| *first.entry(keys[*index]).or_insert(*index) == *index).collect();
+        let open: Vec<usize> = (0..keys.len())
+            .filter(is_open)
+            .filter(|index| *first.entry(keys[*index]).or_insert(*index) == *index)
+            .collect();
         if !open.is_empty() {
             let answered = timeout(self.settings.timeout, self.asked(question, &open)).await;
             let answers = answered.unwrap_or(Err(Fault::Timeout)).inspect_err(|fault| {

@@ -129,3 +129,44 @@ fn context(mapping: &AuthzenMapping, target: &Target<'_>) -> Option<Value> {
     let chosen: Map<_, _> = all.map(|(name, value)| (name.clone(), value.clone())).collect();
     Some(json!({ "arguments": chosen }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use net::server::tls::Certificate;
+    use serde_json::json;
+
+    use super::subject;
+    use crate::access::rules::{Kind, Target};
+    use crate::settings::AuthzenMapping;
+
+    #[test]
+    fn the_subject_is_who_the_token_names_or_else_the_certificate() {
+        let certificate = Arc::new(Certificate {
+            sha256: "x".to_owned(),
+            uris: vec!["spiffe://example.org/a".to_owned(), "spiffe://example.org/b".to_owned()],
+            dns: vec!["a.example".to_owned()],
+            not_before: 0,
+            not_after: 0,
+        });
+        let shown = net::server::http::Grant { certificate: Some(certificate), ..Default::default() };
+        let info = json!({});
+        let of = |grant| {
+            let target = Target {
+                kind: Kind::Tool,
+                name: "t",
+                annotations: None,
+                arguments: None,
+                grant,
+                client: &info,
+                server: "default",
+            };
+            subject(&AuthzenMapping::default(), &target)
+        };
+        let asked = of(Some(&shown)).expect("a subject");
+        assert_eq!((&asked["type"], &asked["id"]), (&json!("certificate"), &json!("spiffe://example.org/a")));
+        assert_eq!(asked["properties"]["dns"], json!(["a.example"]));
+        assert_eq!(of(None).expect("a subject")["type"], "anonymous");
+    }
+}

@@ -74,7 +74,13 @@ async fn a_subscription_is_decided_about() {
     assert!(is_unavailable(&subscribe("file:///a").await));
     point.taken();
     let modern = client(&scene, MODERN, json!({})).await;
-    let uris: Vec<_> = (0..20).map(|number| format!("file:///{number}")).collect();
+    // One that names more than a subscription may is refused before anything is asked.
+    let many: Vec<_> = (0..5000).map(|number| format!("file:///{number}")).collect();
+    let params = json!({ "notifications": { "resourceSubscriptions": many } });
+    let refused = modern.ask("subscriptions/listen", params).await;
+    assert_eq!((failure(&refused), point.taken().len()), (&json!("too-many-subscriptions"), 0));
+    // Each twice: the same is asked once.
+    let uris: Vec<_> = (0..40).map(|number| number % 20).map(|number| format!("file:///{number}")).collect();
     let params = json!({ "notifications": { "resourceSubscriptions": uris } });
     let listening = modern.ask("subscriptions/listen", params);
     let asked = async {

@@ -65,11 +65,7 @@ impl Handshakes {
 }
 
 /// `first`: the first byte, which is still to be read.
-async fn shake_hands(
-    mut stream: TcpStream,
-    first: u8,
-    tls: &ServerTls,
-) -> Option<(Socket, Option<Arc<Certificate>>)> {
+async fn shake_hands(mut stream: TcpStream, first: u8, tls: &ServerTls) -> Option<(Socket, Option<Arc<Certificate>>)> {
     if first != HANDSHAKE {
         refuse(&mut stream).await;
         return None;
