@@ -500,7 +500,7 @@ pub fn repair_surrogates(text: &str) -> String {
 }
 
 /// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles; `None` for other faults.
-pub fn lenient(text: &str) -> Option<Value> {
+pub fn lenient(text: &str) -> Option<serde_json::Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&repair(text))).ok()
 }
 
