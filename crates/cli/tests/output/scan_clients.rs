@@ -93,6 +93,10 @@ fn nothing_found_or_read_is_never_clean() {
     std::fs::remove_file(path.join(".config/goose/config.yaml")).expect("it is removed");
     std::fs::create_dir_all(path.join(".lmstudio/mcp.json")).expect("a folder");
     incomplete(".lmstudio/mcp.json");
+    std::fs::remove_dir(path.join(".lmstudio/mcp.json")).expect("it is removed");
+    // A link to itself is there and cannot be followed.
+    std::os::unix::fs::symlink("mcp.json", path.join(".lmstudio/mcp.json")).expect("a link");
+    incomplete(".lmstudio/mcp.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
     let ran = Printed::by(command.args(["scan", "--all-clients"]).stdin(Stdio::null()).env_remove("HOME"));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);

@@ -40,7 +40,9 @@ pub(crate) fn html(view: &ScanView) -> String {
     }
     let name = if failed.is_empty() { "rules and findings" } else { "other rules and findings" };
     let _ = writeln!(out, "<details><summary>{} {name}</summary>\n<table>", rest.len());
-    rest.iter().for_each(|case| row(&mut out, case));
+    for case in &rest {
+        row(&mut out, case);
+    }
     out.push_str("</table>\n</details>\n");
     for fingerprint in &view.unused {
         let _ = writeln!(out, "<p>Unused suppression: {} was not found.</p>", Text(fingerprint));

@@ -90,9 +90,8 @@ pub(super) fn places(variable: impl Fn(&str) -> Option<OsString>) -> Option<Vec<
     let place = |&(client, base, path): &(&'static str, Base, &str)| {
         let folder = match base {
             Home => home.clone(),
-            Config => config.clone(),
             Data if cfg!(target_os = "macos") => home.join("Library/Application Support"),
-            Data => config.clone(),
+            Config | Data => config.clone(),
             Variable(name, otherwise) => folder(name).unwrap_or_else(|| home.join(otherwise)),
         };
         Place { client, path: folder.join(path) }

@@ -63,9 +63,9 @@ pub(super) fn everywhere(
         all.extend(entries);
     }
     if all.is_empty() {
-        let here = found.iter().chain(&unreadable).map(|what| format!("; {what}")).collect::<String>();
-        let what = format!("no configuration with an MCP server is in any of {looked}{here}");
-        return Err(usage(&what, remedy));
+        let nothing = format!("no configuration with an MCP server is in any of {looked}");
+        let what: Vec<_> = std::iter::once(nothing).chain(found).chain(unreadable).collect();
+        return Err(usage(&what.join("; "), remedy));
     }
     notes.push(format!("Looked at {looked}: {}.", clients::names().join(", ")));
     notes.extend(found.iter().map(|what| format!("Found {what}.")));
