@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use wire::Revision;
 
 use super::reach::Reach;
 
 /// Find hidden text and injections in what servers tell a model
 #[derive(Args)]
+#[command(group = ArgGroup::new("configurations").args(["config", "all_clients"]).multiple(true))]
 #[command(after_help = "\
 Examples:
   proof scan -- npx -y my-server@1.2.3
@@ -16,9 +17,11 @@ Examples:
   proof scan tools.json session.trace.jsonl
   proof scan --config ~/.cursor/mcp.json
   proof scan --config .mcp.json --start
+  proof scan --all-clients
+  proof scan --classes
   proof scan --also sarif=scan.sarif tools.json
 
-Nothing is uploaded, and no tool is called. With --config, servers are started
+Nothing is uploaded, and no tool is called. Servers of a configuration are started
 only with --start. Suppress a finding in .proof/scan.toml, with a reason.
 
 Exit codes: 0 clean; 1 a finding at or above --fail-on, or an incomplete scan;
@@ -36,14 +39,24 @@ pub(crate) struct ScanArgs {
     /// Scan every server of a client's configuration (repeatable)
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
     pub(crate) config: Vec<PathBuf>,
-    /// Start the servers of --config and read their lists
-    #[arg(long, requires = "config", help_heading = "Selection")]
+    /// Scan the configuration of every MCP client of this user
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) all_clients: bool,
+    /// Start the servers of the configurations and read their lists
+    #[arg(long, requires = "configurations", help_heading = "Selection")]
     pub(crate) start: bool,
     /// Revision to use [default: the newest of both]
     #[arg(long, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
     pub(crate) reach: Reach,
+    /// Print which rules cover which class of vulnerability, and scan nothing
+    #[arg(
+        long,
+        conflicts_with_all = ["targets", "command", "from", "configurations", "also", "suppressions"],
+        help_heading = "Selection"
+    )]
+    pub(crate) classes: bool,
     /// Lowest severity that fails the scan
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "high", help_heading = "Output")]
     pub(crate) fail_on: FailOn,
@@ -81,16 +94,25 @@ pub(crate) enum ScanFormat {
     Human,
     /// One JSON document: proof.report/1
     Json,
+    /// JUnit XML, for most CI systems
+    Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
     /// Markdown, for a pull request comment
     Markdown,
+    /// TAP version 14
+    Tap,
+    /// A self-contained HTML page
+    Html,
 }
 
 /// `sarif=scan.sarif`
 fn also(text: &str) -> Result<(ScanFormat, PathBuf), String> {
     let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
-    let format = ScanFormat::from_str(format, false)
-        .map_err(|_| "unknown format; expected one of human, json, sarif, markdown".to_owned())?;
+    let format = ScanFormat::from_str(format, false).map_err(|_| {
+        let names = ScanFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<_> = names.map(|name| name.get_name().to_owned()).collect();
+        format!("unknown format; expected one of {}", names.join(", "))
+    })?;
     Ok((format, path.into()))
 }

@@ -17,6 +17,8 @@ mod options;
 mod printed;
 mod saved;
 mod scan;
+mod scan_clients;
+mod scan_formats;
 mod secrets;
 mod verdicts;
 mod words;

@@ -1,14 +1,22 @@
 //! The report of a scan, in every format. Must not know where the scanned came from.
 
+mod cases;
+pub(crate) mod classes;
+mod html;
 mod human;
 mod json;
+mod junit;
 mod markdown;
 mod sarif;
+mod tap;
 
+pub(crate) use html::html;
 pub(crate) use human::human;
 pub(crate) use json::json;
+pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use sarif::sarif;
+pub(crate) use tap::tap;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;

@@ -78,38 +78,47 @@ fn expanded(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Reads the servers of a configuration.
+/// Why a configuration cannot be read, and what to do.
+pub(super) struct Unread {
+    pub(super) what: String,
+    remedy: &'static str,
+}
+
+/// Reads the servers of a configuration that must name one.
 pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Exit> {
-    let shown = output::shown(path);
-    let text = given_file::text(path, LARGEST)
-        .map_err(|error| usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions"))?;
-    let is = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
-    if is("yaml") || is("yml") {
-        return Err(usage(
-            &format!("{shown} is YAML, which scan does not read"),
-            "give a configuration in JSON or TOML",
-        ));
-    }
-    let parsed = if is("toml") {
-        toml::from_str(&text).map_err(|error| error.message().to_owned())
-    } else {
-        serde_json::from_str(&without_comments(&text)).map_err(|error: serde_json::Error| error.to_string())
-    };
-    let value: Value = parsed.map_err(|why| {
-        usage(
-            &format!("{shown} is damaged: {}", wire::escape::line(&why)),
-            "repair the file; clients read it the same way",
-        )
-    })?;
-    let entries = entries(&value);
+    let entries = open(path).map_err(|unread| usage(&unread.what, unread.remedy))?;
     if entries.is_empty() {
-        let what = format!("{shown} names no MCP server, so there is nothing to scan");
+        let what = format!("{} names no MCP server, so there is nothing to scan", output::shown(path));
         return Err(usage(
             &what,
             "give a file with `mcpServers`, `servers`, `context_servers` or `[mcp_servers.NAME]`",
         ));
     }
     Ok(entries)
+}
+
+/// Reads the servers of a configuration, which may name none.
+pub(super) fn open(path: &Path) -> Result<Vec<Entry>, Unread> {
+    let shown = output::shown(path);
+    let text = given_file::text(path, LARGEST).map_err(|error| Unread {
+        what: format!("cannot read {shown}: {error}"),
+        remedy: "check the path and its permissions",
+    })?;
+    let is = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
+    if is("yaml") || is("yml") {
+        let what = format!("{shown} is YAML, which scan does not read");
+        return Err(Unread { what, remedy: "give a configuration in JSON or TOML" });
+    }
+    let parsed = if is("toml") {
+        toml::from_str(&text).map_err(|error| error.message().to_owned())
+    } else {
+        serde_json::from_str(&without_comments(&text)).map_err(|error: serde_json::Error| error.to_string())
+    };
+    let value: Value = parsed.map_err(|why| Unread {
+        what: format!("{shown} is damaged: {}", wire::escape::line(&why)),
+        remedy: "repair the file; clients read it the same way",
+    })?;
+    Ok(entries(&value))
 }
 
 /// The members under which clients keep their servers.

@@ -1,6 +1,9 @@
 //! `proof scan`: examines what servers tell a model, from servers, files, traces and configurations.
 
+mod classes;
+mod clients;
 mod config;
+mod configured;
 mod file;
 mod live;
 mod suppress;
@@ -35,7 +38,8 @@ impl From<FailOn> for Severity {
 /// Scans every target and reports.
 pub(crate) fn run(run: &Run, args: &ScanArgs) -> Exit {
     let run = &run.with_environment(environment(&args.reach.inherit_env));
-    match scanned(run, args) {
+    let done = if args.classes { classes::print(args) } else { scanned(run, args) };
+    match done {
         Ok(exit) | Err(exit) => exit,
     }
 }
@@ -53,19 +57,10 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
         file::scan(path, &mut scanner)?;
     }
     for path in &args.config {
-        let entries = config::read(path)?;
-        for entry in &entries {
-            scanner.item(&entry.server, &entry.item());
-        }
-        if args.start {
-            unread = live::entries(run, args, &entries, &mut scanner).or(unread);
-        } else {
-            let servers = report::render::text::count(entries.len(), "server");
-            let shown = output::shown(path);
-            notes.push(format!(
-                "{servers} of {shown} not started: launch commands and configuration alone were scanned (--start)."
-            ));
-        }
+        unread = configured::given(run, args, path, &mut scanner, &mut notes)?.or(unread);
+    }
+    if args.all_clients {
+        unread = configured::everywhere(run, args, &mut scanner, &mut notes)?.or(unread);
     }
     for target in &servers {
         exit::conceal(run.redactor_of(&args.reach.secrets(*target)));
@@ -101,7 +96,7 @@ fn targets(args: &ScanArgs) -> Result<(Vec<PathBuf>, Vec<Target<'_>>), Exit> {
     if !args.command.is_empty() {
         servers.push(Target { url: None, command: &args.command });
     }
-    if files.is_empty() && servers.is_empty() && args.config.is_empty() {
+    if files.is_empty() && servers.is_empty() && args.config.is_empty() && !args.all_clients {
         return Err(usage(
             "nothing given to scan",
             "give a file, a URL, or a command after `--`: proof scan -- ./server",
@@ -136,8 +131,11 @@ fn rendered(format: ScanFormat, view: &ScanView, paint: Paint) -> String {
     match format {
         ScanFormat::Human => format::human(view, paint),
         ScanFormat::Json => format::json(view),
+        ScanFormat::Junit => format::junit(view),
         ScanFormat::Sarif => format::sarif(view),
         ScanFormat::Markdown => format::markdown(view),
+        ScanFormat::Tap => format::tap(view),
+        ScanFormat::Html => format::html(view),
     }
 }
 

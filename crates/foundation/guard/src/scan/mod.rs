@@ -2,6 +2,7 @@
 
 mod annotations;
 mod confusable;
+mod coverage;
 mod encoded;
 mod flows;
 mod hidden;
@@ -20,8 +21,9 @@ mod terminal;
 mod text;
 mod walk;
 
+pub use coverage::{Coverage, coverage};
 pub use model::{Finding, Item, Kind, Place, Scan};
-pub use rule::{Class, Confidence, Rule, Severity, Threat};
+pub use rule::{Class, Confidence, Phase, Rule, Severity, Threat};
 pub use rules::{OWASP, RULES, find};
 pub use scanner::Scanner;
 pub use walk::items;

@@ -107,6 +107,31 @@ impl Class {
     }
 }
 
+/// When in a server's life something is done to its users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// When a server is chosen and configured: its lists and its configuration are read.
+    Install,
+    /// When another version of it comes: its lists are read again.
+    Update,
+    /// When it is called: its results are read, from a trace.
+    Exec,
+}
+
+impl Phase {
+    /// All, in their order.
+    pub const ALL: [Self; 3] = [Self::Install, Self::Update, Self::Exec];
+
+    /// The word in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Install => "Install",
+            Self::Update => "Update",
+            Self::Exec => "Exec",
+        }
+    }
+}
+
 /// The four threats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threat {
@@ -149,6 +174,8 @@ pub struct Rule {
     pub owasp: &'static str,
     /// The class of vulnerability.
     pub class: Class,
+    /// The phases in which it has something to read.
+    pub phases: &'static [Phase],
     /// The threats that it serves.
     pub threats: &'static [Threat],
     /// Why it matters, and what is looked for.

@@ -1,6 +1,6 @@
 //! The table of rules. How each looks for its subject is in the module of its name.
 
-use super::rule::{Class, Confidence, Rule, Severity, Threat};
+use super::rule::{Class, Confidence, Phase, Rule, Severity, Threat};
 
 /// The list that the `owasp` ids of rules are from.
 pub const OWASP: &str = "OWASP MCP Top 10 v0.1 (2025)";
@@ -28,6 +28,11 @@ pub const RULES: &[&Rule] = &[
     &LAUNCH,
 ];
 
+/// Rules that read lists and configurations.
+const LISTED: &[Phase] = &[Phase::Install, Phase::Update];
+/// Rules that read results as well.
+const ALWAYS: &[Phase] = &Phase::ALL;
+
 /// Invisible characters.
 pub(super) const HIDDEN: Rule = Rule {
     id: "scan.hidden-characters",
@@ -37,6 +42,7 @@ pub(super) const HIDDEN: Rule = Rule {
     weight: 40,
     owasp: "MCP03:2025",
     class: Class::ContextPoisoning,
+    phases: ALWAYS,
     threats: &[Threat::T1],
     why: "Zero-width characters, bidirectional overrides, Unicode tags and runs of variation selectors are not shown on a \
           screen, but a model reads them. Text in tags and variation selectors is decoded and scanned again. Joiners within \
@@ -53,6 +59,7 @@ pub(super) const TERMINAL: Rule = Rule {
     weight: 40,
     owasp: "MCP03:2025",
     class: Class::ContextPoisoning,
+    phases: ALWAYS,
     threats: &[Threat::T1],
     why: "Escape sequences (ANSI, OSC) can hide or overwrite text when it is reviewed in a terminal, while the model reads \
           all of it.",
@@ -68,6 +75,7 @@ pub(super) const ENCODED: Rule = Rule {
     weight: 25,
     owasp: "MCP03:2025",
     class: Class::ContextPoisoning,
+    phases: ALWAYS,
     threats: &[Threat::T1],
     why: "A model can decode base64 and hexadecimal, and a reviewer does not read it. Runs that decode to readable text are \
           reported; the decoded text is scanned again. Results of tools are decoded but not reported for this alone.",
@@ -83,6 +91,7 @@ pub(super) const MARKUP: Rule = Rule {
     weight: 15,
     owasp: "MCP03:2025",
     class: Class::ContextPoisoning,
+    phases: ALWAYS,
     threats: &[Threat::T1],
     why: "A client that renders Markdown or HTML does not show comments and elements that are styled away. The model reads \
           them. Severity is high where the hidden text gives instructions.",
@@ -98,6 +107,7 @@ pub(super) const SCRIPTS: Rule = Rule {
     weight: 30,
     owasp: "MCP03:2025",
     class: Class::NameCollisions,
+    phases: LISTED,
     threats: &[Threat::T1, Threat::T3],
     why: "A word of Latin letters with a Cyrillic, Greek or other letter of the same look among them can imitate another \
           tool or a word that filters look for. Severity is high in names, medium in texts.",
@@ -113,6 +123,7 @@ pub(super) const LOOKALIKE: Rule = Rule {
     weight: 20,
     owasp: "MCP03:2025",
     class: Class::NameCollisions,
+    phases: LISTED,
     threats: &[Threat::T1, Threat::T3],
     why: "A client may call the wrong one of two tools whose names are alike. Severity is high where letters are replaced by \
           look-alikes, medium where a copied description makes the replacement likely, info where only the names are equal.",
@@ -128,6 +139,7 @@ pub(super) const SHADOWING: Rule = Rule {
     weight: 30,
     owasp: "MCP03:2025",
     class: Class::PromptInjection,
+    phases: LISTED,
     threats: &[Threat::T1, Threat::T3],
     why: "A server has no business with tools of other servers. A description that names one of them beside an order can \
           change how the model uses it. Severity is high with an order, info where the name is only mentioned.",
@@ -143,6 +155,7 @@ pub(super) const INJECTION: Rule = Rule {
     weight: 30,
     owasp: "MCP03:2025",
     class: Class::PromptInjection,
+    phases: ALWAYS,
     threats: &[Threat::T1, Threat::T2],
     why: "Weighted evidence within a few sentences: concealment from the user, orders to call or read something first, \
           commands to run, changed arguments, pretexts, tags of chat formats, paths of secrets. Counter-evidence lowers the \
@@ -159,6 +172,7 @@ pub(super) const SCHEMA: Rule = Rule {
     weight: 10,
     owasp: "MCP03:2025",
     class: Class::ContextPoisoning,
+    phases: LISTED,
     threats: &[Threat::T1, Threat::T2],
     why: "Models fill in `default`, `const` and `enum` without a question, and read `$comment`. Reported are paths of \
           secrets, foreign URLs in constants, sentences in enums and defaults, and texts in comments.",
@@ -174,6 +188,7 @@ pub(super) const PARAMETERS: Rule = Rule {
     weight: 10,
     owasp: "MCP10:2025",
     class: Class::DataLeakage,
+    phases: LISTED,
     threats: &[Threat::T2],
     why: "A free text parameter named after the conversation, the system prompt or a side note has a model hand over its \
           context. Severity is medium where its name can mean nothing else, low otherwise.",
@@ -189,6 +204,7 @@ pub(super) const ANNOTATIONS: Rule = Rule {
     weight: 10,
     owasp: "MCP02:2025",
     class: Class::UnauthorizedContext,
+    phases: LISTED,
     threats: &[Threat::T3],
     why: "Clients call tools with `readOnlyHint: true` without a question. A name that begins with a verb of change \
           contradicts it; a verb of deletion contradicts `destructiveHint: false`.",
@@ -204,6 +220,7 @@ pub(super) const FLOWS: Rule = Rule {
     weight: 5,
     owasp: "MCP10:2025",
     class: Class::DataLeakage,
+    phases: LISTED,
     threats: &[Threat::T2, Threat::T3],
     why: "A model that reads foreign text, can read private data and can send something out can be made to send the one to \
           the other. Tools are labelled by their names' verbs and their annotations, across all servers scanned together.",
@@ -219,6 +236,7 @@ pub(super) const SECRETS: Rule = Rule {
     weight: 30,
     owasp: "MCP01:2025",
     class: Class::DataLeakage,
+    phases: ALWAYS,
     threats: &[Threat::T2],
     why: "Keys of known forms and private keys in texts, and literal values of secret variables and headers in a client's \
           configuration. The value is never printed. Examples and placeholders are passed over.",
@@ -234,6 +252,7 @@ pub(super) const LAUNCH: Rule = Rule {
     weight: 5,
     owasp: "MCP04:2025",
     class: Class::SupplyChain,
+    phases: LISTED,
     threats: &[Threat::T3],
     why: "`npx pkg`, `uvx pkg` and an image without a digest or version run other code tomorrow than today, without a \
           review.",
