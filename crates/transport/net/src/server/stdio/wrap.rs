@@ -17,8 +17,8 @@ use crate::process::{Children, Command, Signal};
 use crate::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
-/// How long the child's last output may take to pass.
-const DRAIN: Duration = Duration::from_millis(500);
+/// How long the child's last output may take to pass: on a busy machine, or where what the child started holds the pipes.
+const DRAIN: Duration = Duration::from_secs(2);
 /// How long the child may take to end after a signal.
 const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 /// The longest line of stderr that is recorded as one.
@@ -47,14 +47,14 @@ pub async fn wrap(
             let _ = stdin.shutdown().await;
         })
     };
-    let copying_stdout = {
+    let mut copying_stdout = {
         let mut output = RecordedWriter::new(tokio::io::stdout(), &connection, limit);
         tokio::spawn(async move {
             let _ = tokio::io::copy(&mut stdout, &mut output).await;
             let _ = output.flush().await;
         })
     };
-    let recording_stderr = tokio::spawn(record_stderr(stderr, connection.clone()));
+    let mut recording_stderr = tokio::spawn(record_stderr(stderr, connection.clone()));
     tokio::pin!(signal);
     let status = tokio::select! {
         status = child.wait() => status?,
@@ -70,7 +70,12 @@ pub async fn wrap(
         }
     };
     copying_stdin.abort();
-    let _ = timeout(DRAIN, async { tokio::join!(copying_stdout, recording_stderr) }).await;
+    let _ = timeout(DRAIN, async { tokio::join!(&mut copying_stdout, &mut recording_stderr) }).await;
+    for task in [copying_stdout, recording_stderr].into_iter().filter(|task| !task.is_finished()) {
+        // A line without an end is recorded when its task ends: before the connection does.
+        task.abort();
+        let _ = task.await;
+    }
     connection.closed(Party::Server, Closed::End);
     connection.record(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
