@@ -29,6 +29,7 @@ use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
+use judge::check::options::matches;
 
 use crate::exit::{Exit, tell, usage};
 
@@ -194,8 +195,15 @@ pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
 /// Reports an unknown rule, with a suggestion.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("unknown rule `{}`", wire::escape::line(id));
-    let scans = guard::scan::RULES.iter().map(|rule| rule.id);
-    match suggestion(id, rules::all_rules().map(|rule| rule.id).chain(scans)) {
+    let scans = || guard::scan::RULES.iter().map(|rule| rule.id);
+    let of_scan = "`proof explain 'scan.*'` lists the rules of `proof scan`";
+    // Known, but not to the verb that reports it.
+    if scans().any(|scan| matches(id, scan)) {
+        return usage(&what, of_scan);
+    }
+    match suggestion(id, rules::all_rules().map(|rule| rule.id).chain(scans())) {
+        Some(similar) if similar.starts_with("scan.") => usage(&what, &format!("`{similar}`; {of_scan}")),
+        None if id.starts_with("scan.") => usage(&what, of_scan),
         Some(similar) => usage(&what, &format!("`{similar}`; `proof rules` lists all rules")),
         None => usage(&what, "`proof rules` lists all rules; a glob such as `tools.*` selects several"),
     }

@@ -79,6 +79,16 @@ fn an_unknown_rule_without_a_suggestion() {
 }
 
 #[test]
+fn a_rule_of_another_verb() {
+    let lists = "`proof explain 'scan.*'` lists the rules of `proof scan`\n";
+    for (pattern, similar) in [("scan.injection", ""), ("scan.*", ""), ("scan.injektion", "`scan.injection`; ")] {
+        let ran = check(&["--only", pattern, "--", "true"]).run();
+        ran.was_misused(&[]);
+        assert_eq!(ran.stderr, format!("error: unknown rule `{pattern}`\n  try: {similar}{lists}"));
+    }
+}
+
+#[test]
 fn an_unknown_rule_to_explain() {
     proof(&["explain", "caching.hint-present"]).run().was_misused(&["unknown rule", "`caching.hints-present`"]);
 }

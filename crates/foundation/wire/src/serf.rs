@@ -9,7 +9,7 @@ pub const CATEGORY: &str = "category";
 pub const RETRYABLE: &str = "retryable";
 /// The member with the time until another try is worth it, in milliseconds.
 pub const RETRY_AFTER_MS: &str = "retry_after_ms";
-/// The member that says what to do: a list of texts.
+/// The member that says what to do: a list of strings.
 pub const SUGGESTED_ACTIONS: &str = "suggested_actions";
 
 /// What kind of failure it is, for the client that has to recover from it.

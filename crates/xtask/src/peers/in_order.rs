@@ -1,4 +1,4 @@
-//! Judges several peers at a time, and tells of them in their order. Must not know how one is judged.
+//! Judges several peers at a time, and reports them in order. Must not know how one is judged.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -37,12 +37,12 @@ pub(crate) const RULES: &[Rule] = &[
     .judge(|view| judged(view, |details| Some(retryable_agrees(details)))),
     about_errors(
         "serf.retry-after-given",
-        "A structured error RESOURCE_EXHAUSTED that is `retryable` has `retry_after_ms`, and `retry_after_ms` is a number from 0 on.",
+        "A structured error RESOURCE_EXHAUSTED that is `retryable` has `retry_after_ms`, and `retry_after_ms` is a number of at least 0.",
     )
     .how("Reads `dev.proofhouse/error` in `_meta` of results with `isError`, where it has a time or has to have one.")
     .fix("Set `retry_after_ms` to the milliseconds after which the same request can succeed.")
     .judge(|view| judged(view, retry_after_given)),
-    about_errors("serf.actions-listed", "`suggested_actions` of a structured error is a list of texts.")
+    about_errors("serf.actions-listed", "`suggested_actions` of a structured error is a list of strings.")
         .how("Reads `dev.proofhouse/error` in `_meta` of results with `isError`. Servers without this key are not judged.")
         .fix("Say in `suggested_actions` what to do: a list of strings, which may be empty.")
         .judge(|view| judged(view, |details| Some(actions_listed(details)))),
@@ -81,7 +81,7 @@ fn category_known(details: &Value) -> Checked {
     match (details.get(CATEGORY), known(details)) {
         (_, Some(_)) => Ok(()),
         (None, _) => Err(("", "it has no `category`".to_owned())),
-        (Some(_), None) => Err((CATEGORY, "none of the six categories".to_owned())),
+        (Some(_), None) => Err((CATEGORY, "not one of the six categories".to_owned())),
     }
 }
 
@@ -100,9 +100,9 @@ fn retry_after_given(details: &Value) -> Option<Checked> {
     let retries = details.get(RETRYABLE) == Some(&Value::Bool(true));
     match details.get(RETRY_AFTER_MS) {
         Some(after) if after.as_f64().is_some_and(|after| after >= 0.0) => Some(Ok(())),
-        Some(_) => Some(Err((RETRY_AFTER_MS, "not a number from 0 on".to_owned()))),
+        Some(_) => Some(Err((RETRY_AFTER_MS, "not a number of at least 0".to_owned()))),
         None if retries && known(details) == Some(Category::ResourceExhausted) => {
-            Some(Err(("", "it is to be tried again, and has no `retry_after_ms`".to_owned())))
+            Some(Err(("", "it is retryable and has no `retry_after_ms`".to_owned())))
         }
         None => None,
     }
@@ -111,7 +111,7 @@ fn retry_after_given(details: &Value) -> Option<Checked> {
 fn actions_listed(details: &Value) -> Checked {
     match details.get(SUGGESTED_ACTIONS) {
         Some(Value::Array(actions)) if actions.iter().all(Value::is_string) => Ok(()),
-        Some(_) => Err((SUGGESTED_ACTIONS, "not a list of texts".to_owned())),
+        Some(_) => Err((SUGGESTED_ACTIONS, "not a list of strings".to_owned())),
         None => Err(("", "it has no `suggested_actions`".to_owned())),
     }
 }

@@ -241,7 +241,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "progress-text",
         "shape.notifications",
-        "progress is a text",
+        "progress is a string",
         Kind::SideMessage("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
     ),
     &fault(

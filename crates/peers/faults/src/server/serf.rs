@@ -22,19 +22,19 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "error-category-unknown",
         "serf.category-known",
-        "failed calls have a category that is none of the six",
+        "failed calls have an unknown category",
         Kind::Results(CALL, |answer| set(answer, "category", json!("BAD_LUCK"))),
     ),
     &fault(
         "error-retryable-text",
         "serf.retryable-agrees",
-        "failed calls have a text as `retryable`",
+        "failed calls have a string as `retryable`",
         Kind::Results(CALL, |answer| set(answer, "retryable", json!("maybe"))),
     ),
     &fault(
         "error-without-retry-time",
         "serf.retry-after-given",
-        "failed calls are to be tried again when something is free, and do not say when",
+        "failed calls report a retryable `RESOURCE_EXHAUSTED` without `retry_after_ms`",
         Kind::Results(CALL, |answer| {
             set(answer, "category", json!("RESOURCE_EXHAUSTED"));
             set(answer, "retryable", json!(true));
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "error-action-text",
         "serf.actions-listed",
-        "failed calls have a text as `suggested_actions`",
+        "failed calls have a string as `suggested_actions`",
         Kind::Results(CALL, |answer| set(answer, "suggested_actions", json!("Try something else"))),
     ),
 ];

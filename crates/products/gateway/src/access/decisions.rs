@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use net::OpenError;
 
-use super::authzen::{DecisionPoint, Fault, Question};
+use super::authzen::{DecisionError, DecisionPoint, Question};
 use super::policy::Action;
 use super::rules::{AccessRules, ConditionError, Kind, Target};
 use crate::settings::{AccessRule, AuthzenSettings};
@@ -39,7 +39,7 @@ impl Access {
     }
 
     /// Whether each target may be used, in their order. They are of one client and one request.
-    pub(crate) async fn allow(&self, action: Action, targets: &[Target<'_>]) -> Result<Vec<bool>, Fault> {
+    pub(crate) async fn allow(&self, action: Action, targets: &[Target<'_>]) -> Result<Vec<bool>, DecisionError> {
         let may = targets.iter().map(|target| self.rules_allow(target)).collect();
         match &self.point {
             Some(point) => Box::pin(Self::point_allows(point, action, targets, may)).await,
@@ -53,7 +53,7 @@ impl Access {
         action: Action,
         targets: &[Target<'_>],
         mut may: Vec<bool>,
-    ) -> Result<Vec<bool>, Fault> {
+    ) -> Result<Vec<bool>, DecisionError> {
         let left: Vec<Target<'_>> =
             targets.iter().zip(&may).filter(|(_, may)| **may).map(|(target, _)| *target).collect();
         // A token that does not name its subject is nobody's.

@@ -199,8 +199,8 @@ impl Policy {
         }
     }
 
-    /// What the gateway asks its policy decision point about a request that the rules allow; `None` where it asks nothing: there
-    /// is none, or it denies without.
+    /// What the gateway asks its policy decision point about a request that the rules allow. `None` without a decision point, or
+    /// if the gateway denies without asking it.
     pub fn question(&self, request: &PolicyRequest) -> Option<Value> {
         let mapping = &self.settings.authzen.as_ref()?.mapping;
         let grant = request.grant();

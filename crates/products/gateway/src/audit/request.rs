@@ -136,7 +136,7 @@ impl Trail {
         }
     }
 
-    /// Nobody could say whether the client may use what it asks for: it may not.
+    /// No decision was available, so the request is denied.
     pub(crate) fn undecided(&self) {
         self.trace.stage("access", "unavailable");
         if let Some(decisions) = &self.decisions {

@@ -113,7 +113,7 @@ impl Inner {
             let named = |item| Some((Value::as_str(Value::get(item, "name")?)?, Some(item)));
             let mut steps: Vec<_> = tools.items.iter().filter_map(named).collect();
             steps.retain(|(name, _)| request.steps().any(|step| step == name));
-            // A tool without a decision is none that the client sees.
+            // Hide tools without a decision.
             let may = self.may_each(Action::ToolsList, &steps, (client, &Trail::default())).await.unwrap_or_default();
             let seen: Vec<_> = steps.into_iter().zip(may).filter(|(_, may)| *may).map(|(step, _)| step).collect();
             budgets.take_in(&mut request, |tool| seen.iter().find(|(name, _)| *name == tool)?.1);

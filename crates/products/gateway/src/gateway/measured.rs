@@ -121,7 +121,7 @@ fn ending(answer: &Answer, era: Era) -> Option<Ending> {
 
 fn ending_of_result(answer: &Answer, era: Era) -> Option<Ending> {
     let text = answer.text();
-    // Nothing else tells of an end that it is none. A name may be written with escapes.
+    // Only these members mark a result that is not final. A name may be written with escapes.
     let may_go_on = mentions(text, "resultType") || mentions(text, "\"task\"") || mentions(text, "\\u");
     if text.len() > LONGEST || !may_go_on {
         return Some(Ending::Answered);

@@ -17,7 +17,7 @@ pub struct AuthzenSettings {
     pub timeout: Duration,
     /// How long a decision is used again; never without this.
     pub cache: Option<Duration>,
-    /// How many decisions are kept.
+    /// How many decisions are cached.
     pub cache_entries: usize,
     /// How many items one request asks about at most.
     pub batch: usize,

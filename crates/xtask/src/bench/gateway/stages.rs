@@ -79,7 +79,7 @@ fn rows(folder: &Path, keys: SocketAddr) -> Vec<Row> {
         Row { headers: "Idempotency-Key: 1000000000\r\n", ..row("all six, durable key", keyed) },
         row("all six, policy over HTTP", remote),
         row("all six, AuthZEN", authzen("cold", "")),
-        row("all six, AuthZEN, decisions kept", authzen("kept", ", cache: 5m")),
+        row("all six, AuthZEN, decisions cached", authzen("kept", ", cache: 5m")),
     ]
 }
 

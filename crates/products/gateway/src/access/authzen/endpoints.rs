@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::fault::Fault;
+use super::error::DecisionError;
 use super::object::Object;
 use crate::settings::AuthzenSettings;
 
@@ -65,32 +65,33 @@ impl Endpoints {
     }
 
     /// The decision about one item.
-    pub(super) async fn one(&self, question: &Value) -> Result<bool, Fault> {
+    pub(super) async fn one(&self, question: &Value) -> Result<bool, DecisionError> {
         let answer = self.posted(&self.found().await?.one, question).await?;
         let Object(Decision { decision }) = serde_json::from_slice(&answer)
-            .map_err(|_| Fault::Invalid("it has no `decision` that is true or false"))?;
+            .map_err(|_| DecisionError::Invalid("it has no `decision` that is true or false"))?;
         Ok(decision)
     }
 
     /// The decisions about `count` items, in their order.
-    pub(super) async fn several(&self, question: &Value, count: usize) -> Result<Vec<bool>, Fault> {
+    pub(super) async fn several(&self, question: &Value, count: usize) -> Result<Vec<bool>, DecisionError> {
         let several = self.found().await?.several.as_ref();
-        let several = several.ok_or(Fault::Metadata("it has no `access_evaluations_endpoint`, which lists need"))?;
+        let several =
+            several.ok_or(DecisionError::Metadata("it has no `access_evaluations_endpoint`, which lists need"))?;
         let answer = self.posted(several, question).await?;
         let Object(Decisions { evaluations }) = serde_json::from_slice(&answer)
-            .map_err(|_| Fault::Invalid("it has no `evaluations` whose `decision` is true or false"))?;
+            .map_err(|_| DecisionError::Invalid("it has no `evaluations` whose `decision` is true or false"))?;
         if evaluations.len() != count {
-            return Err(Fault::Invalid("it has more or fewer decisions than were asked for"));
+            return Err(DecisionError::Invalid("it has more or fewer decisions than were asked for"));
         }
         Ok(evaluations.into_iter().map(|Object(one)| one.decision).collect())
     }
 
-    async fn posted(&self, endpoint: &HttpUpstream, question: &Value) -> Result<Vec<u8>, Fault> {
+    async fn posted(&self, endpoint: &HttpUpstream, question: &Value) -> Result<Vec<u8>, DecisionError> {
         self.answer(endpoint, Method::POST, question.to_string().into()).await
     }
 
     /// The body of an answer. A redirect is not followed: nobody said that its target decides.
-    async fn answer(&self, endpoint: &HttpUpstream, method: Method, body: Bytes) -> Result<Vec<u8>, Fault> {
+    async fn answer(&self, endpoint: &HttpUpstream, method: Method, body: Bytes) -> Result<Vec<u8>, DecisionError> {
         let json = HeaderValue::from_static("application/json");
         let names = ["accept", "content-type"].into_iter().take(if body.is_empty() { 1 } else { 2 });
         let headers = names.map(|name| (HeaderName::from_static(name), json.clone()));
@@ -101,36 +102,37 @@ impl Endpoints {
             sent => sent?,
         };
         if response.status.as_u16() != 200 {
-            return Err(Fault::Status(response.status.as_u16()));
+            return Err(DecisionError::Status(response.status.as_u16()));
         }
         Ok(response.whole(self.settings.answer_bytes).await?)
     }
 
     /// The endpoints; by the metadata, where that is asked for. Metadata that cannot be used is read again the next time.
-    async fn found(&self) -> Result<&Found, Fault> {
+    async fn found(&self) -> Result<&Found, DecisionError> {
         let Some(metadata) = &self.metadata else {
-            return self.found.get().ok_or(Fault::Metadata("there is none"));
+            return self.found.get().ok_or(DecisionError::Metadata("there is none"));
         };
         let read = || async {
             let text = self.answer(metadata, Method::GET, Bytes::new()).await?;
             let Object(metadata) = serde_json::from_slice(&text)
-                .map_err(|_| Fault::Metadata("a member is missing or has another type"))?;
+                .map_err(|_| DecisionError::Metadata("a member is missing or has another type"))?;
             self.named_by(&metadata)
         };
         self.found.get_or_try_init(read).await
     }
 
     /// The endpoints that metadata names. They get our credentials: they must be at the origin that the configuration names.
-    fn named_by(&self, metadata: &Metadata) -> Result<Found, Fault> {
+    fn named_by(&self, metadata: &Metadata) -> Result<Found, DecisionError> {
         let base = &self.settings.address.url;
         if metadata.policy_decision_point.trim_end_matches('/') != base.as_str().trim_end_matches('/') {
-            return Err(Fault::Metadata("`policy_decision_point` is not the `url` of the configuration"));
+            return Err(DecisionError::Metadata("`policy_decision_point` is not the `url` of the configuration"));
         }
         let open = |text: &str| {
             let url = Url::parse(text).ok().filter(|url| url.origin() == base.origin());
-            let url = url.ok_or(Fault::Metadata("an endpoint is not at the origin of `url`"))?;
+            let url = url.ok_or(DecisionError::Metadata("an endpoint is not at the origin of `url`"))?;
             let address = HttpAddress { url, ..self.settings.address.clone() };
-            HttpUpstream::new(&address, self.settings.timeout).map_err(|_| Fault::Metadata("an endpoint is invalid"))
+            HttpUpstream::new(&address, self.settings.timeout)
+                .map_err(|_| DecisionError::Metadata("an endpoint is invalid"))
         };
         let several = metadata.access_evaluations_endpoint.as_deref().map(open).transpose()?;
         Ok(Found { one: open(&metadata.access_evaluation_endpoint)?, several })

@@ -2,7 +2,7 @@
 //! limits, and keeps what it says for a short time. Without an answer there is no decision, and nothing is allowed.
 
 mod endpoints;
-mod fault;
+mod error;
 mod kept;
 mod object;
 mod question;
@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use self::endpoints::Endpoints;
-pub(crate) use self::fault::Fault;
+pub(crate) use self::error::DecisionError;
 use self::kept::KeptDecisions;
 pub(crate) use self::question::Question;
 use crate::metrics::Page;
@@ -41,9 +41,9 @@ pub(crate) struct DecisionPoint {
 #[derive(Debug, Default)]
 struct Counters {
     requests: AtomicU64,
-    /// Decisions: denied and allowed, each asked for and kept.
+    /// Decisions: denied and allowed, each from the decision point and from the cache.
     decisions: [[AtomicU64; 2]; 2],
-    faults: [AtomicU64; Fault::ALL.len()],
+    failures: [AtomicU64; DecisionError::ALL.len()],
 }
 
 impl DecisionPoint {
@@ -59,7 +59,7 @@ impl DecisionPoint {
     }
 
     /// Whether each item of a question may be used, in their order. A failure is logged and counted here.
-    pub(crate) async fn decide(&self, question: &Question) -> Result<Vec<bool>, Fault> {
+    pub(crate) async fn decide(&self, question: &Question) -> Result<Vec<bool>, DecisionError> {
         let (asked, keys) = (Instant::now(), question.keys());
         let mut decisions: Vec<Option<bool>> = {
             let kept = self.kept();
@@ -76,9 +76,9 @@ impl DecisionPoint {
             .collect();
         if !open.is_empty() {
             let answered = timeout(self.settings.timeout, self.asked(question, &open)).await;
-            let answers = answered.unwrap_or(Err(Fault::Timeout)).inspect_err(|fault| {
-                self.counters.faults[fault.index()].fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(at = %self.settings.address.url, "no decision about access: {fault}");
+            let answers = answered.unwrap_or(Err(DecisionError::Timeout)).inspect_err(|error| {
+                self.counters.failures[error.index()].fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(at = %self.settings.address.url, "no decision about access: {error}");
             })?;
             let now = Instant::now();
             let mut kept = self.kept();
@@ -96,7 +96,7 @@ impl DecisionPoint {
     }
 
     /// Asks about the items with these numbers, a batch at a time.
-    async fn asked(&self, question: &Question, open: &[usize]) -> Result<Vec<bool>, Fault> {
+    async fn asked(&self, question: &Question, open: &[usize]) -> Result<Vec<bool>, DecisionError> {
         let resources: Vec<&Value> = open.iter().filter_map(|index| question.resources[*index].as_ref()).collect();
         let batches: Vec<_> = resources.chunks(self.settings.batch).collect();
         let mut decisions = Vec::new();
@@ -107,8 +107,8 @@ impl DecisionPoint {
         Ok(decisions)
     }
 
-    async fn asked_at_once(&self, question: &Question, batch: &[&Value]) -> Result<Vec<bool>, Fault> {
-        let _place = self.places.acquire().await.map_err(|_| Fault::Timeout)?;
+    async fn asked_at_once(&self, question: &Question, batch: &[&Value]) -> Result<Vec<bool>, DecisionError> {
+        let _place = self.places.acquire().await.map_err(|_| DecisionError::Timeout)?;
         self.counters.requests.fetch_add(1, Ordering::Relaxed);
         match batch {
             [one] => self.endpoints.one(&question.about_one(one)).await.map(|may| vec![may]),
@@ -132,19 +132,19 @@ impl DecisionPoint {
         page.family(name, "counter", "Requests to the policy decision point.");
         page.sample(name, &[], read(&self.counters.requests));
         let name = "proof_gateway_authzen_decisions_total";
-        page.family(name, "counter", "Decisions of the policy decision point about items, asked for or kept.");
+        page.family(name, "counter", "Decisions about items, from the policy decision point or from the cache.");
         for (decision, sources) in ["deny", "allow"].iter().zip(&self.counters.decisions) {
-            for (source, count) in ["asked", "kept"].iter().zip(sources) {
+            for (source, count) in ["decision_point", "cache"].iter().zip(sources) {
                 page.sample(name, &[("decision", decision), ("source", source)], read(count));
             }
         }
         let name = "proof_gateway_authzen_failures_total";
         page.family(name, "counter", "Questions without a decision, which denies, by reason.");
-        for (reason, count) in Fault::ALL.iter().zip(&self.counters.faults) {
+        for (reason, count) in DecisionError::ALL.iter().zip(&self.counters.failures) {
             page.sample(name, &[("reason", reason)], read(count));
         }
-        let name = "proof_gateway_authzen_kept_decisions";
-        page.family(name, "gauge", "Decisions that are kept.");
+        let name = "proof_gateway_authzen_cached_decisions";
+        page.family(name, "gauge", "Decisions in the cache.");
         page.sample(name, &[], self.kept().map_or(0, |kept| kept.len()));
         page.into_text()
     }

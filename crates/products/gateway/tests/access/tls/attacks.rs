@@ -10,11 +10,11 @@ use tokio::time::timeout;
 use wire::Revision;
 
 use super::pki::{Authority, Made};
-use super::{TlsScene, Wanted, greets};
+use super::{SceneOptions, TlsScene, greets};
 
 #[tokio::test]
 async fn only_good_certificates_of_the_authority_get_in() {
-    let scene = TlsScene::new(Wanted { required: Some(true), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { required: Some(true), ..SceneOptions::default() }).await;
     let good = scene.clients.signs("agent.example", Made::Usual);
     scene.client(Some(&good), None).await.expect("it is let in").close().await;
     let folder = scene.folder.path();
@@ -40,7 +40,7 @@ async fn only_good_certificates_of_the_authority_get_in() {
 
 #[tokio::test]
 async fn an_authority_signs_only_for_the_names_that_it_may() {
-    let scene = TlsScene::new(Wanted { required: Some(true), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { required: Some(true), ..SceneOptions::default() }).await;
     let limited = Authority::new(scene.folder.path(), "limited", Some("team.example"));
     let clients = Some(ClientCertificates { roots: limited.file(), required: true });
     scene.tls.renew(Some(&gateway::settings::TlsSettings { clients, ..scene.files.clone() })).expect("good files");
@@ -54,7 +54,7 @@ async fn an_authority_signs_only_for_the_names_that_it_may() {
 
 #[tokio::test]
 async fn a_certificate_that_is_shown_must_be_good_even_if_none_is_needed() {
-    let scene = TlsScene::new(Wanted { auth: true, required: Some(false), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { auth: true, required: Some(false), ..SceneOptions::default() }).await;
     let other = Authority::new(scene.folder.path(), "other", None).signs("agent.example", Made::Usual);
     let token = scene.token(|_| ());
     assert!(scene.client(Some(&other), Some(&token)).await.is_err());
@@ -63,7 +63,7 @@ async fn a_certificate_that_is_shown_must_be_good_even_if_none_is_needed() {
 
 #[tokio::test]
 async fn a_request_without_tls_gets_a_hint() {
-    let scene = TlsScene::new(Wanted::default()).await;
+    let scene = TlsScene::new(SceneOptions::default()).await;
     let mut stream = TcpStream::connect(scene.server.local_addr()).await.expect("it listens");
     stream.write_all(b"POST /mcp HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n").await.expect("it reads");
     let mut response = String::new();
@@ -88,7 +88,9 @@ async fn a_handshake_without_tls_there_ends() {
 
 #[tokio::test]
 async fn a_slow_handshake_is_cut() {
-    let scene = TlsScene::new(Wanted { handshake_time: Some(Duration::from_millis(300)), ..Wanted::default() }).await;
+    let scene =
+        TlsScene::new(SceneOptions { handshake_time: Some(Duration::from_millis(300)), ..SceneOptions::default() })
+            .await;
     for first in [&b""[..], &[22, 3, 1][..], b"GET / HT"] {
         let mut stream = TcpStream::connect(scene.server.local_addr()).await.expect("it listens");
         stream.write_all(first).await.expect("it reads");
@@ -104,7 +106,7 @@ async fn a_slow_handshake_is_cut() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn idle_handshakes_of_one_address_leave_room_for_others() {
-    let scene = TlsScene::new(Wanted { handshakes: Some(40), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { handshakes: Some(40), ..SceneOptions::default() }).await;
     let client = scene.client(None, None).await.expect("a client");
     let mut held = Vec::new();
     for _ in 0..60 {

@@ -46,9 +46,9 @@ struct TlsScene {
     _upstream: Server,
 }
 
-/// What a scene is like.
+/// What a scene has.
 #[derive(Default)]
-struct Wanted {
+struct SceneOptions {
     /// Whether clients need tokens.
     auth: bool,
     /// Whether they need certificates; `None` where they are not asked for any.
@@ -60,7 +60,7 @@ struct Wanted {
 }
 
 impl TlsScene {
-    async fn new(wanted: Wanted) -> Self {
+    async fn new(options: SceneOptions) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let upstream = reference::Server::new(reference::Options::default()).http(LOCAL).await.expect("a free port");
         let (signer, keys) = (Signer::fresh(), folder.path().join("keys.json"));
@@ -68,7 +68,7 @@ impl TlsScene {
         let [authority, clients] = ["servers", "clients"].map(|name| Authority::new(folder.path(), name, None));
         let Identity { certificate, key } = authority.signs("127.0.0.1", Made::Usual);
         let roots = clients.file();
-        let accepted = wanted.required.map(|required| ClientCertificates { roots, required });
+        let accepted = options.required.map(|required| ClientCertificates { roots, required });
         let files = TlsSettings { certificate, key, clients: accepted };
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
@@ -88,31 +88,35 @@ impl TlsScene {
                 sessions: Sessions::default(),
                 credentials: None,
             }],
-            auth: wanted.auth.then(|| auth.clone()),
+            auth: options.auth.then(|| auth.clone()),
             tls: Some(files.clone()),
-            access: wanted.access,
-            audit: wanted.audit.then(|| AuditSettings::new(folder.path().join("log"))),
+            access: options.access,
+            audit: options.audit.then(|| AuditSettings::new(folder.path().join("log"))),
             ..Settings::default()
         };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");
-        let guard: Option<Arc<dyn http::Guard>> = if wanted.auth {
-            let over = if wanted.required.is_some() { GuardedTls::Certificates } else { GuardedTls::Plain };
+        let guard: Option<Arc<dyn http::Guard>> = if options.auth {
+            let over = if options.required.is_some() { GuardedTls::Certificates } else { GuardedTls::Plain };
             Some(Arc::new(TokenGuard::start(&gateway, &auth).await.expect("keys").over(over)))
         } else {
             let guard = || Arc::new(CertificateGuard::new(gateway.clone())) as Arc<dyn http::Guard>;
-            wanted.required.map(|_| guard())
+            options.required.map(|_| guard())
         };
         let tls = Arc::new(ServerTls::read(&files).expect("good files"));
-        let mut options =
+        let mut http_options =
             http::Options { path: String::new(), guard, tls: Some(Arc::clone(&tls)), ..http::Options::default() };
-        options.limits.handshake_time = wanted.handshake_time.unwrap_or(options.limits.handshake_time);
-        options.limits.handshakes = wanted.handshakes.unwrap_or(options.limits.handshakes);
-        let server = http::listen(Arc::new(gateway.clone()), LOCAL, options.clone()).await.expect("a free port");
+        http_options.limits.handshake_time = options.handshake_time.unwrap_or(http_options.limits.handshake_time);
+        http_options.limits.handshakes = options.handshakes.unwrap_or(http_options.limits.handshakes);
+        let server = http::listen(Arc::new(gateway.clone()), LOCAL, http_options.clone()).await.expect("a free port");
         let endpoints = gateway.endpoints().into_iter().map(|endpoint| {
             let other_transports = OtherTransports { sse: true, websocket: true };
-            let options =
-                http::Options { path: endpoint.path, prefix: endpoint.prefix, other_transports, ..options.clone() };
-            (endpoint.service as Arc<dyn Service>, options)
+            let http_options = http::Options {
+                path: endpoint.path,
+                prefix: endpoint.prefix,
+                other_transports,
+                ..http_options.clone()
+            };
+            (endpoint.service as Arc<dyn Service>, http_options)
         });
         server.endpoints().set(endpoints.collect());
         Self { server, gateway, tls, files, signer, authority, clients, folder, _upstream: upstream }
@@ -187,7 +191,7 @@ async fn greets(client: &Client) -> bool {
 
 #[tokio::test]
 async fn every_transport_speaks_tls() {
-    let scene = TlsScene::new(Wanted::default()).await;
+    let scene = TlsScene::new(SceneOptions::default()).await;
     for (scheme, path, revision) in [
         ("https", "/mcp", Revision::R2026_07_28),
         ("https", "/mcp", Revision::R2025_06_18),
@@ -202,7 +206,7 @@ async fn every_transport_speaks_tls() {
 
 #[tokio::test]
 async fn all_addresses_that_clients_get_have_https() {
-    let scene = TlsScene::new(Wanted { auth: true, required: Some(false), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { auth: true, required: Some(false), ..SceneOptions::default() }).await;
     let error = scene.client(None, None).await.err().expect("no token").to_string();
     assert!(error.contains("401"), "{error}");
     let metadata = scene.url("https", "/.well-known/oauth-protected-resource/mcp");
@@ -225,8 +229,8 @@ async fn without_tokens_the_certificate_is_the_principal() {
         when(rule(Effect::Allow, &["echo"]), "'spiffe://example.org/agent' in certificate.uris"),
         when(rule(Effect::Allow, &["sum"]), "'build.example' in certificate.dns"),
     ];
-    let wanted = Wanted { required: Some(true), access: Some(access), audit: true, ..Wanted::default() };
-    let scene = TlsScene::new(wanted).await;
+    let options = SceneOptions { required: Some(true), access: Some(access), audit: true, ..SceneOptions::default() };
+    let scene = TlsScene::new(options).await;
     let [agent, build] = [spiffe, "build.example"].map(|name| scene.clients.signs(name, Made::Usual));
     for (identity, tools) in [(&agent, ["echo"]), (&build, ["sum"])] {
         let client = scene.client(Some(identity), None).await.expect("it is let in");
@@ -245,7 +249,7 @@ async fn without_tokens_the_certificate_is_the_principal() {
 
 #[tokio::test]
 async fn a_bound_token_opens_nothing_from_another_connection() {
-    let scene = TlsScene::new(Wanted { auth: true, required: Some(false), ..Wanted::default() }).await;
+    let scene = TlsScene::new(SceneOptions { auth: true, required: Some(false), ..SceneOptions::default() }).await;
     let [mine, other] = ["a.example", "b.example"].map(|name| scene.clients.signs(name, Made::Usual));
     let token = scene.bound(&mine);
     for (scheme, path) in [("https", "/mcp"), ("wss", "/ws")] {
@@ -266,7 +270,7 @@ async fn a_bound_token_opens_nothing_from_another_connection() {
 
 #[tokio::test]
 async fn other_files_are_for_new_connections_and_bad_ones_change_nothing() {
-    let scene = TlsScene::new(Wanted::default()).await;
+    let scene = TlsScene::new(SceneOptions::default()).await;
     let before = scene.client_at(&scene.url("wss", "/ws"), Revision::R2025_11_25, None, None).await.expect("a client");
     let later = Authority::new(scene.folder.path(), "later", None);
     let other = later.signs("127.0.0.1", Made::Usual);

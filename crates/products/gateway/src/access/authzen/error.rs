@@ -6,7 +6,7 @@ use net::upstream::{Failure, Lost};
 
 /// Why there is no decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum DecisionError {
     /// It cannot be reached.
     Unreached(String),
     /// It gave no answer in time.
@@ -15,13 +15,13 @@ pub(crate) enum Fault {
     Status(u16),
     /// The answer is longer than `answer_bytes`.
     TooLarge,
-    /// The answer is not one.
+    /// The answer cannot be read as a decision.
     Invalid(&'static str),
     /// Its metadata cannot be used.
     Metadata(&'static str),
 }
 
-impl Fault {
+impl DecisionError {
     pub(super) const ALL: [&'static str; 6] = ["unreached", "timeout", "status", "too_large", "invalid", "metadata"];
 
     pub(super) const fn index(&self) -> usize {
@@ -36,7 +36,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DecisionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreached(why) => write!(f, "it was not reached: {why}"),
@@ -49,7 +49,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for DecisionError {
     fn from(failure: Failure) -> Self {
         Self::Unreached(match failure {
             Failure::Forbidden(refusal) => refusal.to_string(),
@@ -58,7 +58,7 @@ impl From<Failure> for Fault {
     }
 }
 
-impl From<Lost> for Fault {
+impl From<Lost> for DecisionError {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::TooLarge => Self::TooLarge,
