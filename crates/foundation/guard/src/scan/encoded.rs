@@ -161,7 +161,10 @@ mod tests {
             secret.bytes().fold(String::new(), |out, byte| out + &format!("&#{byte};")),
             secret.bytes().fold(String::new(), |out, byte| out + &format!("&#00{byte}")),
             secret.bytes().fold(String::new(), |out, byte| out + &format!("\\u{{{byte:x}}}")),
-            secret.bytes().map(|byte| if byte % 2 == 0 { format!("&#{byte};") } else { format!("%{byte:02x}") }).collect(),
+            secret
+                .bytes()
+                .map(|byte| if byte % 2 == 0 { format!("&#{byte};") } else { format!("%{byte:02x}") })
+                .collect(),
             format!("payload={}", BASE64_STANDARD.encode(secret)),
             format!("path/{}", BASE64_STANDARD.encode(secret)),
             format!("key-{}", hex("")),

@@ -104,7 +104,11 @@ fn names_in_the_script_of_their_server_are_ordinary() {
 fn a_result_is_read_in_whole_whatever_it_is_called() {
     for (result, items, has_rest) in [
         (json!({ "tools": [{ "name": "a" }], "nextCursor": "x", "resultType": "complete" }), 1, false),
-        (json!({ "content": [], "structuredContent": { "instructions": "Mix.", "tools": [{ "name": "x" }] } }), 0, true),
+        (
+            json!({ "content": [], "structuredContent": { "instructions": "Mix.", "tools": [{ "name": "x" }] } }),
+            0,
+            true,
+        ),
         (json!({ "content": [{ "type": "text", "text": "Hi." }], "tools": [{ "name": "x" }] }), 1, true),
         (json!({ "protocolVersion": "x", "serverInfo": { "name": "a", "title": "A" }, "capabilities": {} }), 1, false),
         (json!({ "instructions": ["x"], "tools": { "a": "b" } }), 0, true),
@@ -139,7 +143,18 @@ fn values_next_to_items_are_items_or_noted() {
 #[test]
 fn no_text_is_read_twice() {
     let begun = std::time::Instant::now();
-    for part in ["\u{200e}", "\u{e0041}", "&#x", "&#", "\\u{", "<b style=\"opacity:0;\">", "<style", "\u{2068}", "\u{1f3f4}", "a=-"] {
+    for part in [
+        "\u{200e}",
+        "\u{e0041}",
+        "&#x",
+        "&#",
+        "\\u{",
+        "<b style=\"opacity:0;\">",
+        "<style",
+        "\u{2068}",
+        "\u{1f3f4}",
+        "a=-",
+    ] {
         super::hidden::find(&part.repeat((1 << 20) / part.len()), Kind::Tool);
         super::encoded::find(&part.repeat((1 << 20) / part.len()));
         super::markup::find(&part.repeat((1 << 20) / part.len()));

@@ -115,8 +115,12 @@ fn is_needed([first, before]: [Option<char>; 2], c: char, after: Option<char>) -
         // Keycaps are a digit, the selector and U+20E3. Editors double the selector of an emoji.
         '\u{fe0f}' if before == Some(c) => foreign(first),
         '\u{fe0e}' | '\u{fe0f}' => foreign(before) || after == Some('\u{20e3}'),
-        '\u{200d}' => ((foreign(before) || before == Some('\u{fe0f}')) && foreign(after)) || (shaped(before) && seen(after)),
-        '\u{200c}' => seen(before) && seen(after) && (shaped(before) || shaped(after) || foreign(before) && foreign(after)),
+        '\u{200d}' => {
+            ((foreign(before) || before == Some('\u{fe0f}')) && foreign(after)) || (shaped(before) && seen(after))
+        }
+        '\u{200c}' => {
+            seen(before) && seen(after) && (shaped(before) || shaped(after) || foreign(before) && foreign(after))
+        }
         '\u{200b}' => seen(before) && seen(after) && (unspaced(before) || unspaced(after)),
         '\u{34f}' => foreign(before) && foreign(after),
         '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => before.is_some_and(
@@ -256,7 +260,11 @@ mod tests {
         ] {
             assert!(find(text, Kind::Tool).is_none(), "{}", text.escape_unicode());
         }
-        for text in ["Hello, \u{2068}Anna\u{2069}!", "שלום \u{2066}API\u{2069} \u{202a}v2\u{202c}", "مرحبا \u{2067}ا\u{2068}ب\u{2069}\u{2069}"] {
+        for text in [
+            "Hello, \u{2068}Anna\u{2069}!",
+            "שלום \u{2066}API\u{2069} \u{202a}v2\u{202c}",
+            "مرحبا \u{2067}ا\u{2068}ب\u{2069}\u{2069}",
+        ] {
             let found = find(text, Kind::Tool).expect("controls");
             assert_eq!(found.severity, Severity::Low, "{}", text.escape_unicode());
         }

@@ -103,8 +103,12 @@ const fn script(c: char) -> Script {
         '\u{400}'..='\u{52f}' | '\u{1c80}'..='\u{1c8f}' | '\u{2de0}'..='\u{2dff}' => Script::Cyrillic,
         '\u{530}'..='\u{58f}' => Script::Armenian,
         '\u{13a0}'..='\u{13ff}' | '\u{ab70}'..='\u{abbf}' => Script::Cherokee,
-        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ffdc}' | '\u{20000}'..='\u{323af}' => Script::Wide,
+        '\u{1100}'..='\u{11ff}'
+        | '\u{2e80}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ffdc}'
+        | '\u{20000}'..='\u{323af}' => Script::Wide,
         _ => Script::Other,
     }
 }
@@ -133,11 +137,20 @@ mod tests {
 
     #[test]
     fn words_of_one_script_are_not() {
-        for text in ["Größe naïve", "5 μm, Δx, α-helix", "поиск файлов", "使用API检索", "Ωmega", "ＡＰＩキー", "сору", "TNFα and NFκB"]
-        {
+        for text in [
+            "Größe naïve",
+            "5 μm, Δx, α-helix",
+            "поиск файлов",
+            "使用API检索",
+            "Ωmega",
+            "ＡＰＩキー",
+            "сору",
+            "TNFα and NFκB",
+        ] {
             assert!(find(text, false).is_none(), "{text}");
         }
-        for name in ["поиск", "kayıt_no", "Kayıtlar", "顧客ＩＤ", "顧客_ＩＤ", "TNFα", "IFNγ", "naïve", "größe"] {
+        for name in ["поиск", "kayıt_no", "Kayıtlar", "顧客ＩＤ", "顧客_ＩＤ", "TNFα", "IFNγ", "naïve", "größe"]
+        {
             assert!(find(name, true).is_none(), "{name}");
         }
         let whole = |name| find(name, true).and_then(|found| found.whole);

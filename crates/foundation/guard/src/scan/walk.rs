@@ -131,7 +131,9 @@ fn collect_list(list: &[Value], server: &str, depth: usize, found: &mut Found) {
 /// A list of MCP without anything in it.
 fn is_empty_list(value: &Value) -> bool {
     let value = if value["result"].is_object() { &value["result"] } else { value };
-    LISTS.iter().any(|(member, _)| value[*member].is_array() || value[*member].as_object().is_some_and(serde_json::Map::is_empty))
+    LISTS.iter().any(|(member, _)| {
+        value[*member].is_array() || value[*member].as_object().is_some_and(serde_json::Map::is_empty)
+    })
 }
 
 fn collect(value: &Value, server: &str, depth: usize, found: &mut Found) {
