@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use guard::scan::{Scanner, Severity};
 use net::client::Address;
 use report::render::text::Paint;
+use wire::redact::Redactor;
 
 use crate::args::reach::{Target, environment};
 use crate::args::scan::{FailOn, ScanArgs, ScanFormat};
@@ -49,16 +50,19 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     let mut notes = Vec::new();
     let (files, servers) = targets(args)?;
     let (mut unread, is_config_only) = (None, files.is_empty() && servers.is_empty());
+    let configured: Vec<_> =
+        args.config.iter().map(|path| Ok((path, config::read(path)?))).collect::<Result<_, Exit>>()?;
+    let redactor = redactor(run, args, &servers, configured.iter().flat_map(|(_, entries)| entries));
+    exit::conceal(redactor.clone());
     for path in &files {
         file::scan(path, &mut scanner)?;
     }
-    for path in &args.config {
-        let entries = config::read(path)?;
-        for entry in &entries {
+    for (path, entries) in &configured {
+        for entry in entries {
             scanner.item(&entry.server, &entry.item());
         }
         if args.start {
-            unread = live::entries(run, args, &entries, &mut scanner).or(unread);
+            unread = live::entries(run, args, entries, &mut scanner).or(unread);
         } else {
             let servers = report::render::text::count(entries.len(), "server");
             let shown = output::shown(path);
@@ -68,7 +72,6 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
         }
     }
     for target in &servers {
-        exit::conceal(run.redactor_of(&args.reach.secrets(*target)));
         let address = args.reach.address(*target)?.ok_or(Exit::Usage)?;
         live::server(run, args, address, &name(*target), &mut scanner)?;
     }
@@ -77,14 +80,30 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
         return Err(unread
             .unwrap_or_else(|| usage("nothing to scan was found", "give a file with tools, prompts or resources")));
     }
-    let redactor =
-        run.redactor_of(&args.reach.secrets(servers.first().copied().unwrap_or(Target { url: None, command: &[] })));
     let view = ScanView::new(scan, &suppressions.judge(), args.fail_on.into(), notes, &redactor.masked());
     write(args, &view)?;
     match unread {
         Some(exit) if view.failing() == 0 => Ok(exit),
         _ => Ok(if view.fails() { Exit::Finding } else { Exit::Clean }),
     }
+}
+
+/// Knows the secrets of all targets together: what one of them is given, another may say.
+fn redactor<'e>(
+    run: &Run,
+    args: &ScanArgs,
+    servers: &[Target<'_>],
+    entries: impl IntoIterator<Item = &'e config::Entry>,
+) -> Redactor {
+    let command = servers.iter().find(|target| target.url.is_none());
+    let mut secrets = args.reach.secrets(command.copied().unwrap_or(Target { url: None, command: &[] }));
+    for url in servers.iter().filter_map(|target| target.url) {
+        secrets.address(url);
+    }
+    for entry in entries {
+        live::add_secrets(&entry.value, &mut secrets);
+    }
+    run.redactor_of(&secrets)
 }
 
 /// Files and servers among the targets.
