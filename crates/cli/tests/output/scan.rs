@@ -127,8 +127,8 @@ fn a_result_of_a_trace_is_read_whatever_is_in_it() {
     ] {
         let mut result = json!({ "content": [order] });
         result.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
-        let text = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
-        let frame = json!({ "n": 0, "t": 1, "from": "server", "event": { "kind": "line", "text": text } });
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
+        let frame = json!({ "at": 1, "from": "server", "line": line });
         let file = written(folder.path(), "a.trace.jsonl", &format!("{header}\n{frame}\n"));
         let ran = proof(&["scan", &file]);
         assert!(ran.code == Some(1) && ran.stdout.contains("scan.injection"), "{} {}", ran.stdout, ran.stderr);
