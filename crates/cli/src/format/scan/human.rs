@@ -1,8 +1,9 @@
-//! For people: 80 columns, readable without colour; the most severe last, next to the conclusion.
+//! For people: 80 columns, readable without colour; the most severe first, of one severity by place.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use guard::scan::Severity;
+use guard::scan::{Kind, Severity};
 use report::render::text::{Paint, WIDTH, marked, wrap};
 
 use super::{ScanView, Shown, place};
@@ -20,18 +21,22 @@ pub(crate) fn human(view: &ScanView, paint: Paint) -> String {
         wrap(&mut out, 0, note);
     }
     out.push('\n');
-    for severity in Severity::ALL {
-        let mut last = ("", 0);
-        for shown in view.findings.iter().filter(|shown| shown.finding.severity == severity && shown.accepted.is_none())
-        {
-            let id = shown.finding.rule.id;
-            last = if last.0 == id { (id, last.1 + 1) } else { (id, 1) };
-            if last.1 <= NAMED {
+    for severity in Severity::ALL.into_iter().rev() {
+        let mut named = BTreeMap::new();
+        let of_severity = |shown: &&Shown| shown.finding.severity == severity && shown.accepted.is_none();
+        let mut all: Vec<_> = view.findings.iter().filter(of_severity).collect();
+        all.sort_by(|a, b| order(a).cmp(&order(b)));
+        for shown in all {
+            let count = named.entry(shown.finding.rule.id).or_insert(0_usize);
+            *count += 1;
+            if *count <= NAMED {
                 finding(&mut out, shown, paint);
-            } else if last.1 == NAMED + 1 {
-                wrap(&mut out, INDENT, &format!("and more of {id} ({severity}): --format json lists them"));
-                out.push('\n');
             }
+        }
+        for (id, count) in named.iter().filter(|(_, count)| **count > NAMED) {
+            let more = count - NAMED;
+            wrap(&mut out, INDENT, &format!("and {more} more of {id} ({severity}): --format json lists them"));
+            out.push('\n');
         }
     }
     for (rule, counts) in &view.more {
@@ -53,6 +58,12 @@ pub(crate) fn human(view: &ScanView, paint: Paint) -> String {
     };
     let _ = writeln!(out, "{line}");
     out
+}
+
+/// Where a finding stands among those of its severity.
+fn order(shown: &Shown) -> (&str, Kind, &str, &str, usize) {
+    let place = &shown.finding.place;
+    (&place.server, place.kind, &place.item, &place.pointer, place.span.start)
 }
 
 fn finding(out: &mut String, shown: &Shown, paint: Paint) {

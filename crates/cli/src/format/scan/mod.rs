@@ -20,7 +20,6 @@ pub(crate) use tap::tap;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use guard::scan::{Finding, Kind, Place, Scan, Severity};
 use report::render::text::count;
@@ -160,11 +159,16 @@ impl ScanView {
 }
 
 /// A finding without secrets. Where one is replaced, the caret would point elsewhere.
-fn redacted(finding: Finding, redactor: &Redactor) -> Finding {
-    let excerpt = redactor.redact_text(&finding.excerpt).into_owned();
-    let caret: Range<usize> = if excerpt == finding.excerpt { finding.caret.clone() } else { 0..0 };
-    let decoded = finding.decoded.as_ref().map(|text| redactor.redact_text(text).into_owned());
-    Finding { excerpt, caret, decoded, ..finding }
+fn redacted(mut finding: Finding, redactor: &Redactor) -> Finding {
+    let redact = |text: &str| redactor.redact_text(text).into_owned();
+    let excerpt = redact(&finding.excerpt);
+    if excerpt != finding.excerpt {
+        finding.caret = 0..0;
+    }
+    finding.excerpt = excerpt;
+    finding.decoded = finding.decoded.as_deref().map(redact);
+    finding.message = redact(&finding.message);
+    finding
 }
 
 /// `tool add of calculator, /description, bytes 8-11`

@@ -182,7 +182,13 @@ fn listed(run: &Run, args: &TargetArgs, address: Address, revision: Option<Revis
 /// Connects and lists twice.
 async fn twice(options: Options) -> Result<[Surface; 2], Exit> {
     let client = Client::connect(options).await.map_err(|error| failed(&error))?;
-    let surfaces = async { Ok([strict_surface(&client).await?, strict_surface(&client).await?]) }.await;
+    let surfaces = async {
+        let first = strict_surface(&client).await?;
+        // What a server has kept for some time would hide that it answers otherwise.
+        client.forget_cached();
+        Ok([first, strict_surface(&client).await?])
+    }
+    .await;
     client.close().await;
     surfaces.map_err(|error| match error {
         Undigestible::Client(error) => failed(&error),

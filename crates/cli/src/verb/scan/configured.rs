@@ -1,4 +1,4 @@
-//! Scans the servers of configurations: of those that are given, or of all clients that are found.
+//! The servers of configurations: of those that are given, or of all clients that are found.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -7,78 +7,102 @@ use std::path::Path;
 use guard::scan::{Item, Scanner};
 use report::render::text::count;
 
+use super::config::Entry;
 use super::{clients, config, live};
 use crate::args::scan::ScanArgs;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
 use crate::verb::output;
 
-/// Scans a configuration that is given. Says which exit code servers that could not be read ask for.
-pub(super) fn given(
-    run: &Run,
-    args: &ScanArgs,
-    path: &Path,
-    scanner: &mut Scanner,
-    notes: &mut Vec<String>,
-) -> Result<Option<Exit>, Exit> {
-    let entries = config::read(path)?;
-    for entry in &entries {
-        scanner.item(&entry.server, &entry.item());
-    }
-    if args.start {
-        return Ok(live::entries(run, args, &entries, scanner));
-    }
-    notes.push(not_started(entries.len(), &output::shown(path)));
-    Ok(None)
+/// The servers of a configuration, or of those of all clients. They are read before anything is scanned: the secrets of one may
+/// stand in what another says.
+pub(super) struct Configured {
+    /// Each server, and what is scanned of it without starting it.
+    entries: Vec<(Entry, Item)>,
+    /// What they are of, in words.
+    place: String,
+    notes: Vec<String>,
+    unreadable: Vec<String>,
 }
 
-/// Scans the configuration of every client that has one. A file that cannot be read makes the scan incomplete.
-pub(super) fn everywhere(
-    run: &Run,
-    args: &ScanArgs,
-    scanner: &mut Scanner,
-    notes: &mut Vec<String>,
-) -> Result<Option<Exit>, Exit> {
-    let remedy = "give a configuration: proof scan --config FILE";
-    let Some(places) = clients::places(|name| std::env::var_os(name)) else {
-        return Err(usage("HOME is not set, so there is no place to look for configurations", remedy));
-    };
-    let looked = format!("{} known places of {}", places.len(), count(clients::names().len(), "client"));
-    let (mut found, mut all, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
-    for place in places.iter().filter(|place| exists(&place.path)) {
-        let shown = output::shown(&place.path);
-        let entries = match config::open(&place.path) {
-            Ok(entries) => entries,
-            Err(unread) => {
-                unreadable.push(unread.what);
-                continue;
-            }
+impl Configured {
+    /// Those of a configuration that is given.
+    pub(super) fn given(path: &Path) -> Result<Self, Exit> {
+        let entries = config::read(path)?;
+        let entries = entries.into_iter().map(with_item).collect();
+        Ok(Self { entries, place: output::shown(path), notes: Vec::new(), unreadable: Vec::new() })
+    }
+
+    /// Those of every client that has a configuration. A file that cannot be read makes the scan incomplete.
+    pub(super) fn everywhere() -> Result<Self, Exit> {
+        let remedy = "give a configuration: proof scan --config FILE";
+        let Some(places) = clients::places(|name| std::env::var_os(name)) else {
+            return Err(usage("HOME is not set, so there is no place to look for configurations", remedy));
         };
-        for entry in &entries {
+        let looked = format!("{} known places of {}", places.len(), count(clients::names().len(), "client"));
+        let (mut found, mut all, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        for place in places.iter().filter(|place| exists(&place.path)) {
+            let shown = output::shown(&place.path);
+            let entries = match config::open(&place.path) {
+                Ok(entries) => entries,
+                Err(unread) => {
+                    unreadable.push(unread.what);
+                    continue;
+                }
+            };
+            found.push(format!("{} ({shown}): {}", place.client, count(entries.len(), "server")));
             // The client tells files apart in which the same server stands.
-            let item = Item { name: place.client.to_owned(), ..entry.item() };
-            scanner.item(&entry.server, &item);
+            let of_client = |entry: Entry| {
+                let item = Item { name: place.client.to_owned(), ..entry.item() };
+                (entry, item)
+            };
+            all.extend(entries.into_iter().map(of_client));
         }
-        found.push(format!("{} ({shown}): {}", place.client, count(entries.len(), "server")));
-        all.extend(entries);
+        if all.is_empty() {
+            let nothing = format!("no configuration with an MCP server is in any of {looked}");
+            let what: Vec<_> = std::iter::once(nothing).chain(found).chain(unreadable).collect();
+            return Err(usage(&what.join("; "), remedy));
+        }
+        let mut notes = vec![format!("Looked at {looked}: {}.", clients::names().join(", "))];
+        notes.extend(found.iter().map(|what| format!("Found {what}.")));
+        Ok(Self { entries: all, place: "these configurations".to_owned(), notes, unreadable })
     }
-    if all.is_empty() {
-        let nothing = format!("no configuration with an MCP server is in any of {looked}");
-        let what: Vec<_> = std::iter::once(nothing).chain(found).chain(unreadable).collect();
-        return Err(usage(&what.join("; "), remedy));
+
+    /// The servers.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().map(|(entry, _)| entry)
     }
-    notes.push(format!("Looked at {looked}: {}.", clients::names().join(", ")));
-    notes.extend(found.iter().map(|what| format!("Found {what}.")));
-    for what in unreadable {
-        scanner.note_incomplete(what);
+
+    /// Scans them. Says which exit code servers that could not be read ask for.
+    pub(super) fn scan(
+        &self,
+        run: &Run,
+        args: &ScanArgs,
+        scanner: &mut Scanner,
+        notes: &mut Vec<String>,
+    ) -> Option<Exit> {
+        for (entry, item) in &self.entries {
+            scanner.item(&entry.server, item);
+        }
+        notes.extend(self.notes.iter().cloned());
+        for what in &self.unreadable {
+            scanner.note_incomplete(what.clone());
+        }
+        if !args.start {
+            notes.push(not_started(self.entries.len(), &self.place));
+            return None;
+        }
+        // A server may stand in several files.
+        let mut seen = HashSet::new();
+        let once: Vec<_> =
+            self.entries().filter(|entry| seen.insert((entry.server.as_str(), entry.value.to_string()))).collect();
+        live::entries(run, args, &once, scanner)
     }
-    if !args.start {
-        notes.push(not_started(all.len(), "these configurations"));
-        return Ok(None);
-    }
-    let mut seen = HashSet::new();
-    all.retain(|entry| seen.insert((entry.server.clone(), entry.value.to_string())));
-    Ok(live::entries(run, args, &all, scanner))
+}
+
+fn with_item(entry: Entry) -> (Entry, Item) {
+    let item = entry.item();
+    (entry, item)
 }
 
 /// Whether something is there; what may not be looked at is.

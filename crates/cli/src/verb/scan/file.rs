@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use guard::scan::{Item, Kind, Scanner, items};
+use guard::scan::{Item, Kind, Scanner, listed, search};
 use serde_json::Value;
 use wire::message::{Message, Packet};
 use wire::trace::file::{FrameReader, read_header};
@@ -112,16 +112,13 @@ fn one(message: &Message, server: &mut String, scanner: &mut Scanner) -> usize {
         name.clone_into(server);
     }
     let Some(said) = message.result().or_else(|| message.params()).or_else(|| message.error()) else { return 0 };
-    let listed = if message.result().is_some() { items(said, server) } else { Vec::new() };
-    if listed.is_empty() {
-        let name = message.method().unwrap_or("result").to_owned();
-        scanner.item(server, &Item { kind: Kind::Result, name, value: said.clone() });
-        return 1;
-    }
-    for (_, item) in &listed {
+    let (mut items, rest) = if message.result().is_some() { listed(said) } else { (Vec::new(), Some(said.clone())) };
+    let name = || message.method().unwrap_or("result").to_owned();
+    items.extend(rest.map(|value| Item { kind: Kind::Result, name: name(), value }));
+    for item in &items {
         scanner.item(server, item);
     }
-    listed.len()
+    items.len()
 }
 
 /// Scans one JSON document, or one on each line.
@@ -137,11 +134,14 @@ fn document(path: &Path, text: &str, scanner: &mut Scanner) -> Result<(), Exit> 
             })?
         }
     };
-    let mut found = 0;
-    for value in &values {
-        for (server, item) in items(value, &stem(path)) {
-            scanner.item(&server, &item);
-            found += 1;
+    let all = search(&values, &stem(path));
+    for (server, item) in &all.items {
+        scanner.item(server, item);
+    }
+    let found = all.items.len();
+    if found > 0 {
+        for what in all.unread {
+            scanner.note_incomplete(format!("{shown}: {what}"));
         }
     }
     let entries = if found == 0 { values.iter().flat_map(config::entries).collect() } else { Vec::new() };

@@ -11,7 +11,7 @@ use super::config::Entry;
 use super::{Addressed, no_address};
 use crate::advice::asking;
 use crate::args::scan::ScanArgs;
-use crate::exit::{self, Exit, tell, tell_redacted};
+use crate::exit::{Exit, tell, tell_redacted};
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{client_options, sign_in};
@@ -38,11 +38,10 @@ pub(super) fn server(
 }
 
 /// Starts the servers of a configuration one after the other. Those that could not be read make the scan incomplete.
-pub(super) fn entries(run: &Run, args: &ScanArgs, entries: &[Entry], scanner: &mut Scanner) -> Option<Exit> {
+pub(super) fn entries(run: &Run, args: &ScanArgs, entries: &[&Entry], scanner: &mut Scanner) -> Option<Exit> {
     let mut failed = None;
     let addressed = entries.iter().map(|entry| -> Addressed<'_> { (entry, entry.address()) });
     for (entry, address) in addressed {
-        exit::conceal(run.redactor_of(&secrets(&entry.value)));
         let read = match address {
             Err(why) => Err((Exit::NoAnswer, why)),
             Ok(address) => asked(run, args, address).map_err(|exit| (exit, "it did not answer".to_owned())),
@@ -63,9 +62,8 @@ pub(super) fn entries(run: &Run, args: &ScanArgs, entries: &[Entry], scanner: &m
     failed
 }
 
-/// The values of an entry that are secret.
-fn secrets(entry: &Value) -> Secrets {
-    let mut secrets = Secrets::default();
+/// Adds the values of an entry that are secret.
+pub(super) fn add_secrets(entry: &Value, secrets: &mut Secrets) {
     let texts = |member: &str| {
         let members = entry[member].as_object().into_iter().flatten();
         members.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect::<Vec<_>>()
@@ -76,11 +74,14 @@ fn secrets(entry: &Value) -> Secrets {
     for (name, value) in ["headers", "http_headers"].into_iter().flat_map(texts) {
         secrets.header(&name, &value);
     }
-    secrets.arguments(entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str));
+    for member in ["command", "cmd", "args"] {
+        // Some files have a whole line for a command.
+        secrets.arguments(entry[member].as_str().into_iter().flat_map(str::split_whitespace));
+        secrets.arguments(entry[member].as_array().into_iter().flatten().filter_map(Value::as_str));
+    }
     for member in ["url", "serverUrl", "httpUrl", "uri"] {
         secrets.address(entry[member].as_str().unwrap_or_default());
     }
-    secrets
 }
 
 /// Everything that a server declares.

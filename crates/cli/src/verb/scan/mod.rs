@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use guard::scan::{Scanner, Severity};
 use net::client::Address;
 use report::render::text::Paint;
+use wire::redact::Redactor;
 
 use crate::args::reach::{Target, environment};
 use crate::args::scan::{FailOn, ScanArgs, ScanFormat};
@@ -22,6 +23,7 @@ use crate::format::scan as format;
 use crate::format::scan::ScanView;
 use crate::run::Run;
 use crate::verb::output;
+use configured::Configured;
 use suppress::Suppressions;
 
 impl From<FailOn> for Severity {
@@ -53,17 +55,19 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     let mut notes = Vec::new();
     let (files, servers) = targets(args)?;
     let (mut unread, is_config_only) = (None, files.is_empty() && servers.is_empty());
+    let mut configured: Vec<_> = args.config.iter().map(|path| Configured::given(path)).collect::<Result<_, Exit>>()?;
+    if args.all_clients {
+        configured.push(Configured::everywhere()?);
+    }
+    let redactor = redactor(run, args, &servers, configured.iter().flat_map(Configured::entries));
+    exit::conceal(redactor.clone());
     for path in &files {
         file::scan(path, &mut scanner)?;
     }
-    for path in &args.config {
-        unread = configured::given(run, args, path, &mut scanner, &mut notes)?.or(unread);
-    }
-    if args.all_clients {
-        unread = configured::everywhere(run, args, &mut scanner, &mut notes)?.or(unread);
+    for configured in &configured {
+        unread = configured.scan(run, args, &mut scanner, &mut notes).or(unread);
     }
     for target in &servers {
-        exit::conceal(run.redactor_of(&args.reach.secrets(*target)));
         let address = args.reach.address(*target)?.ok_or(Exit::Usage)?;
         live::server(run, args, address, &name(*target), &mut scanner)?;
     }
@@ -72,14 +76,30 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
         return Err(unread
             .unwrap_or_else(|| usage("nothing to scan was found", "give a file with tools, prompts or resources")));
     }
-    let redactor =
-        run.redactor_of(&args.reach.secrets(servers.first().copied().unwrap_or(Target { url: None, command: &[] })));
     let view = ScanView::new(scan, &suppressions.judge(), args.fail_on.into(), notes, &redactor.masked());
     write(args, &view)?;
     match unread {
         Some(exit) if view.failing() == 0 => Ok(exit),
         _ => Ok(if view.fails() { Exit::Finding } else { Exit::Clean }),
     }
+}
+
+/// Knows the secrets of all targets together: what one of them is given, another may say.
+fn redactor<'e>(
+    run: &Run,
+    args: &ScanArgs,
+    servers: &[Target<'_>],
+    entries: impl IntoIterator<Item = &'e config::Entry>,
+) -> Redactor {
+    let command = servers.iter().find(|target| target.url.is_none());
+    let mut secrets = args.reach.secrets(command.copied().unwrap_or(Target { url: None, command: &[] }));
+    for url in servers.iter().filter_map(|target| target.url) {
+        secrets.address(url);
+    }
+    for entry in entries {
+        live::add_secrets(&entry.value, &mut secrets);
+    }
+    run.redactor_of(&secrets)
 }
 
 /// Files and servers among the targets.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bidi;
 use super::model::Kind;
 use super::rule::Severity;
 
@@ -35,10 +36,6 @@ const fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-const fn is_turn(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 const fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}')
 }
@@ -48,54 +45,102 @@ pub(super) fn find(text: &str, kind: Kind) -> Option<Hidden> {
     if text.is_ascii() || !text.contains(is_hidden) {
         return None;
     }
-    let mut groups: Vec<Range<usize>> = Vec::new();
+    let is_right_to_left = text.contains(is_right_to_left);
+    let mut span: Option<Range<usize>> = None;
     let mut found = String::new();
-    let (mut before, mut chars) = (None, text.char_indices().peekable());
+    let (mut before, mut chars, mut flag) = ([None; 2], text.char_indices().peekable(), 0);
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map(|(_, c)| *c);
-        if is_hidden(c) && !is_needed(text, at, before, c, after) {
+        if c == BLACK_FLAG {
+            flag = at + c.len_utf8() + flag_length(&text[at + c.len_utf8()..]);
+        }
+        let is_fine = at < flag || (is_mark(c) && is_right_to_left) || is_needed(before, c, after);
+        if is_hidden(c) && !is_fine {
             let end = at + c.len_utf8();
-            match groups.last_mut() {
-                Some(last) if last.end == at => last.end = end,
-                _ => groups.push(at..end),
+            match &mut span {
+                Some(first) if first.end == at => first.end = end,
+                Some(_) => {}
+                none => *none = Some(at..end),
             }
             found.push(c);
         }
-        before = Some(c);
+        before = [before[1], Some(c)];
     }
-    let span = groups.first()?.clone();
+    let span = span?;
     let decoded = decoded(&found);
-    let (what, severity) = judged(&found, kind, decoded.is_some());
+    let is_balanced = bidi::is_balanced(text, is_right_to_left);
+    let (what, severity) = judged(&found, kind, decoded.is_some(), is_balanced);
     Some(Hidden { span, count: found.chars().count(), what, severity, decoded })
 }
 
+const BLACK_FLAG: char = '\u{1f3f4}';
+
+/// The tags of the flags of England, Scotland and Wales: no others are in use.
+const FLAGS: [&str; 3] = [
+    "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];
+
+fn flag_length(text: &str) -> usize {
+    FLAGS.iter().find(|tags| text.starts_with(**tags)).map_or(0, |tags| tags.len())
+}
+
+/// Marks of direction, which texts that run from right to left use.
+const fn is_mark(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}')
+}
+
+/// Letters that change their form by what stands next to them: of Arabic and its kin, Mongolian, and of Indic scripts.
+const fn is_shaped(c: char) -> bool {
+    matches!(c, '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+        | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1c4f}' | '\u{a840}'..='\u{a87f}' | '\u{a8e0}'..='\u{a9ff}'
+        | '\u{abc0}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10ac0}'..='\u{10aff}'
+        | '\u{11000}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}')
+}
+
+/// Letters of scripts that do not put spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, and their kin.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{19ff}'
+        | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1b7f}' | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aadf}')
+}
+
 /// Whether an emoji or a script needs the character there.
-fn is_needed(text: &str, at: usize, before: Option<char>, c: char, after: Option<char>) -> bool {
+fn is_needed([first, before]: [Option<char>; 2], c: char, after: Option<char>) -> bool {
     let foreign = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !is_hidden(c));
+    let seen = |c: Option<char>| !c.is_some_and(is_hidden);
+    let shaped = |c: Option<char>| c.is_some_and(|c| is_shaped(c) && !is_hidden(c));
+    let unspaced = |c: Option<char>| c.is_some_and(|c| is_unspaced(c) && !is_hidden(c));
     match c {
-        // Keycaps are a digit, the selector and U+20E3.
+        // Keycaps are a digit, the selector and U+20E3. Editors double the selector of an emoji.
+        '\u{fe0f}' if before == Some(c) => foreign(first),
         '\u{fe0e}' | '\u{fe0f}' => foreign(before) || after == Some('\u{20e3}'),
-        '\u{200d}' => (foreign(before) || before == Some('\u{fe0f}')) && foreign(after),
-        '\u{200c}' | '\u{34f}' => foreign(before) && foreign(after),
+        '\u{200d}' => {
+            ((foreign(before) || before == Some('\u{fe0f}')) && foreign(after)) || (shaped(before) && seen(after))
+        }
+        '\u{200c}' => {
+            seen(before) && seen(after) && (shaped(before) || shaped(after) || foreign(before) && foreign(after))
+        }
+        '\u{200b}' => seen(before) && seen(after) && (unspaced(before) || unspaced(after)),
+        '\u{34f}' => foreign(before) && foreign(after),
         '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => before.is_some_and(
             |c| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}' | '\u{2200}'..='\u{22ff}'),
         ),
         '\u{180b}'..='\u{180f}' => before.is_some_and(|c| matches!(c, '\u{1800}'..='\u{18af}')),
-        '\u{200e}' | '\u{200f}' | '\u{61c}' => text.contains(is_right_to_left),
-        // The flags of England, Scotland and Wales, of at most 6 tags.
-        '\u{e0020}'..='\u{e007f}' => {
-            let head = text[..at].trim_end_matches(is_tag);
-            head.ends_with('\u{1f3f4}') && text[head.len()..].chars().take_while(|c| is_tag(*c)).count() <= 7
-        }
         _ => false,
     }
 }
 
-fn judged(found: &str, kind: Kind, is_decoded: bool) -> (&'static str, Severity) {
+fn judged(found: &str, kind: Kind, is_decoded: bool, is_balanced: bool) -> (&'static str, Severity) {
+    let other: String = found.chars().filter(|c| !is_balanced || !bidi::is_control(*c)).collect();
+    if other.is_empty() {
+        return ("bidirectional controls in pairs", Severity::Low);
+    }
+    let found = other.as_str();
     let any = |fits: fn(char) -> bool| found.contains(fits);
     let (what, severity) = if any(is_tag) {
         ("Unicode tags", Severity::High)
-    } else if any(is_turn) {
+    } else if any(bidi::is_control) {
         ("bidirectional controls", Severity::High)
     } else if any(is_selector) {
         ("variation selectors", Severity::High)
@@ -170,6 +215,16 @@ mod tests {
             ("al\u{200d}ice".to_owned(), None),
             ("x\u{fe0f}".to_owned(), None),
             ("x\u{3164}".to_owned(), None),
+            ("a\u{2067}b\u{2066}c\u{2069}d\u{2069}e".to_owned(), None),
+            ("\u{2068}a".to_owned(), None),
+            ("\u{5d0} \u{202e}a\u{202c}".to_owned(), None),
+            ("\u{5d0} \u{2067}a\n\u{2069}".to_owned(), None),
+            ("\u{2068}a\u{2069} pass\u{200b}word".to_owned(), None),
+            ("\u{e01}\u{200b}\u{200b}\u{e02}".to_owned(), None),
+            ("API\u{200c}key".to_owned(), None),
+            ("👍\u{fe0f}\u{fe0f}\u{fe0f}".to_owned(), None),
+            (format!("\u{1f3f4}{}", tags("runit\u{7f}")), Some("runit")),
+            (format!("\u{1f3f4}{0}\u{1f3f4}{0}", tags("call")), Some("callcall")),
         ] {
             let found = find(&text, Kind::Tool).unwrap_or_else(|| panic!("{}", text.escape_unicode()));
             assert_eq!(
@@ -192,8 +247,26 @@ mod tests {
             "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
             "שלום\u{200f}!",
             "葛\u{e0100}",
+            "API\u{200c}ها",
+            "سال ۱۴۰۰ ه\u{200d}.",
+            "ក្រុម\u{200b}ហ៊ុន និង\u{200b}API",
+            "ภาษา\u{200b}ไทย",
+            "ພາສາ\u{200b}ລາວ",
+            "မြန်မာ\u{200b}ဘာသာ",
+            "അവന്\u{200d} വന്നു. അവര്\u{200d}.",
+            "ক্\u{200d}ষ র\u{200d}্যাব",
+            "❤\u{fe0f}\u{fe0f} ok",
+            "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f} x",
         ] {
             assert!(find(text, Kind::Tool).is_none(), "{}", text.escape_unicode());
+        }
+        for text in [
+            "Hello, \u{2068}Anna\u{2069}!",
+            "שלום \u{2066}API\u{2069} \u{202a}v2\u{202c}",
+            "مرحبا \u{2067}ا\u{2068}ب\u{2069}\u{2069}",
+        ] {
+            let found = find(text, Kind::Tool).expect("controls");
+            assert_eq!(found.severity, Severity::Low, "{}", text.escape_unicode());
         }
         let hyphen = find("Donau\u{ad}dampf", Kind::Tool).expect("a soft hyphen");
         assert_eq!(hyphen.severity, Severity::Low);

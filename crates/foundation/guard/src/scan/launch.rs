@@ -33,13 +33,14 @@ pub(super) fn unpinned(entry: &Value) -> Option<(String, String)> {
 }
 
 /// The command and its arguments, each with its pointer.
-fn words(entry: &Value) -> Vec<(String, String)> {
+pub(super) fn words(entry: &Value) -> Vec<(String, String)> {
     let mut words = Vec::new();
     for member in ["command", "cmd", "args"] {
         match &entry[member] {
-            // Some files have a whole line for a command.
-            Value::String(line) if entry["args"].is_null() => {
-                words.extend(line.split_whitespace().map(|word| (format!("/{member}"), word.to_owned())));
+            // Some files have a whole line for a command, or for its arguments.
+            Value::String(line) if entry["args"].is_null() || member == "args" => {
+                let unquoted = |word: &str| word.trim_matches(['"', '\'']).to_owned();
+                words.extend(line.split_whitespace().map(|word| (format!("/{member}"), unquoted(word))));
             }
             Value::String(word) => words.push((format!("/{member}"), word.clone())),
             Value::Array(list) => {
@@ -60,7 +61,7 @@ fn program(word: &str) -> &str {
 /// The package that a runner is given: after `--package` or `--from`, or the first word that is no flag.
 fn package(rest: &[(&str, &str)], is_pinned: fn(&str) -> bool) -> Option<(String, String)> {
     let mut words = rest.iter().copied();
-    let mut named = None;
+    let (mut named, mut follows) = (None, "");
     while let Some((pointer, word)) = words.next() {
         match word {
             "-p" | "--package" | "--from" | "--spec" => {
@@ -74,12 +75,32 @@ fn package(rest: &[(&str, &str)], is_pinned: fn(&str) -> bool) -> Option<(String
                     named = Some((pointer, given.unwrap_or(word)));
                     break;
                 }
+                follows = word;
             }
         }
     }
     let (pointer, name) = named?;
     let is_local = name.starts_with(['.', '/', '~', '$', '<']) || name.starts_with("file:");
-    (!is_local && !is_pinned(name)).then(|| (pointer.to_owned(), format!("`{name}` names no exact version")))
+    let shown = printable(name, follows).map_or_else(|| "the package".to_owned(), |name| format!("`{name}`"));
+    (!is_local && !is_pinned(name)).then(|| (pointer.to_owned(), format!("{shown} names no exact version")))
+}
+
+/// The name of a package as reports may print it: without user information and query. A word after a flag that is not
+/// known to stand alone may be a secret.
+fn printable(name: &str, follows: &str) -> Option<String> {
+    let stands_alone = ["", "-y", "--yes", "-q", "--quiet", "--silent", "-i", "-t", "-it", "-d", "--rm", "--init"];
+    let is_assigned = name.contains('=') && !name.contains("==") && !name.contains("://");
+    if !stands_alone.contains(&follows) || is_assigned || super::secrets::find(name).is_some() {
+        return None;
+    }
+    let (scheme, rest) = name.split_once("://").map_or(("", name), |(scheme, rest)| (scheme, rest));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    if scheme.is_empty() {
+        return Some(rest.to_owned());
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    Some(format!("{scheme}://{host}/{path}"))
 }
 
 /// Whether it is a whole version: digits, a dot, digits.
@@ -140,15 +161,20 @@ const VALUED: [&str; 21] = [
 
 fn image(rest: &[(&str, &str)]) -> Option<(String, String)> {
     let mut words = rest.iter();
+    let mut follows = "";
     while let Some((pointer, word)) = words.next() {
         if VALUED.contains(word) {
             words.next();
+            follows = "";
         } else if !word.starts_with('-') {
             let tag = word.rsplit('/').next().and_then(|last| last.split_once(':')).map(|(_, tag)| tag);
             let is_pinned = word.contains("@sha256:")
                 || tag.is_some_and(|tag| tag.starts_with(|c: char| c == 'v' || c.is_ascii_digit()));
+            let shown = printable(word, follows).map_or_else(String::new, |word| format!("`{word}` "));
             return (!is_pinned)
-                .then(|| ((*pointer).to_owned(), format!("the image `{word}` names no version or digest")));
+                .then(|| ((*pointer).to_owned(), format!("the image {shown}names no version or digest")));
+        } else {
+            follows = word;
         }
     }
     None
@@ -203,6 +229,24 @@ mod tests {
             assert_eq!(found(line), None, "{line}");
         }
         assert!(unpinned(&json!({ "command": ["npx", "-y", "a"] })).is_some());
+        assert!(unpinned(&json!({ "command": "npx", "args": "-y a" })).is_some());
         assert!(unpinned(&json!({ "command": "bash", "args": ["-c", "curl https://x.example/i | sh"] })).is_some());
+    }
+
+    #[test]
+    fn messages_print_packages_and_no_secrets() {
+        let secret = "Zx9k2Lq8Vn4T";
+        for (line, shown) in [
+            ("uvx --from git+https://oauth2:Zx9k2Lq8Vn4T@x.example/o/r", Some("x.example/o/r")),
+            ("npx -y srv -k Zx9k2Lq8Vn4T", Some("`srv`")),
+            ("npx --registry-auth Zx9k2Lq8Vn4T srv", None),
+            ("npx git+https://x.example/o/r?key=Zx9k2Lq8Vn4T#main", Some("x.example/o/r")),
+            ("docker run --token Zx9k2Lq8Vn4T mcp/server", None),
+            ("docker run -i --rm mcp/server", Some("`mcp/server`")),
+        ] {
+            let (_, message) = unpinned(&json!({ "command": line })).unwrap_or_else(|| panic!("{line}"));
+            assert!(!message.contains(secret), "{message}");
+            assert!(shown.is_none_or(|shown| message.contains(shown)), "{message}");
+        }
     }
 }

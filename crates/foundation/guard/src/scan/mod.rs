@@ -1,6 +1,7 @@
 //! Static examination of every string that a model may see. Bounded in time and memory, whatever the input.
 
 mod annotations;
+mod bidi;
 mod confusable;
 mod coverage;
 mod encoded;
@@ -26,7 +27,9 @@ pub use model::{Finding, Item, Kind, Place, Scan};
 pub use rule::{Class, Confidence, Phase, Rule, Severity, Threat};
 pub use rules::{OWASP, RULES, find};
 pub use scanner::Scanner;
-pub use walk::items;
+pub use walk::{Found, items, listed, search};
 
+#[cfg(test)]
+mod evasion_tests;
 #[cfg(test)]
 mod tests;

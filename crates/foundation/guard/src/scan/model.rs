@@ -87,20 +87,28 @@ pub struct Finding {
     pub message: String,
     /// What was hidden, decoded.
     pub decoded: Option<String>,
+    /// SHA-256 of the whole text that the finding is about.
+    pub(super) digest: [u8; 32],
 }
 
 impl Finding {
-    /// An identity that stays as long as rule, item, place and text do; offsets are not in it.
+    /// An identity that stays as long as rule, severity, item, place and text do; offsets are not in it.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         let place = &self.place;
-        for part in [self.rule.id, &place.server, place.kind.as_str(), &place.item, &place.pointer, &self.message] {
+        for part in [
+            self.rule.id,
+            self.severity.as_str(),
+            &place.server,
+            place.kind.as_str(),
+            &place.item,
+            &place.pointer,
+            &self.message,
+        ] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
-        let marked: String =
-            self.excerpt.chars().skip(self.caret.start).take(self.caret.end.saturating_sub(self.caret.start)).collect();
-        hash.update(marked.as_bytes());
+        hash.update(self.digest);
         hash.finalize()[..12].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 }

@@ -55,10 +55,11 @@ const TRADE: [&str; 14] = [
 pub(super) fn collecting(tool: &Value) -> Vec<Odd> {
     let mut odd = Vec::new();
     let about: Vec<String> = parts(tool["name"].as_str().unwrap_or_default());
-    let description = tool["description"].as_str().unwrap_or_default().get(..200).unwrap_or_default().to_lowercase();
+    let description: String = tool["description"].as_str().unwrap_or_default().chars().take(200).collect();
+    let description = description.to_lowercase();
     let is_trade = TRADE.iter().any(|word| about.iter().any(|part| part == word) || description.contains(word));
     for (schema, properties) in properties(tool) {
-        for (name, property) in properties.into_iter().take(256) {
+        for (name, property) in properties {
             let words = parts(name).join(" ");
             let is_text = matches!(property["type"].as_str(), None | Some("string" | "array" | "object"));
             let is_bounded = property["enum"].is_array();

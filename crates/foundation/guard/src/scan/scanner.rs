@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
+use sha2::{Digest as _, Sha256};
+
 use super::flows::{self, Label};
 use super::model::{Finding, Item, Kind, Place, Scan};
 use super::names::{self, Seen};
 use super::phrasing::{self, SUSPICIOUS};
 use super::rule::{Rule, Severity};
+use super::scripts::{NATIVE, Script};
 use super::text::quote;
 use super::walk::{Text, strings};
 use super::{annotations, encoded, hidden, launch, markup, parameters, rules, scripts, secrets, terminal};
@@ -23,6 +26,8 @@ const TEXTS: usize = 32 << 20;
 const DESCRIPTION: usize = 8 << 10;
 /// How many items are remembered, so that none is counted twice.
 const REMEMBERED: usize = 200_000;
+/// How many names in another script wait until their server is read.
+const WAITING: usize = 20_000;
 /// How often what was decoded is decoded again.
 const DEEPEST: usize = 3;
 
@@ -39,6 +44,10 @@ pub struct Scanner {
     labels: BTreeMap<usize, Vec<(Label, String)>>,
     items: HashSet<u64>,
     fingerprints: HashSet<String>,
+    /// By server and script, how many letters there are that only that script has.
+    native: BTreeMap<(usize, Script), usize>,
+    /// Names that are ordinary where their server writes in their script.
+    whole: Vec<(usize, Script, Finding)>,
 }
 
 /// Where a string stands.
@@ -98,6 +107,7 @@ impl Scanner {
 
     /// The findings, with those across servers.
     pub fn finish(mut self) -> Scan {
+        self.judge_whole_names();
         self.compare_names();
         self.mentions();
         self.flow();
@@ -136,7 +146,7 @@ impl Scanner {
             let severity = if item.kind == Kind::Result { Severity::Medium } else { Severity::High };
             self.add(&rules::SECRETS, &site, said(span, severity, rules::SECRETS.weight, format!("it holds {what}")));
         }
-        if found.is_key && text.len() < 40 {
+        if found.is_key && !text.contains(char::is_whitespace) && text.len() < 40 {
             return;
         }
         self.covered(&site);
@@ -169,11 +179,28 @@ impl Scanner {
                 said(span, severity, rules::TERMINAL.weight, format!("{what} stands in it")),
             );
         }
+        if !site.text.is_ascii() && kind != Kind::Result {
+            let server = self.server(site.server);
+            for script in scripts::native(site.text) {
+                *self.native.entry((server, script)).or_default() += 1;
+            }
+        }
         if kind != Kind::Result
             && let Some(found) = scripts::find(site.text, is_name)
         {
-            let message = format!("look-alike letters make it look like `{}`", found.looks);
-            self.add(&rules::SCRIPTS, site, said(found.span, found.severity, rules::SCRIPTS.weight, message));
+            let message = match kind {
+                Kind::Configuration => "a word of it has look-alike letters".to_owned(),
+                _ => format!("look-alike letters make it look like `{}`", found.looks),
+            };
+            let said = said(found.span, found.severity, rules::SCRIPTS.weight, message);
+            match found.whole {
+                Some(script) if self.whole.len() < WAITING => {
+                    let found = located(&rules::SCRIPTS, site, said);
+                    let number = self.server(site.server);
+                    self.whole.push((number, script, found));
+                }
+                _ => self.add(&rules::SCRIPTS, site, said),
+            }
         }
     }
 
@@ -248,13 +275,7 @@ impl Scanner {
             self.at(&rules::LAUNCH, server, item, &pointer, Severity::Medium, message);
         }
         for (pointer, message) in secrets::configured(&item.value) {
-            let place = Place { pointer, ..place(server, item, "") };
-            self.push(finding(
-                &rules::SECRETS,
-                place,
-                "[the value is not printed]",
-                said(0..0, Severity::High, rules::SECRETS.weight, message),
-            ));
+            self.at(&rules::SECRETS, server, item, &pointer, Severity::High, message);
         }
     }
 
@@ -263,6 +284,14 @@ impl Scanner {
         if text.len() <= DESCRIPTION && self.bytes <= TEXTS {
             self.bytes += text.len();
             self.texts.push((number, item.kind, item.name.clone(), text.to_owned()));
+        }
+    }
+
+    fn judge_whole_names(&mut self) {
+        for (server, script, found) in std::mem::take(&mut self.whole) {
+            let is_native = self.native.get(&(server, script)).is_some_and(|letters| *letters >= NATIVE);
+            let severity = if is_native { Severity::Info } else { found.severity };
+            self.push(Finding { severity, ..found });
         }
     }
 
@@ -350,23 +379,17 @@ impl Scanner {
             Some(value) => value.to_string(),
             None => String::new(),
         };
-        self.push(finding(
-            rule,
-            place(server, item, pointer),
-            &text,
-            said(0..text.len(), severity, rule.weight, message),
-        ));
+        let said = said(0..text.len(), severity, rule.weight, message);
+        let place = place(server, item, pointer);
+        self.push(if item.kind == Kind::Configuration {
+            unprinted(rule, place, &text, said)
+        } else {
+            finding(rule, place, &text, said)
+        });
     }
 
     fn add(&mut self, rule: &'static Rule, site: &Site<'_>, said: Said) {
-        let place = place(site.server, site.item, site.pointer);
-        // A configuration holds secrets anywhere.
-        let is_secret = rule.id == rules::SECRETS.id || site.item.kind == Kind::Configuration;
-        self.push(if is_secret {
-            finding(rule, place, "[the value is not printed]", Said { span: 0..0, ..said })
-        } else {
-            finding(rule, place, site.text, said)
-        });
+        self.push(located(rule, site, said));
     }
 
     fn push(&mut self, finding: Finding) {
@@ -388,6 +411,13 @@ impl Scanner {
     }
 }
 
+fn located(rule: &'static Rule, site: &Site<'_>, said: Said) -> Finding {
+    let place = place(site.server, site.item, site.pointer);
+    // A configuration holds secrets anywhere.
+    let is_secret = rule.id == rules::SECRETS.id || site.item.kind == Kind::Configuration;
+    if is_secret { unprinted(rule, place, site.text, said) } else { finding(rule, place, site.text, said) }
+}
+
 fn said(span: Range<usize>, severity: Severity, weight: u32, message: String) -> Said {
     Said { span, severity, weight, message, decoded: None }
 }
@@ -397,7 +427,23 @@ fn place(server: &str, item: &Item, pointer: &str) -> Place {
     Place { server: server.to_owned(), kind, item: name, pointer: pointer.to_owned(), span: 0..0 }
 }
 
+/// A finding whose text is secret: its digest alone is kept.
+fn unprinted(rule: &'static Rule, place: Place, text: &str, said: Said) -> Finding {
+    let digest = digest(rule, text, &said.span);
+    let hidden = finding(rule, place, "[the value is not printed]", Said { span: 0..0, decoded: None, ..said });
+    Finding { digest, ..hidden }
+}
+
+/// What a fingerprint covers. Rules that report one place of a string cover all of it, so that a person who accepted that
+/// place has not accepted what is added elsewhere.
+fn digest(rule: &Rule, text: &str, span: &Range<usize>) -> [u8; 32] {
+    let is_each = [rules::ENCODED.id, rules::MARKUP.id].contains(&rule.id);
+    let covered = if is_each { text.get(span.clone()).unwrap_or(text) } else { text };
+    Sha256::digest(covered).into()
+}
+
 fn finding(rule: &'static Rule, place: Place, text: &str, said: Said) -> Finding {
+    let digest = digest(rule, text, &said.span);
     let (excerpt, caret) = quote(text, &said.span);
     let decoded = said.decoded.map(|text| wire::escape::snippet(&text, 300));
     let place = Place { span: said.span, ..place };
@@ -410,6 +456,7 @@ fn finding(rule: &'static Rule, place: Place, text: &str, said: Said) -> Finding
         caret,
         message: said.message,
         decoded,
+        digest,
     }
 }
 
@@ -420,6 +467,6 @@ fn inner_score(text: &str, depth: usize) -> u32 {
     if depth >= DEEPEST {
         return own;
     }
-    let below = encoded::find(text).into_iter().take(8).map(|payload| inner_score(&payload.text, depth + 1) + 2);
+    let below = encoded::find(text).into_iter().map(|payload| inner_score(&payload.text, depth + 1) + 2);
     below.max().unwrap_or_default().max(own)
 }

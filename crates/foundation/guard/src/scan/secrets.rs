@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::launch;
 use super::text::runs;
 
 /// The prefix of a secret, how many characters follow at least, and whose it is.
@@ -68,29 +69,32 @@ pub(super) fn configured(entry: &Value) -> Vec<(String, String)> {
             }
         }
     }
-    let arguments = entry["args"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for (at, argument) in arguments.iter().enumerate() {
-        let Some(text) = argument.as_str() else { continue };
-        let follows = at > 0
-            && arguments[at - 1]
-                .as_str()
-                .is_some_and(|flag| flag.starts_with('-') && !flag.contains('=') && is_secret_name(flag));
+    let mut flag = String::new();
+    for (pointer, text) in launch::words(entry) {
+        let follows = flag.starts_with('-') && !flag.contains('=') && is_secret_name(&flag);
         let assigned = text.split_once('=').filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
-        if assigned.or(follows.then_some(text)).is_some_and(is_literal) {
-            found.push((format!("/args/{at}"), "an argument holds a secret in plain text".to_owned()));
+        let given = assigned.or(follows.then_some(text.as_str())).is_some_and(is_literal);
+        if given || find(&text).is_some() || holds_password(&text) {
+            found.push((pointer, "an argument holds a secret in plain text".to_owned()));
         }
+        flag = text;
     }
     for member in ["url", "serverUrl", "httpUrl", "uri"] {
         let Some(url) = entry[member].as_str() else { continue };
-        let user = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next()?.rsplit_once('@'));
         let query =
             url.split_once('?').map_or("", |(_, query)| query).split('&').filter_map(|pair| pair.split_once('='));
         let in_query = query.into_iter().any(|(name, value)| is_secret_name(name) && is_literal(value));
-        if in_query || user.is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| is_literal(word))) {
+        if in_query || holds_password(url) {
             found.push((format!("/{member}"), "the URL holds a secret in plain text".to_owned()));
         }
     }
     found
+}
+
+/// Whether a URL has a password before its host.
+fn holds_password(url: &str) -> bool {
+    let user = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next()?.rsplit_once('@'));
+    user.is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| is_literal(word)))
 }
 
 fn is_secret_name(name: &str) -> bool {
@@ -152,5 +156,15 @@ mod tests {
         });
         let found: Vec<_> = configured(&entry).into_iter().map(|(pointer, _)| pointer).collect();
         assert_eq!(found, ["/env/API_KEY", "/headers/Authorization", "/args/1", "/url"]);
+        for entry in [
+            json!({ "command": format!("npx -y srv --api-key {}", key("k")) }),
+            json!({ "command": format!("API_KEY='{}' npx -y srv", key("k")) }),
+            json!({ "command": format!("srv {}", key("glpat-")) }),
+            json!({ "command": format!("uvx --from git+https://oauth2:{}@x.example/o/r", key("k")) }),
+        ] {
+            let found: Vec<_> = configured(&entry).into_iter().map(|(pointer, _)| pointer).collect();
+            assert_eq!(found, ["/command"], "{entry}");
+        }
+        assert!(configured(&json!({ "command": "npx -y srv --token $TOKEN" })).is_empty());
     }
 }

@@ -83,17 +83,18 @@ const RUNS: &str = "it orders a command to be run";
 const SECRETS: &str = "it reaches for a path that holds secrets or starts programs";
 const ALTERS: &str = "it changes what the user asked for";
 const FEIGNED: &str = "it gives a pretext, such as compliance or a security update";
+const PRETEXTS: &str = "it uses a word of pretexts, such as compliance or audit";
 const ELSEWHERE: &str = "it sends the model elsewhere";
 const FRAMED: &str = "it uses tags that stand for system messages";
 const OVERRIDES: &str = "it overrides earlier instructions";
 const SENDS: &str = "it asks for secrets or the conversation";
-const STRESSED: &str = "it stresses its own importance";
+pub(super) const STRESSED: &str = "it stresses its own importance";
 const PROMOTES: &str = "it has the model announce something";
 const ADDRESSED: &str = "it addresses the model";
 const CALMS: &str = "";
 
 /// What documentation has, too: such evidence alone is not severe, however much of it there is.
-pub(super) const SOFT: [&str; 5] = [ORDER, ELSEWHERE, STRESSED, PROMOTES, ADDRESSED];
+pub(super) const SOFT: [&str; 6] = [ORDER, PRETEXTS, ELSEWHERE, STRESSED, PROMOTES, ADDRESSED];
 
 /// Each counts once. What is common in documentation is not enough alone, nor with another of its kind.
 pub(super) const EVIDENCE: &[Evidence] = &[
@@ -119,7 +120,7 @@ pub(super) const EVIDENCE: &[Evidence] = &[
     evidence(1, 5, ALTERS, &[USER, SPECIFIED]),
     evidence(2, 8, ALTERS, &[RELATED, RELATED]),
     evidence(2, 8, ALTERS, &[CHANGE, REQUESTS, NAME]),
-    evidence(3, 3, FEIGNED, &[PRETEXT]),
+    evidence(3, 3, PRETEXTS, &[PRETEXT]),
     evidence(2, 2, FEIGNED, &[SECURITY, NOTICE]),
     evidence(2, 6, FEIGNED, &[MUST, OF, WHOLE, REQUESTS]),
     evidence(3, 6, ELSEWHERE, &[NAME | TOOL, GONE, SECURITY | NOTICE | PRETEXT]),
