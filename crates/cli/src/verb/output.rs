@@ -113,6 +113,25 @@ pub(crate) fn writable(path: &Path) -> Result<(), Exit> {
     }
 }
 
+/// Refuses files that would replace each other, or a file that is read. Files are compared by where they are, not by spelling.
+pub(crate) fn distinct(written: &[&Path], read: &[&Path]) -> Result<(), Exit> {
+    let place = |path: &Path| {
+        fs::canonicalize(path).unwrap_or_else(|_| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::canonicalize(parent).unwrap_or_default().join(path.file_name().unwrap_or_default())
+        })
+    };
+    for (index, path) in written.iter().enumerate() {
+        let is_device = path.metadata().is_ok_and(|found| !found.is_file());
+        let mut others = written[..index].iter().chain(read);
+        if !is_device && others.any(|other| place(other) == place(path)) {
+            let what = format!("{} stands for two files", shown(path));
+            return Err(usage(&what, "another path for one of them"));
+        }
+    }
+    Ok(())
+}
+
 /// Reports a file that cannot be written.
 pub(crate) fn unwritable(path: &Path, why: &str) -> Exit {
     usage(&format!("cannot write {}: {why}", shown(path)), "check the path and its permissions")

@@ -6,3 +6,4 @@ mod files;
 mod recordings;
 mod signatures;
 mod tampering;
+mod targets;
