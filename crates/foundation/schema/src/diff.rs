@@ -96,7 +96,7 @@ pub fn prose(value: &Value) -> BTreeMap<String, String> {
         match value {
             Value::String(text) => drop(found.insert(at, text.clone())),
             Value::Array(items) => {
-                open.extend(items.iter().enumerate().map(|(index, item)| (format!("{at}[{index}]"), item)))
+                open.extend(items.iter().enumerate().map(|(index, item)| (format!("{at}[{index}]"), item)));
             }
             Value::Object(members) => {
                 for (name, value) in members.iter().filter(|(name, _)| !STRUCTURE.contains(&name.as_str())) {
@@ -197,7 +197,7 @@ impl Comparison {
                     self.properties(before, after, at, room);
                 }
                 ("required", None | Some(Value::Array(_)), None | Some(Value::Array(_))) => {
-                    self.required(before, after, at)
+                    self.required(before, after, at);
                 }
                 ("items", Some(old), Some(new)) => self.schemas(old, new, &format!("{at}[]"), room - 1),
                 (keyword, old, new) => self.keyword(keyword, old, new, at),
@@ -436,9 +436,9 @@ mod tests {
     /// Texts in parts that are compared as a whole, and texts that come with a property.
     #[test]
     fn a_text_is_reported_wherever_it_stands() {
+        type Schema<'s> = &'s dyn Fn(&str) -> Value;
         let said = |text: &str| json!({ "type": "string", "description": text });
         let deep = |text: &str| (0..40).fold(said(text), |inner, _| json!({ "properties": { "a": inner } }));
-        type Schema<'s> = &'s dyn Fn(&str) -> Value;
         let schemas: [Schema<'_>; 11] = [
             &|text| json!({ "anyOf": [{ "type": "null" }, said(text)] }),
             &|text| json!({ "$defs": { "default": said(text) } }),
