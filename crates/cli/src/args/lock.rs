@@ -39,7 +39,8 @@ pub(crate) struct LockArgs {
     /// Why it is approved
     #[arg(long, value_name = "WHY", requires = "approve", help_heading = "Lock")]
     pub(crate) reason: Option<String>,
-    /// Name of the server in the lock [default: the name it gives itself]
+    /// Name of the server in the lock [default: the entry with the same address
+    /// or command; of a new server, the name it gives itself]
     #[arg(long, value_name = "NAME", help_heading = "Lock")]
     pub(crate) name: Option<String>,
     /// The lock

@@ -1,6 +1,6 @@
 //! What changed since a server was locked, as a person judges it: the class of each change, and the old and the new text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use lock::{Change, Class, Entry, Kind, Severity, leaves};
@@ -28,14 +28,18 @@ const INDENT: usize = 4;
 pub(crate) fn human(view: &View<'_>, paint: Paint) -> String {
     let mut out = String::new();
     let mut parts: Vec<&str> = Vec::new();
+    let mut by_part: HashMap<&str, Vec<&Change>> = HashMap::new();
+    let mut steps = STEPS;
     for change in view.changes {
-        if !parts.contains(&change.of.as_str()) {
+        let of_part = by_part.entry(&change.of).or_default();
+        if of_part.is_empty() {
             parts.push(&change.of);
         }
+        of_part.push(change);
     }
     for part in parts {
         let _ = writeln!(out, "{}", paint.bold(&escape::line(part)));
-        for change in view.changes.iter().filter(|change| change.of == part) {
+        for change in &by_part[part] {
             let severity = change.severity();
             let word = format!("{} {}", severity.as_str(), change.class);
             let painted = match severity {
@@ -46,7 +50,7 @@ pub(crate) fn human(view: &View<'_>, paint: Paint) -> String {
             let _ = writeln!(out, "  {painted}");
             wrap(&mut out, INDENT, &escape::line(&change.what));
         }
-        texts(&mut out, view, part, paint);
+        texts(&mut out, view, part, &mut steps, paint);
         out.push('\n');
     }
     let _ = writeln!(out, "{}: {}", escape::line(view.name), sum(view));
@@ -54,7 +58,7 @@ pub(crate) fn human(view: &View<'_>, paint: Paint) -> String {
 }
 
 /// The texts of a part: what is gone, and what came.
-fn texts(out: &mut String, view: &View<'_>, part: &str, paint: Paint) {
+fn texts(out: &mut String, view: &View<'_>, part: &str, steps: &mut usize, paint: Paint) {
     let all = |value: Option<&Value>| value.map(leaves).unwrap_or_default().into_iter().collect::<BTreeMap<_, _>>();
     let (old, new) = (all(view.locked.definition(part)), all(view.found.definition(part)));
     // Of what is gone, nobody needs to judge the text.
@@ -66,7 +70,7 @@ fn texts(out: &mut String, view: &View<'_>, part: &str, paint: Paint) {
         let (old, new) = (old.get(path), new.get(path));
         let title = if path.is_empty() { "text" } else { path };
         let _ = writeln!(out, "{:INDENT$}{}", "", paint.dim(&escape::line(title)));
-        differing(out, &pieces(old), &pieces(new), paint);
+        differing(out, &pieces(old), &pieces(new), steps, paint);
     }
 }
 
@@ -81,12 +85,15 @@ fn pieces(text: Option<&String>) -> Vec<String> {
     pieces
 }
 
-fn differing(out: &mut String, old: &[String], new: &[String], paint: Paint) {
+/// The steps that all comparisons of a report may take together, so that hostile texts end in time.
+const STEPS: usize = 20_000_000;
+
+fn differing(out: &mut String, old: &[String], new: &[String], steps: &mut usize, paint: Paint) {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
     let mut same = 0;
-    for change in TextDiff::from_slices(&old, &new).iter_all_changes() {
-        let sign = match change.tag() {
+    for (tag, piece) in aligned(&old, &new, steps) {
+        let sign = match tag {
             ChangeTag::Equal => {
                 same += 1;
                 continue;
@@ -96,7 +103,7 @@ fn differing(out: &mut String, old: &[String], new: &[String], paint: Paint) {
         };
         unchanged(out, &mut same);
         let mut lines = String::new();
-        wrap_all(&mut lines, &escape::line(change.value()));
+        wrap_all(&mut lines, &escape::line(piece));
         for line in lines.lines() {
             let line = format!("{sign} {line}");
             let painted = if sign == '-' { paint.red(&line) } else { paint.green(&line) };
@@ -104,6 +111,26 @@ fn differing(out: &mut String, old: &[String], new: &[String], paint: Paint) {
         }
     }
     unchanged(out, &mut same);
+}
+
+/// Each piece of both texts. Where the comparison would take too many steps, all that stands between the common beginning and
+/// the common end counts as changed.
+fn aligned<'t>(old: &[&'t str], new: &[&'t str], steps: &mut usize) -> Vec<(ChangeTag, &'t str)> {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old_rest, last) = old_rest.split_at(old_rest.len() - end);
+    let new_rest = &new_rest[..new_rest.len() - end];
+    let all = |tag, pieces: &[&'t str]| pieces.iter().map(|piece| (tag, *piece)).collect::<Vec<_>>();
+    let cost = old_rest.len().saturating_mul(new_rest.len());
+    let between = if let Some(left) = steps.checked_sub(cost) {
+        *steps = left;
+        let diff = TextDiff::from_slices(old_rest, new_rest);
+        diff.iter_all_changes().map(|change| (change.tag(), change.value())).collect()
+    } else {
+        [all(ChangeTag::Delete, old_rest), all(ChangeTag::Insert, new_rest)].concat()
+    };
+    [all(ChangeTag::Equal, &old[..start]), between, all(ChangeTag::Equal, last)].concat()
 }
 
 fn unchanged(out: &mut String, same: &mut usize) {
@@ -118,17 +145,21 @@ fn wrap_all(out: &mut String, text: &str) {
     let room = WIDTH - INDENT - 2;
     let mut line = String::new();
     for word in text.split(' ') {
-        let mut rest: Vec<char> = word.chars().collect();
-        if !line.is_empty() && line.chars().count() + 1 + rest.len() > room {
+        let word: Vec<char> = word.chars().collect();
+        if !line.is_empty() && line.chars().count() + 1 + word.len() > room {
             let _ = writeln!(out, "{line}");
             line.clear();
         } else if !line.is_empty() {
             line.push(' ');
         }
-        while rest.len() > room {
-            let _ = writeln!(out, "{}", rest.drain(..room).collect::<String>());
+        let mut cut = word.chunks(room).peekable();
+        while let Some(chunk) = cut.next() {
+            line.extend(chunk);
+            if cut.peek().is_some() {
+                let _ = writeln!(out, "{line}");
+                line.clear();
+            }
         }
-        line.extend(rest);
     }
     let _ = writeln!(out, "{line}");
 }
@@ -223,5 +254,18 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.matches('x').count(), 300, "{text}");
         assert!(!text.contains("- First"), "{text}");
+    }
+
+    /// 1 MiB of short sentences, all of them others: shown whole, in linear time.
+    #[test]
+    fn a_text_without_a_common_sentence_is_shown_in_time() {
+        let text = |lead: char| (0..150_000).map(|index| format!("{lead}{index}. ")).collect::<Vec<_>>().concat();
+        let (locked, found) = (entry(&format!("Same. {}End", text('a'))), entry(&format!("Same. {}End", text('b'))));
+        let changes = locked.drift(&found);
+        let start = std::time::Instant::now();
+        let text =
+            human(&View { name: "shop", locked: &locked, found: &found, changes: &changes }, Paint { colour: false });
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+        assert!(text.contains("- a149999.") && text.contains("+ b149999.") && text.contains("1 sentence unchanged"));
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn keygen(args: &KeygenArgs) -> Exit {
 
 fn made(args: &KeygenArgs) -> Result<(), Exit> {
     if let Some(path) = &args.public {
-        output::writable(path)?;
+        output::distinct(&[&args.output, path], &[])?;
     }
     let (signer, text) = match args.alg {
         Algorithm::Eddsa => Signer::fresh_edwards_with_text(),
@@ -38,17 +38,25 @@ fn made(args: &KeygenArgs) -> Result<(), Exit> {
     let key = named(signer);
     let set = format!("{}\n", serde_json::to_string_pretty(&json!({ "keys": [key.public] })).unwrap_or_default());
     let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.output);
-    let written = file.and_then(|mut file| file.write_all(text.reveal().as_bytes()));
-    written.map_err(|error| match error.kind() {
+    let mut file = file.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
             usage(&format!("{} exists", output::shown(&args.output)), "another --output; a key is never overwritten")
         }
         _ => output::unwritable(&args.output, &error.to_string()),
     })?;
-    match &args.public {
+    // The public half first: a key that nobody can verify must not stay behind.
+    let public = match &args.public {
         Some(path) => output::write(path, &set),
         None => output::print(&set),
+    };
+    let written = public.and_then(|()| {
+        let written = file.write_all(text.reveal().as_bytes());
+        written.map_err(|error| output::unwritable(&args.output, &error.to_string()))
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(&args.output);
     }
+    written
 }
 
 /// A key with its thumbprint as its name.

@@ -6,7 +6,7 @@ pub(in crate::verb) mod target;
 use std::io::IsTerminal as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lock::{Approval, Change, Entry, Lock, Severity};
+use lock::{Approval, Change, Entry, Identity, Launch, Lock, Severity};
 use report::render::text::Paint;
 use wire::Revision;
 
@@ -39,21 +39,29 @@ fn locked(run: &Run, args: &LockArgs) -> Result<Exit, Exit> {
         output::writable(&args.file)?;
     }
     // What is compared is spoken at the revision that was locked.
-    let likely = file::choose(&before, args.name.as_deref()).map(|(_, entry)| entry);
-    let revision: Option<Revision> = likely.and_then(|entry| entry.protocol.as_deref()?.parse().ok());
-    let found = target::found(run, &args.target, revision)?;
+    let revision_of = |identity: &Identity, launch: Option<&Launch>| -> Result<Option<Revision>, Exit> {
+        let locked = file::of_target(&before, args.name.as_deref(), identity, launch)?;
+        let compares = args.check || !args.approve.is_empty();
+        let only = || compares.then(|| file::choose(&before, args.name.as_deref())).flatten();
+        Ok(locked.or_else(only).and_then(|(_, entry)| entry.protocol.as_deref()?.parse().ok()))
+    };
+    let found = target::found(run, &args.target, &revision_of)?;
     let mut found = found.ok_or_else(|| {
         usage("no server given", "add its URL, its command after `--`, or --trace FILE: proof lock -- npx -y my-server")
     })?;
+    let (identity, launch) = (&found.entry.identity, found.entry.launch.as_ref());
+    let locked = file::of_target(&before, args.name.as_deref(), identity, launch)?;
     let given = args.name.as_deref().or(found.entry.name()).map(str::to_owned);
     if changes_nothing || !args.approve.is_empty() {
+        // The name that a server gives itself chooses only among entries of other targets, which is drift in any case.
         let named = given.as_deref().filter(|name| before.servers.contains_key(*name));
-        let chosen = file::choose(&before, args.name.as_deref().or(named));
+        let chosen = locked.or_else(|| file::choose(&before, args.name.as_deref().or(named)));
         let (name, entry) = chosen.ok_or_else(|| file::unknown(&before, &args.file, given.as_deref()))?;
         found.complete(entry);
         return if changes_nothing { compare(args, name, entry, &found) } else { approve(args, &before, name, &found) };
     }
-    let name = given.ok_or_else(|| usage("the server gives itself no name", "choose one for the lock: --name NAME"))?;
+    let name = locked.map(|(name, _)| name.clone()).or(given);
+    let name = name.ok_or_else(|| usage("the server gives itself no name", "choose one for the lock: --name NAME"))?;
     write(args, before, &name, found)
 }
 
@@ -97,9 +105,10 @@ fn write(args: &LockArgs, mut before: Lock, name: &str, mut found: Found) -> Res
         let changes = changes(entry, &found);
         if is_drift(&changes) {
             show(args, name, entry, &found, &changes)?;
-            let shown = wire::escape::line(name);
+            let other = if args.name.is_none() { ", or --name NAME to add another server" } else { "" };
             tell(format_args!(
-                "error: `{shown}` is locked with other definitions\n  try: --approve ITEM --by WHO --reason WHY"
+                "error: `{}` is locked with other definitions\n  try: --approve ITEM --by WHO --reason WHY{other}",
+                wire::escape::line(name)
             ));
             return Ok(Exit::Finding);
         }

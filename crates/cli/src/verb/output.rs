@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::exit::{Exit, concealed, usage};
 
@@ -111,6 +111,36 @@ pub(crate) fn writable(path: &Path) -> Result<(), Exit> {
         Some(parent) if !parent.is_dir() => Err(unwritable(path, &format!("{} is not a directory", shown(parent)))),
         _ => Ok(()),
     }
+}
+
+/// Refuses files that would replace each other, or a file that is read. Files are compared by where they are, not by spelling.
+pub(crate) fn distinct(written: &[&Path], read: &[&Path]) -> Result<(), Exit> {
+    for (index, path) in written.iter().enumerate() {
+        let is_device = path.metadata().is_ok_and(|found| !found.is_file());
+        let mut others = written[..index].iter().chain(read);
+        if let Some(other) = others.find(|other| !is_device && place(other) == place(path)) {
+            let what = format!("{} and {} are the same file", shown(other), shown(path));
+            return Err(usage(&what, "another path for one of them"));
+        }
+    }
+    Ok(())
+}
+
+/// Where a file is or will be, through links.
+fn place(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many links as the kernel follows; a link may lead to a file that is only about to be made.
+    for _ in 0..40 {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return found;
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Ok(target) = fs::read_link(&path) else {
+            return fs::canonicalize(parent).unwrap_or_default().join(path.file_name().unwrap_or_default());
+        };
+        path = parent.join(target);
+    }
+    path
 }
 
 /// Reports a file that cannot be written.

@@ -1,6 +1,7 @@
 //! `proof sign`: a manifest of a locked server, signed.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use lock::jws::{Signing, sign};
 use lock::manifest::{Manifest, Statement, draft};
@@ -21,7 +22,10 @@ pub(crate) fn run(run: &Run, args: &SignArgs) -> Exit {
 }
 
 fn signed(args: &SignArgs) -> Result<(), Exit> {
-    for path in args.output.iter().chain(&args.dsse) {
+    let written: Vec<&Path> = args.output.iter().chain(&args.dsse).map(PathBuf::as_path).collect();
+    let read: Vec<&Path> = args.key.iter().chain([&args.lock]).map(PathBuf::as_path).collect();
+    output::distinct(&written, &read)?;
+    for path in written {
         output::writable(path)?;
     }
     let lock = file::existing(&args.lock)?;

@@ -56,6 +56,29 @@ fn a_key_is_private_and_never_overwritten() {
     assert!(said.contains("never overwritten"), "{said}");
 }
 
+/// One file for two purposes would lose the key, whatever its path is called.
+#[test]
+fn no_output_replaces_a_key() {
+    let folder = signed();
+    let folder = folder.path();
+    std::os::unix::fs::symlink("k.pem", folder.join("link")).expect("a link");
+    for public in ["k.pem", "./k.pem", "link"] {
+        let said = ends_with(2, &proof(folder, &["keygen", "-o", "k.pem", "--public", public]));
+        assert!(said.contains("k.pem") && !folder.join("k.pem").exists(), "{public}: {said}");
+    }
+    // Without its public half, no key stays behind.
+    ends_with(2, &proof(folder, &["keygen", "-o", "k.pem", "--public", "none/keys.json"]));
+    assert!(!folder.join("k.pem").exists());
+    ends_with(0, &proof(folder, &["keygen", "-o", "k.pem", "--public", "/dev/null"]));
+    let before = std::fs::read(folder.join("key.pem")).expect("a key");
+    for outputs in [&["-o", "./key.pem"][..], &["--dsse", "key.pem"], &["-o", "mcp.lock"], &["-o", "m", "--dsse", "m"]]
+    {
+        let said = ends_with(2, &proof(folder, &[&["sign", "--key", "key.pem"], outputs].concat()));
+        assert!(said.contains("are the same file"), "{said}");
+    }
+    assert_eq!(std::fs::read(folder.join("key.pem")).expect("a key"), before);
+}
+
 #[test]
 fn a_server_is_verified_from_key_to_lists() {
     let folder = signed();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use schema::diff::{self, Part, Side, compare, from_to};
+use schema::diff::{self, Part, Side, compare, from_to, prose};
 use serde_json::Value;
 
 use crate::{Change, Class, Kind, Surface};
@@ -111,7 +111,7 @@ impl Drift {
         match kind {
             Kind::Tool => self.tool(of, old, new),
             Kind::Prompt => self.prompt(of, old, new),
-            Kind::Resource | Kind::Template => self.rest(of, old, new, &[("mimeType", true)]),
+            Kind::Resource | Kind::Template => self.rest(of, old, new, &[], &["mimeType"]),
         }
     }
 
@@ -121,7 +121,12 @@ impl Drift {
         }
         match (old.get("outputSchema"), new.get("outputSchema")) {
             (Some(_), None) => self.add(of, "no longer has an `outputSchema`", true, Class::OutputSchema),
-            (None, Some(_)) => self.add(of, "now has an `outputSchema`", false, Class::OutputSchema),
+            (None, Some(new)) => {
+                self.add(of, "now has an `outputSchema`", false, Class::OutputSchema);
+                if !prose(new).is_empty() {
+                    self.add(of, "has new texts in its `outputSchema`", false, Class::Description);
+                }
+            }
             (Some(old), Some(new)) => {
                 for diff::Change { what, breaks, part } in compare(old, new, Side::Gives) {
                     let class = if part == Part::Text { Class::Description } else { Class::OutputSchema };
@@ -142,66 +147,121 @@ impl Drift {
                 self.add(of, format!("{word}: `{hint}` is {after}"), after != promise, class);
             }
         }
-        self.rest(of, old, new, &[]);
+        self.rest(of, old, new, &["inputSchema", "outputSchema", "hints"], &[]);
     }
 
     fn prompt(&mut self, of: &str, old: &Value, new: &Value) {
-        let arguments = |prompt: &Value| prompt["arguments"].as_array().cloned().unwrap_or_default();
-        let (old_ones, new_ones) = (arguments(old), arguments(new));
-        let find = |list: &[Value], name: &Value| list.iter().find(|one| &one["name"] == name).cloned();
+        let mut compared = vec![];
+        if let Some((old, new)) = list_of(old, "arguments").zip(list_of(new, "arguments")) {
+            self.arguments(of, &old, &new);
+            compared.push("arguments");
+        }
+        self.rest(of, old, new, &compared, &[]);
+    }
+
+    /// Of a prompt. Of arguments with one name, the first is compared with the first, the second with the second.
+    fn arguments(&mut self, of: &str, old: &[Value], new: &[Value]) {
         let required = |one: &Value| one["required"] == Value::Bool(true);
-        for before in &old_ones {
+        let mut left: Vec<&Value> = new.iter().collect();
+        for before in old {
             let name = before["name"].as_str().unwrap_or_default();
-            match find(&new_ones, &before["name"]) {
-                None => self.add(of, format!("no longer takes `{name}`"), true, Class::RemovedParameter),
-                Some(after) if !required(before) && required(&after) => {
-                    self.add(of, format!("`{name}` is required now"), true, Class::RequiredParameter);
-                }
-                Some(after) if required(before) && !required(&after) => {
+            let Some(at) = left.iter().position(|after| after["name"] == before["name"]) else {
+                self.add(of, format!("no longer takes `{name}`"), true, Class::RemovedParameter);
+                continue;
+            };
+            let after = left.remove(at);
+            match (required(before), required(after)) {
+                (false, true) => self.add(of, format!("`{name}` is required now"), true, Class::RequiredParameter),
+                (true, false) => {
                     self.add(of, format!("`{name}` is no longer required"), false, Class::OptionalParameter);
                 }
-                Some(_) => {}
+                _ => {}
             }
+            self.argument(of, name, before, after);
         }
-        for after in new_ones.iter().filter(|after| find(&old_ones, &after["name"]).is_none()) {
+        for after in left {
             let name = after["name"].as_str().unwrap_or_default();
             if required(after) {
                 self.add(of, format!("has a new required argument `{name}`"), true, Class::RequiredParameter);
             } else {
                 self.add(of, format!("has a new optional argument `{name}`"), false, Class::OptionalParameter);
             }
+            self.argument(of, name, &Value::Null, after);
         }
-        self.rest(of, old, new, &[]);
     }
 
-    /// Every other member; a change of those in `breaking` breaks callers.
-    fn rest(&mut self, of: &str, old: &Value, new: &Value, breaking: &[(&str, bool)]) {
-        const ELSEWHERE: [&str; 3] = ["inputSchema", "outputSchema", "arguments"];
-        for name in names(old).union(&names(new)) {
-            let (before, after) = (&old[name], &new[name]);
-            if before == after || ELSEWHERE.contains(&name.as_str()) {
+    /// The members of an argument that say nothing of whether it is required. Of a new argument, only its texts.
+    fn argument(&mut self, of: &str, name: &str, old: &Value, new: &Value) {
+        let is_new = old.is_null();
+        if !new.is_object() || !(is_new || old.is_object()) {
+            if old != new {
+                let class = if prose(old) == prose(new) { Class::Other } else { Class::Description };
+                self.add(of, format!("`{name}` changed{}", from_to(old, new)), false, class);
+            }
+            return;
+        }
+        for member in names(old).union(&names(new)).filter(|member| *member != "name") {
+            let (before, after) = (&old[member], &new[member]);
+            let is_flag = |value: &Value| value.is_null() || value.is_boolean();
+            if before == after || member == "required" && is_flag(before) && is_flag(after) {
                 continue;
             }
-            if name == "annotations" {
-                let plain = |value: &Value| {
-                    let mut value = value.clone();
-                    if let Value::Object(members) = &mut value {
-                        members.retain(|name, _| HINTS.iter().all(|(hint, ..)| hint != name));
-                    }
-                    value.as_object().filter(|members| !members.is_empty()).cloned()
-                };
-                if plain(before) == plain(after) {
-                    continue;
-                }
+            let class = class_of_member(member, before, after);
+            if !is_new || class == Class::Description {
+                self.add(of, format!("`{name}`: `{member}` changed{}", from_to(before, after)), false, class);
             }
-            let breaks = breaking.iter().any(|(member, breaks)| member == name && *breaks && !before.is_null());
-            let class = match name.as_str() {
-                "title" | "description" => Class::Description,
-                "_meta" => Class::Meta,
-                _ => Class::Other,
-            };
+        }
+    }
+
+    /// Every member that is not `compared`; a change of those in `breaking` breaks callers.
+    fn rest(&mut self, of: &str, old: &Value, new: &Value, compared: &[&str], breaking: &[&str]) {
+        for name in names(old).union(&names(new)) {
+            let (before, after) = (&old[name], &new[name]);
+            if before == after || compared.contains(&name.as_str()) {
+                continue;
+            }
+            if name == "annotations" && compared.contains(&"hints") && without_hints(before) == without_hints(after) {
+                continue;
+            }
+            let breaks = breaking.contains(&name.as_str()) && !before.is_null();
+            let class = class_of_member(name, before, after);
             self.add(of, format!("`{name}` changed{}", from_to(before, after)), breaks, class);
         }
+    }
+}
+
+/// A list, empty where it is missing; `None` where it is no list.
+fn list_of(item: &Value, member: &str) -> Option<Vec<Value>> {
+    match item.get(member) {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(list) => list.as_array().cloned(),
+    }
+}
+
+/// Annotations without the hints that are compared by what they promise.
+fn without_hints(annotations: &Value) -> Value {
+    let mut rest = annotations.clone();
+    if let Value::Object(members) = &mut rest {
+        members.retain(|name, value| !(value.is_boolean() && HINTS.iter().any(|(hint, ..)| hint == name)));
+    }
+    if rest.as_object().is_some_and(serde_json::Map::is_empty) { Value::Null } else { rest }
+}
+
+/// The class of a change in a member that no schema describes: that of a description, if a text changed that can be prose.
+fn class_of_member(name: &str, before: &Value, after: &Value) -> Class {
+    let told = |value: &Value| {
+        let mut value = value.clone();
+        if let (Value::Object(members), "annotations") = (&mut value, name) {
+            members.retain(|name, _| !["audience", "lastModified"].contains(&name.as_str()));
+        }
+        prose(&value)
+    };
+    match name {
+        "title" | "description" => Class::Description,
+        "_meta" => Class::Meta,
+        "name" | "uri" | "uriTemplate" | "mimeType" | "icons" | "size" => Class::Other,
+        _ if told(before) == told(after) => Class::Other,
+        _ => Class::Description,
     }
 }
 
@@ -226,7 +286,7 @@ const fn class_of(part: Part) -> Class {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::Surface;
+    use crate::{Class, Surface};
 
     fn changes(member: &str, old: Value, new: Value) -> Vec<(String, bool)> {
         let surface = |value: Value| Surface::from_snapshot(&json!({ member: value }));
@@ -285,5 +345,44 @@ mod tests {
         one("prompts", prompt(json!([])), optional.clone(), "prompt p has a new optional argument `a`", false);
         one("prompts", optional.clone(), needed, "prompt p `a` is required now", true);
         one("prompts", optional, prompt(json!([])), "prompt p no longer takes `a`", true);
+    }
+
+    #[test]
+    fn texts_are_descriptions_wherever_they_stand() {
+        let classes = |member: &str, old: Value, new: Value| {
+            let surface = |value: Value| Surface::from_snapshot(&json!({ member: [value] }));
+            let changes = surface(old).changes(&surface(new));
+            changes.into_iter().map(|change| change.class).collect::<Vec<_>>()
+        };
+        let prompt = |arguments: Value| json!({ "name": "p", "arguments": arguments });
+        let argument = |text: &str| json!({ "name": "a", "description": text });
+        for (old, new) in [
+            (json!([argument("x")]), json!([argument("y")])),
+            (json!([{ "name": "a" }]), json!([{ "name": "a", "title": "y" }])),
+            (json!([argument("x"), argument("x")]), json!([argument("x"), argument("y")])),
+            (json!([{ "name": "a" }]), json!([{ "name": "a", "hint": { "deep": ["y"] } }])),
+            (json!([{ "name": "a" }]), json!([{ "name": "a", "required": "y" }])),
+            (json!("x"), json!("y")),
+            (json!(["x"]), json!(["y"])),
+        ] {
+            assert_eq!(
+                classes("prompts", prompt(old.clone()), prompt(new.clone())),
+                [Class::Description],
+                "{old} {new}"
+            );
+        }
+        let added = classes("prompts", prompt(json!([])), prompt(json!([argument("x")])));
+        assert_eq!(added, [Class::OptionalParameter, Class::Description]);
+        // Beside another change, too.
+        let needed = json!([{ "name": "a", "description": "y", "required": true }]);
+        let both = classes("prompts", prompt(json!([argument("x")])), prompt(needed));
+        assert_eq!(both, [Class::RequiredParameter, Class::Description]);
+        let tool = |annotations: Value| json!({ "name": "t", "annotations": annotations });
+        for (old, new) in [("title", "title"), ("readOnlyHint", "readOnlyHint"), ("note", "other")] {
+            let found = classes("tools", tool(json!({ old: "x" })), tool(json!({ new: "y" })));
+            assert_eq!(found, [Class::Description], "{old} {new}");
+        }
+        let resource = |lead: &str| json!({ "uri": "a:b", "annotations": { "audience": [lead] } });
+        assert_eq!(classes("resources", resource("user"), resource("assistant")), [Class::Other]);
     }
 }

@@ -1,7 +1,7 @@
 //! The trust view: what differs between a locked server and the one that was found. Digests decide whether something differs;
 //! the comparison of callers says what. Must not know files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use schema::diff::from_to;
 use serde_json::Value;
@@ -114,16 +114,26 @@ impl Entry {
         for ((kind, name), new) in found.items.iter().filter(|(key, _)| !self.items.contains_key(*key)) {
             come.push((*kind, name, new));
         }
+        let mut twins: HashMap<(Kind, Vec<u8>), VecDeque<&String>> = HashMap::new();
+        for (kind, name, new) in come.iter().filter(|_| !gone.is_empty()) {
+            if let Some(nameless) = nameless(*kind, new) {
+                twins.entry((*kind, nameless)).or_default().push_back(name);
+            }
+        }
+        let mut renamed = HashSet::new();
         for (kind, name, old) in gone {
             let of = format!("{} {name}", kind.word());
-            let twin = come.iter().position(|(other, _, new)| *other == kind && is_twin(kind, old, new));
-            let (what, class) = match twin.map(|at| come.remove(at).1) {
-                Some(new) => (format!("was renamed: {name} → {new}"), Class::Renamed),
+            let twin = nameless(kind, old).and_then(|nameless| twins.get_mut(&(kind, nameless))?.pop_front());
+            let (what, class) = match twin {
+                Some(new) => {
+                    renamed.insert((kind, new));
+                    (format!("was renamed: {name} → {new}"), Class::Renamed)
+                }
                 None => ("was removed".to_owned(), Class::Removed),
             };
             changes.push(Change { of, what, breaks: true, class });
         }
-        for (kind, name, _) in come {
+        for (kind, name, _) in come.into_iter().filter(|(kind, name, _)| !renamed.contains(&(*kind, *name))) {
             let of = format!("{} {name}", kind.word());
             changes.push(Change { of, what: "was added".to_owned(), breaks: false, class: Class::Added });
         }
@@ -159,15 +169,13 @@ fn item_drift(kind: Kind, name: &str, old: &Item, new: &Item, changes: &mut Vec<
 
 /// Whether two items are the same but for their names.
 pub(crate) fn is_twin(kind: Kind, old: &Item, new: &Item) -> bool {
-    let nameless = |item: &Item| {
-        let mut definition = item.definition.clone();
-        if let Value::Object(members) = &mut definition {
-            members.shift_remove(kind.key());
-        }
-        definition
-    };
-    let (old, new) = (nameless(old), nameless(new));
-    // Of two items that say nothing but their names, none is the other.
-    old.as_object().is_some_and(|members| !members.is_empty())
-        && wire::json::canonical(&old) == wire::json::canonical(&new)
+    nameless(kind, old).is_some_and(|old| nameless(kind, new) == Some(old))
+}
+
+/// An item without its name, in canonical form. Of two items that say nothing but their names, none is the other.
+fn nameless(kind: Kind, item: &Item) -> Option<Vec<u8>> {
+    let mut definition = item.definition.clone();
+    let members = definition.as_object_mut()?;
+    members.shift_remove(kind.key());
+    (!members.is_empty()).then(|| wire::json::canonical(&definition))
 }

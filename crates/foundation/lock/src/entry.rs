@@ -181,17 +181,23 @@ impl Entry {
         if of == "instructions" {
             return self.instructions.as_ref();
         }
-        self.items.iter().find(|((kind, name), _)| is_called(of, *kind, name)).map(|(_, item)| &item.definition)
+        self.item(of).map(|item| &item.definition)
     }
-}
 
-impl Entry {
+    fn item(&self, of: &str) -> Option<&Item> {
+        let named = |kind: Kind| {
+            let name = of.strip_prefix(kind.word())?.strip_prefix(' ')?;
+            self.items.get(&(kind, name.to_owned()))
+        };
+        Kind::ALL.into_iter().find_map(named)
+    }
+
     /// The digest of `tool echo`, or of the instructions.
     pub fn digest(&self, of: &str) -> Option<Digest> {
         if of == "instructions" {
             return self.instructions_digest();
         }
-        self.items.iter().find(|((kind, name), _)| is_called(of, *kind, name)).map(|(_, item)| item.digest)
+        self.item(of).map(|item| item.digest)
     }
 }
 

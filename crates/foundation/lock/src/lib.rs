@@ -20,6 +20,7 @@ mod pins;
 pub mod recorded;
 pub mod strict;
 mod surface;
+mod target;
 pub mod time;
 pub mod trust;
 

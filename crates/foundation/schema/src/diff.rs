@@ -1,7 +1,7 @@
 //! What changed between two schemas, and which callers it breaks: a caller may send only what the new schema of arguments takes, and relies
 //! on what the old schema of results said. A changed keyword whose meaning is not known here breaks both.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 use wire::json::canonical;
@@ -24,6 +24,29 @@ const WORDS: [&str; 8] = ["title", "description", "examples", "default", "$schem
 const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 /// Bounds where less is narrower.
 const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
+/// Keywords whose members are schemas by name.
+const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/// Keywords whose texts say nothing to a reader, or are of a part of their own.
+const STRUCTURE: [&str; 18] = [
+    "type",
+    "enum",
+    "const",
+    "default",
+    "required",
+    "dependentRequired",
+    "pattern",
+    "format",
+    "contentMediaType",
+    "contentEncoding",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "$anchor",
+    "$dynamicAnchor",
+    "$schema",
+    "$id",
+    "$vocabulary",
+];
 /// Keywords that only ever narrow by being there.
 const LIMITS: [&str; 5] = ["pattern", "format", "multipleOf", "const", "uniqueItems"];
 
@@ -64,6 +87,34 @@ pub fn compare(old: &Value, new: &Value, side: Side) -> Vec<Change> {
     comparison.found
 }
 
+/// Every text in a schema or another value that a reader understands as prose, by its path: descriptions, titles, and members
+/// that are not known here.
+pub fn prose(value: &Value) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((at, value)) = open.pop() {
+        match value {
+            Value::String(text) => drop(found.insert(at, text.clone())),
+            Value::Array(items) => {
+                open.extend(items.iter().enumerate().map(|(index, item)| (format!("{at}[{index}]"), item)));
+            }
+            Value::Object(members) => {
+                for (name, value) in members.iter().filter(|(name, _)| !STRUCTURE.contains(&name.as_str())) {
+                    let path = join(&at, name);
+                    match value {
+                        Value::Object(schemas) if NAMED.contains(&name.as_str()) => {
+                            open.extend(schemas.iter().map(|(name, schema)| (join(&path, name), schema)));
+                        }
+                        value => open.push((path, value)),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// `: old → new` where both are short, nothing otherwise.
 pub fn from_to(old: &Value, new: &Value) -> String {
     let (old, new) = (old.to_string(), new.to_string());
@@ -94,6 +145,20 @@ impl Comparison {
         self.found.push(Change { what, breaks, part });
     }
 
+    /// Adds a change of the texts in a part that is compared as a whole.
+    fn texts(&mut self, old: &Value, new: &Value, part: &str) {
+        let (old, new) = (prose(old), prose(new));
+        if old != new {
+            let differing = |(path, text): &(&String, &String)| old.get(*path) != Some(*text);
+            let first = new.iter().find(differing).or_else(|| old.iter().find(|(path, _)| !new.contains_key(*path)));
+            let text = |texts: &BTreeMap<String, String>, path| {
+                texts.get(path).map_or(Value::Null, |text| Value::from(text.as_str()))
+            };
+            let words = first.map(|(path, _)| from_to(&text(&old, path), &text(&new, path))).unwrap_or_default();
+            self.add(format!("a text in {part} changed{words}"), false, Part::Text);
+        }
+    }
+
     /// Adds a change that breaks callers or not, by its direction.
     fn tell(&mut self, what: String, became: &Became, part: Part) {
         let harmless = matches!((self.side, became), (Side::Takes, Became::Wider) | (Side::Gives, Became::Narrower));
@@ -114,9 +179,11 @@ impl Comparison {
             return;
         }
         let (Value::Object(before), Value::Object(after)) = (old, new) else {
+            self.texts(old, new, &self.called(at));
             return self.add(format!("{} changed{}", self.called(at), from_to(old, new)), true, Part::Other);
         };
         if room == 0 {
+            self.texts(old, new, &self.called(at));
             return self.add(format!("{} changed somewhere deep inside", self.called(at)), true, Part::Other);
         }
         let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -126,8 +193,12 @@ impl Comparison {
                 continue;
             }
             match (keyword.as_str(), old, new) {
-                ("properties", ..) => self.properties(before, after, at, room),
-                ("required", ..) => self.required(before, after, at),
+                ("properties", None | Some(Value::Object(_)), None | Some(Value::Object(_))) => {
+                    self.properties(before, after, at, room);
+                }
+                ("required", None | Some(Value::Array(_)), None | Some(Value::Array(_))) => {
+                    self.required(before, after, at);
+                }
                 ("items", Some(old), Some(new)) => self.schemas(old, new, &format!("{at}[]"), room - 1),
                 (keyword, old, new) => self.keyword(keyword, old, new, at),
             }
@@ -167,6 +238,11 @@ impl Comparison {
             },
             _ => Became::Other,
         };
+        if !STRUCTURE.contains(&keyword) {
+            // With the keyword: the members of `$defs` are names.
+            let whole = |value: &Value| Value::Object([(keyword.to_owned(), value.clone())].into_iter().collect());
+            self.texts(&whole(was), &whole(is), &format!("`{keyword}` of {}", self.called(at)));
+        }
         self.tell(changed, &became, Part::Other);
     }
 
@@ -211,7 +287,7 @@ impl Comparison {
 
     /// A part that comes or goes as a whole is reported as a property.
     fn required(&mut self, before: &Members, after: &Members, at: &str) {
-        let both = |name: &&String| has_property(before, name) && has_property(after, name);
+        let both = |name: &&String| has_property(before, name) == has_property(after, name);
         let (was, is) = (required(before), required(after));
         for name in is.difference(&was).filter(both) {
             self.tell(format!("`{}` is required now", join(at, name)), &Became::Narrower, Part::Required);
@@ -233,8 +309,9 @@ impl Comparison {
             }
         }
         let needed = required(after);
-        for name in is.keys().filter(|name| !was.contains_key(*name)) {
+        for (name, new) in is.iter().filter(|(name, _)| !was.contains_key(*name)) {
             let path = join(at, name);
+            self.texts(&Value::Null, new, &format!("`{path}`"));
             match self.side {
                 Side::Takes if needed.contains(name) => {
                     self.add(format!("has a new required argument `{path}`"), true, Part::Required);
@@ -354,6 +431,48 @@ mod tests {
             let found = compare(&old, &new, Side::Takes);
             assert!(found.iter().all(|one| one.part == part) && !found.is_empty(), "{old} {new}: {found:?}");
         }
+    }
+
+    /// Texts in parts that are compared as a whole, and texts that come with a property.
+    #[test]
+    fn a_text_is_reported_wherever_it_stands() {
+        type Schema<'s> = &'s dyn Fn(&str) -> Value;
+        let said = |text: &str| json!({ "type": "string", "description": text });
+        let deep = |text: &str| (0..40).fold(said(text), |inner, _| json!({ "properties": { "a": inner } }));
+        let schemas: [Schema<'_>; 11] = [
+            &|text| json!({ "anyOf": [{ "type": "null" }, said(text)] }),
+            &|text| json!({ "$defs": { "default": said(text) } }),
+            &|text| json!({ "properties": { "a": { "$defs": { "b": { "properties": { "enum": said(text) } } } } } }),
+            &|text| json!({ "items": [said(text)] }),
+            &|text| json!({ "additionalProperties": said(text) }),
+            &|text| json!({ "patternProperties": { "^a": said(text) } }),
+            &|text| json!({ "if": said(text) }),
+            &|text| json!({ "x-note": text }),
+            &|text| json!({ "properties": text }),
+            &|text| json!(text),
+            &deep,
+        ];
+        for (index, schema) in schemas.iter().enumerate() {
+            for side in [Side::Takes, Side::Gives] {
+                let found = compare(&schema("x"), &schema("y"), side);
+                assert_eq!(found.iter().filter(|one| one.part == Part::Text).count(), 1, "{index}: {found:?}");
+            }
+        }
+        let with = json!({ "properties": { "a": said("x") } });
+        let parts =
+            |old: &Value, new: &Value| compare(old, new, Side::Takes).iter().map(|one| one.part).collect::<Vec<_>>();
+        assert_eq!(parts(&json!({}), &with), [Part::Text, Part::Optional]);
+        assert_eq!(parts(&with, &json!({})), [Part::Removed]);
+        // Values are no texts.
+        for (old, new) in
+            [(json!({ "const": "x" }), json!({ "const": "y" })), (json!({ "type": "x" }), json!({ "type": "y" }))]
+        {
+            let (old, new) = (json!({ "anyOf": [old] }), json!({ "anyOf": [new] }));
+            assert_eq!(parts(&old, &new), [Part::Other]);
+        }
+        let unknown = |required: Value| json!({ "required": required });
+        assert_eq!(parts(&unknown(json!([])), &unknown(json!(["b"]))), [Part::Required]);
+        assert_eq!(parts(&unknown(json!([])), &unknown(json!("b"))), [Part::Other]);
     }
 
     #[test]

@@ -260,6 +260,11 @@ impl Client {
         self.0.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Forgets every cached result, so that the next requests reach the server.
+    pub fn forget_results(&self) {
+        self.0.cache.clear();
+    }
+
     /// A session that can carry a request: the present one, or a new one where that is over.
     async fn live(&self) -> Result<Arc<Session>, ClientError> {
         let session = self.session();

@@ -1,5 +1,7 @@
 //! The difference between the expected and the actual value, in lines that are escaped for output.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 use suite::test::Failure;
@@ -7,6 +9,8 @@ use wire::escape;
 
 /// How many lines of a difference are shown.
 const LINES: usize = 60;
+/// How long two texts are compared; then, the rest counts as changed.
+const LONGEST: Duration = Duration::from_secs(1);
 /// How many characters of a line are shown.
 const MAX_WIDTH: usize = 200;
 
@@ -54,7 +58,7 @@ fn lines(value: &Value) -> String {
 }
 
 fn difference(wanted: &str, found: &str) -> Vec<Line> {
-    let diff = TextDiff::from_lines(wanted, found);
+    let diff = TextDiff::configure().timeout(LONGEST).diff_lines(wanted, found);
     let mut out = Vec::new();
     for change in diff.grouped_ops(2).iter().flatten().flat_map(|op| diff.iter_changes(op)) {
         if out.len() == LINES {

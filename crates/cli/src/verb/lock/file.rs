@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lock::{Entry, Lock};
+use lock::{Entry, Identity, Launch, Lock};
 
 use crate::exit::{Exit, concealed, usage};
 use crate::verb::{given_file, output};
@@ -49,6 +49,27 @@ pub(in crate::verb) fn choose<'l>(lock: &'l Lock, name: Option<&str>) -> Option<
         Some(name) => lock.servers.get_key_value(name),
         None if lock.servers.len() == 1 => lock.servers.first_key_value(),
         None => None,
+    }
+}
+
+/// The entry of a name, or else the one of the target.
+pub(in crate::verb) fn of_target<'l>(
+    lock: &'l Lock,
+    name: Option<&str>,
+    identity: &Identity,
+    launch: Option<&Launch>,
+) -> Result<Option<(&'l String, &'l Entry)>, Exit> {
+    if name.is_some() {
+        return Ok(choose(lock, name));
+    }
+    match lock.of_target(identity, launch)[..] {
+        [] => Ok(None),
+        [entry] => Ok(Some(entry)),
+        ref several => {
+            let names: Vec<&str> = several.iter().map(|(name, _)| name.as_str()).collect();
+            let what = "several servers in the lock have this address or command";
+            Err(usage(what, &format!("--name with one of: {}", wire::escape::line(&names.join(", ")))))
+        }
     }
 }
 

@@ -51,8 +51,11 @@ impl Found {
     }
 }
 
+/// The revision to speak with a target, by where it is and how it is started.
+pub(in crate::verb) type RevisionOf<'r> = &'r dyn Fn(&Identity, Option<&Launch>) -> Result<Option<Revision>, Exit>;
+
 /// Reads the target.
-pub(in crate::verb) fn found(run: &Run, args: &TargetArgs, revision: Option<Revision>) -> Result<Option<Found>, Exit> {
+pub(in crate::verb) fn found(run: &Run, args: &TargetArgs, revision_of: RevisionOf<'_>) -> Result<Option<Found>, Exit> {
     if let Some(path) = &args.trace {
         let trace = traces::trace(path)?;
         let recorded = recorded(&trace).map_err(|why| {
@@ -64,6 +67,7 @@ pub(in crate::verb) fn found(run: &Run, args: &TargetArgs, revision: Option<Revi
     let Some(address) = args.server.address()? else { return Ok(None) };
     let redactor = run.redactor_of(&args.server.secrets()).masked();
     let (identity, launch) = origin(args, &address, &redactor);
+    let revision = revision_of(&identity, launch.as_ref())?;
     let [first, again, other] = listed(run, args, address, revision)?;
     let entries = [&first, &again, &other].map(|surface| entry(args, identity.clone(), launch.clone(), surface));
     let [entry, again, as_other] = entries;

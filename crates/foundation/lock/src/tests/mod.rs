@@ -7,3 +7,4 @@ mod files;
 mod recordings;
 mod signatures;
 mod tampering;
+mod targets;

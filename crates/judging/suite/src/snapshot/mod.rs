@@ -41,7 +41,9 @@ impl fmt::Display for Undigestible {
 impl std::error::Error for Undigestible {}
 
 /// The same, read strictly from the texts that came, for digests. A list that the server does not offer counts as listed.
+/// Cached results are not used: two surfaces are compared to find a server that changes its lists.
 pub async fn strict_surface(client: &Client) -> Result<Surface, Undigestible> {
+    client.forget_results();
     let greeting = client.greeting();
     let mut surface = Surface::default();
     match &greeting.result {
