@@ -137,12 +137,26 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 "#;
 
+/// The greeting of the revision that has lifetimes.
+const KEPT: &str = r#"    if method == "server/discover":
+        answer["result"] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete",
+                            "ttlMs": 60000, "cacheScope": "private",
+                            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "fickle", "version": "1"}}}
+    elif method == "initialize":"#;
+
 #[test]
 fn a_server_that_changes_its_mind_is_not_locked() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = ends_with(1, &proof(folder.path(), &["lock", "--", "python3", "-c", FICKLE]));
     assert!(said.contains("listed again: `description` changed"), "{said}");
     assert!(!folder.path().join("mcp.lock").exists());
+    // Nor does a lifetime hide it.
+    let kept = FICKLE.replace("    if method == \"initialize\":", KEPT).replace(
+        "{\"tools\": [tool]}",
+        "{\"tools\": [tool], \"resultType\": \"complete\", \"ttlMs\": 60000, \"cacheScope\": \"private\"}",
+    );
+    let said = ends_with(1, &proof(folder.path(), &["lock", "--", "python3", "-c", &kept]));
+    assert!(said.contains("listed again: `description` changed"), "{said}");
     // A text that two readers may read differently is not digested.
     let twice = FICKLE.replace(
         "print(json.dumps(answer), flush=True)",
