@@ -96,6 +96,11 @@ fn near_misses() -> Vec<Value> {
     let mut all: Vec<Value> = [
         "Adds two numbers 😀❤\u{fe0f} 👩\u{200d}👧.",
         "خواندن می\u{200c}خواهم",
+        "افزودن API\u{200c}ها",
+        "ក្រុម\u{200b}ហ៊ុន និង\u{200b}API; ภาษา\u{200b}ไทย; ພາສາ\u{200b}ລາວ; မြန်မာ\u{200b}ဘာသာ",
+        "അവന്\u{200d} വന്നു. അവര്\u{200d}.",
+        "Likes it ❤\u{fe0f}\u{fe0f}, in England \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}.",
+        "Returns TNFα and NFκB; Kayıtlar; 顧客ＩＤ",
         "Adds α and β, in μm; поиск файлов; 使用API",
         "Returns the digest 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.",
         "The order of arguments is `a < b` --> `c`.",
@@ -106,6 +111,9 @@ fn near_misses() -> Vec<Value> {
     .map(tool)
     .collect();
     let named = |name: &str| json!({ "name": name, "description": "Reads.", "inputSchema": { "properties": { "note": { "type": "string" } } } });
+    let keyed = |text: &str, key: &str| json!({ "probe": { "tools": [{ "name": "add_numbers", "description": text, "inputSchema": { "properties": { key: {} } } }] } });
+    all.extend(["kayıt_no", "顧客ＩＤ", "TNFα"].map(|key| keyed("Adds two numbers.", key)));
+    all.extend(["НОМЕР", "АВТОР", "МЕСТО", "сахар"].map(|key| keyed("Складывает два числа.", key)));
     all.push(json!({ "a": { "tools": [named("read_note")] }, "b": { "tools": [named("read_notes")] } }));
     all
 }
