@@ -33,17 +33,17 @@ pub(crate) struct LockArgs {
     /// Take over one change, such as 'tool buy'; `*` for all (repeatable)
     #[arg(long, value_name = "ITEM", requires = "by", requires = "reason", help_heading = "Lock")]
     pub(crate) approve: Vec<String>,
-    /// Who approves
+    /// Record WHO as the approver
     #[arg(long, value_name = "WHO", requires = "approve", help_heading = "Lock")]
     pub(crate) by: Option<String>,
-    /// Why it is approved
+    /// Record WHY as the reason
     #[arg(long, value_name = "WHY", requires = "approve", help_heading = "Lock")]
     pub(crate) reason: Option<String>,
     /// Name of the server in the lock [default: the entry with the same address
     /// or command; of a new server, the name it gives itself]
     #[arg(long, value_name = "NAME", help_heading = "Lock")]
     pub(crate) name: Option<String>,
-    /// The lock
+    /// Lock file
     #[arg(
         long = "output",
         short = 'o',

@@ -50,7 +50,7 @@ Examples:
   proof sign --key signing.pem --dsse manifest.intoto.json
 
 Signs the digests in the lock: JWS (RFC 7515) over canonical JSON (RFC 8785).
-Private keys never stand on the command line.
+Private keys are never passed as command-line arguments.
 
 Exit codes: 0 signed; 2 usage error, invalid lock or key; 4 bug in proof.")]
 pub(crate) struct SignArgs {
@@ -63,16 +63,16 @@ pub(crate) struct SignArgs {
     /// Read a private key from stdin
     #[arg(long, help_heading = "Keys")]
     pub(crate) key_stdin: bool,
-    /// The lock
+    /// Lock file
     #[arg(long, value_name = "FILE", default_value = "mcp.lock", help_heading = "Manifest")]
     pub(crate) lock: PathBuf,
     /// Name of the server in the lock [default: the only one]
     #[arg(long, value_name = "NAME", help_heading = "Manifest")]
     pub(crate) name: Option<String>,
-    /// Who provides the server
+    /// Name of the server's provider
     #[arg(long, value_name = "NAME", help_heading = "Manifest")]
     pub(crate) provider: Option<String>,
-    /// Permission or scope that the server needs, of one tool as TOOL=SCOPE
+    /// Permission or scope that the server needs; TOOL=SCOPE for one tool
     /// (repeatable)
     #[arg(long, value_name = "[TOOL=]SCOPE", help_heading = "Manifest")]
     pub(crate) permission: Vec<String>,

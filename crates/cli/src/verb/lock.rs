@@ -120,7 +120,7 @@ fn write(args: &LockArgs, mut before: Lock, name: &str, mut found: Found) -> Res
         if !found.unstable.is_empty() {
             show(args, name, &found.entry, &found, &found.unstable)?;
             tell(
-                "error: the server does not tell everybody the same, so nothing was locked\n  try: a server whose lists are stable",
+                "error: the server's lists differ between requests or client names, so nothing was locked\n  try: report the differences shown above to the author of the server",
             );
             return Ok(Exit::Finding);
         }
@@ -138,7 +138,7 @@ fn approve(args: &LockArgs, before: &Lock, name: &str, found: &Found) -> Result<
     if !found.unstable.is_empty() {
         show(args, name, entry, found, &found.unstable)?;
         tell(
-            "error: the server does not tell everybody the same, so nothing can be approved\n  try: a server whose lists are stable",
+            "error: the server's lists differ between requests or client names, so nothing can be approved\n  try: report the differences shown above to the author of the server",
         );
         return Ok(Exit::Finding);
     }
@@ -153,6 +153,13 @@ fn approve(args: &LockArgs, before: &Lock, name: &str, found: &Found) -> Result<
             &what,
             &if all.is_empty() { "drop --approve: all is in sync".to_owned() } else { format!("one of: {all}") },
         ));
+    }
+    for wanted in args.approve.iter().filter(|wanted| *wanted != "*") {
+        let fitting: Vec<&str> = parts.iter().copied().filter(|part| is_meant(wanted, part)).collect();
+        if fitting.len() > 1 && !fitting.contains(&wanted.as_str()) {
+            let what = format!("`{}` is the name of several parts that changed", wire::escape::line(wanted));
+            return Err(usage(&what, &format!("one of: {}", wire::escape::line(&fitting.join(", ")))));
+        }
     }
     let mut after = entry.clone();
     let approved = parts.iter().filter(|part| args.approve.iter().any(|wanted| is_meant(wanted, part)));

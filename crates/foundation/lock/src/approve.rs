@@ -1,5 +1,7 @@
 //! Takes over what a person approved, and nothing else. Must not know who approves.
 
+use serde_json::json;
+
 use crate::drift::is_twin;
 use crate::entry::is_called;
 use crate::{Digest, Entry, Kind};
@@ -26,11 +28,24 @@ impl Entry {
                 self.take_introduction(found);
                 None
             }
-            _ if of.starts_with("capability ") => {
-                self.capabilities.clone_from(&found.capabilities);
-                None
-            }
-            _ => self.take_item(of, found),
+            _ => match of.strip_prefix("capability ") {
+                Some(name) => {
+                    self.take_capability(name, found);
+                    None
+                }
+                None => self.take_item(of, found),
+            },
+        }
+    }
+
+    /// Takes over one capability, or that it is gone.
+    fn take_capability(&mut self, name: &str, found: &Self) {
+        let new = found.capabilities.as_ref().and_then(|all| all.get(name)).cloned();
+        let all = self.capabilities.get_or_insert_with(|| json!({}));
+        match (all.as_object_mut(), new) {
+            (Some(all), Some(new)) => _ = all.insert(name.to_owned(), new),
+            (Some(all), None) => _ = all.shift_remove(name),
+            (None, _) => self.capabilities.clone_from(&found.capabilities),
         }
     }
 

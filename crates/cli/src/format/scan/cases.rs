@@ -93,7 +93,7 @@ fn more<'v>(view: &ScanView, rule: &'v Rule) -> impl Iterator<Item = Case<'v>> {
     let case = move |(severity, number): (&guard::scan::Severity, &usize)| Case {
         outcome: if *severity >= fail_on { Outcome::Failed } else { Outcome::Warning },
         severity: Some(severity.as_str()),
-        message: format!("{number} more findings, of which reports hold the count alone"),
+        message: format!("{number} more findings are counted but not listed"),
         ..bare(rule.id, format!("{number} more of severity {severity}"))
     };
     counts.map(case).collect::<Vec<_>>().into_iter()

@@ -41,7 +41,7 @@ pub(crate) fn human(view: &ScanView, paint: Paint) -> String {
     }
     for (rule, counts) in &view.more {
         let number: usize = counts.values().sum();
-        wrap(&mut out, 0, &format!("{rule}: and {number} more, of which reports of all formats hold the count alone."));
+        wrap(&mut out, 0, &format!("{rule}: {number} more findings are counted but not listed in any format."));
     }
     for what in &view.incomplete {
         wrap(&mut out, 0, &format!("Incomplete: {what}."));

@@ -141,7 +141,7 @@ pub(super) const SHADOWING: Rule = Rule {
     class: Class::PromptInjection,
     phases: LISTED,
     threats: &[Threat::T1, Threat::T3],
-    why: "A server has no business with tools of other servers. A description that names one of them beside an order can \
+    why: "A server need not refer to another server's tools. A description that names one together with an instruction can \
           change how the model uses it. Severity is high with an order, info where the name is only mentioned.",
     fix: "Remove the reference. If the server is not yours, do not run it together with the other one.",
 };

@@ -176,7 +176,7 @@ impl Scanner {
             self.add(
                 &rules::TERMINAL,
                 site,
-                said(span, severity, rules::TERMINAL.weight, format!("{what} stands in it")),
+                said(span, severity, rules::TERMINAL.weight, format!("it contains {what}")),
             );
         }
         if !site.text.is_ascii() && kind != Kind::Result {
@@ -217,7 +217,7 @@ impl Scanner {
             if is_result && severity < Severity::High {
                 continue;
             }
-            let (weight, message) = (rules::ENCODED.weight + inner, format!("{} stands for a text", payload.code));
+            let (weight, message) = (rules::ENCODED.weight + inner, format!("{} decodes to text", payload.code));
             self.add(
                 &rules::ENCODED,
                 site,
@@ -327,7 +327,7 @@ impl Scanner {
             };
             let other = &tools[mention.tool];
             let owner = wire::escape::line(&self.scan.servers[other.server]).into_owned();
-            let message = format!("it speaks of `{}`, a tool of {owner}", wire::escape::line(&other.name));
+            let message = format!("it mentions `{}`, a tool of {owner}", wire::escape::line(&other.name));
             let pointer = if kind == Kind::Instructions { "" } else { "/description" };
             let place = self.described(server, kind, name, pointer);
             let weight = rules::SHADOWING.weight.min(u32::try_from(orders.max(1)).unwrap_or(1) * 5);
@@ -353,7 +353,7 @@ impl Scanner {
         else {
             return;
         };
-        let message = format!("foreign text comes in by {reads}; private data by {private}; both can leave by {out}");
+        let message = format!("untrusted input: {reads}; private data: {private}; can send data out: {out}");
         let place =
             Place { server: String::new(), kind: Kind::Tool, item: String::new(), pointer: String::new(), span: 0..0 };
         self.push(finding(&rules::FLOWS, place, "", said(0..0, Severity::Medium, rules::FLOWS.weight, message)));
