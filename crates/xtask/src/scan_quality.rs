@@ -63,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 
 const HEAD: &str = "# How good `proof scan` is
 
-Made by `cargo xtask scan-quality --benign FILE… --hostile FOLDER`. The corpora are public and are not part of this project:
+Made by `cargo xtask scan-quality --benign FILE [--benign FILE]… --hostile FOLDER`. The corpora are public and are not part of this project:
 
 - benign: `tools.json` of LiveMCPBench (icip-cas/LiveMCPBench), and the distinct functions of BFCL v4
   (ShishirPatil/gorilla, the files for Python, Java, JavaScript and the live ones, put together as one JSON array)

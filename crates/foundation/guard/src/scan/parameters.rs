@@ -127,6 +127,11 @@ mod tests {
             assert_eq!(severity("add", name), Some(Severity::Medium), "{name}");
         }
         assert_eq!(severity("chat_complete", "system_prompt"), Some(Severity::Low));
+        for description in ["Talks to a chat model.".to_owned(), format!("a chat{}", "é".repeat(200))] {
+            let mut talks = tool("say", "system_prompt");
+            talks["description"] = description.into();
+            assert_eq!(collecting(&talks)[0].severity, Severity::Low);
+        }
         for name in ["note", "context", "history", "message", "query"] {
             assert_eq!(severity("add", name), None, "{name}");
         }
