@@ -85,11 +85,6 @@ impl Client {
         Err((ClientError::invalid(method, format!("more than {PAGES} pages")), 0))
     }
 
-    /// Forgets what is cached, so that the next request of every kind reaches the server.
-    pub fn forget_cached(&self) {
-        self.0.cache.clear();
-    }
-
     /// A request whose result is cached for its lifetime.
     pub(super) async fn cached(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
         let key = params.to_json();

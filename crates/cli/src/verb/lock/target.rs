@@ -188,8 +188,6 @@ async fn twice(options: Options) -> Result<[Surface; 2], Exit> {
     let client = Client::connect(options).await.map_err(|error| failed(&error))?;
     let surfaces = async {
         let first = strict_surface(&client).await?;
-        // What a server has kept for some time would hide that it answers otherwise.
-        client.forget_cached();
         Ok([first, strict_surface(&client).await?])
     }
     .await;
