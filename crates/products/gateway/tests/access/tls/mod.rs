@@ -67,8 +67,7 @@ impl TlsScene {
         std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
         let [authority, clients] = ["servers", "clients"].map(|name| Authority::new(folder.path(), name, None));
         let Identity { certificate, key } = authority.signs("127.0.0.1", Made::Usual);
-        let roots = clients.file();
-        let accepted = options.required.map(|required| ClientCertificates { roots, required });
+        let accepted = options.required.map(|required| ClientCertificates { roots: clients.file(), required });
         let files = TlsSettings { certificate, key, clients: accepted };
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
