@@ -25,7 +25,7 @@ fn the_decision_point_is_read() {
     );
     assert_eq!((all.timeout, all.cache), (Duration::from_millis(250), Some(Duration::from_secs(10))));
     assert_eq!((all.cache_entries, all.batch, all.answer_bytes, all.at_once), (5000, 100, 256 << 10, 8));
-    let least = settings(&file("url: 'http://pdp:8181'")).authzen.expect("authzen");
+    let least = settings(&file("url: 'http://127.0.0.1:8181'")).authzen.expect("authzen");
     assert_eq!(*least, AuthzenSettings::new(least.address.clone()));
     assert_eq!((least.cache, least.batch, least.discover), (None, 50, false));
     assert!(settings(&upstream("command: [x]")).authzen.is_none());
@@ -37,18 +37,20 @@ fn the_decision_point_is_checked() {
     part("cache: 10s", &["`authzen` has no `url`"]);
     part("url: 'ws://x'", &["is not an http or https URL without query and fragment"]);
     part("url: 'https://x?a=b'", &["is not an http or https URL without query and fragment"]);
-    part("url: 'http://x', ca: a.pem", &["`ca` needs an https `url`"]);
-    part("url: 'http://x', timeout: 61s", &["`timeout` is too long"]);
-    part("url: 'http://x', cache: 6m", &["`cache` is too long"]);
-    part("url: 'http://x', cache_entries: 5", &["`cache_entries` needs `cache`"]);
-    part("url: 'http://x', batch: 1001", &["not a whole number from 1 to 1000"]);
-    part("url: 'http://x', batch: 0", &["not a whole number from 1 to 1000"]);
-    part("url: 'http://x', discover: yes please", &["`discover` is a text, not true or false"]);
-    part("url: 'http://x', arguments: []", &["`arguments` is empty"]);
-    part("url: 'http://x', claims: [team]", &["`claims` is a list, not a mapping"]);
-    part("url: 'http://x', claims: { scopes: scope }", &["`scopes` is always in `subject.properties`"]);
-    part("url: 'http://x', claim: { a: b }", &["the key `claim` is unknown here"]);
-    let without = |members: &str| format!("{}authzen: {{ url: 'http://x', {members} }}\n", upstream("command: [x]"));
+    part("url: 'http://x'", &["`url` of `authzen` is not an https URL, nor one on this machine"]);
+    part("url: 'http://localhost', ca: a.pem", &["`ca` needs an https `url`"]);
+    part("url: 'http://localhost', timeout: 61s", &["`timeout` is too long"]);
+    part("url: 'http://localhost', cache: 6m", &["`cache` is too long"]);
+    part("url: 'http://localhost', cache_entries: 5", &["`cache_entries` needs `cache`"]);
+    part("url: 'http://localhost', batch: 1001", &["not a whole number from 1 to 1000"]);
+    part("url: 'http://localhost', batch: 0", &["not a whole number from 1 to 1000"]);
+    part("url: 'http://localhost', discover: yes please", &["`discover` is a text, not true or false"]);
+    part("url: 'http://localhost', arguments: []", &["`arguments` is empty"]);
+    part("url: 'http://localhost', claims: [team]", &["`claims` is a list, not a mapping"]);
+    part("url: 'http://localhost', claims: { scopes: scope }", &["`scopes` is always in `subject.properties`"]);
+    part("url: 'http://localhost', claim: { a: b }", &["the key `claim` is unknown here"]);
+    let without =
+        |members: &str| format!("{}authzen: {{ url: 'http://localhost', {members} }}\n", upstream("command: [x]"));
     for members in ["subject: sub", "subject_type: user", "claims: { team: team }"] {
         mentions(&without(members), &["needs tokens, and the file has no `auth`"]);
     }
