@@ -16,7 +16,7 @@ pub struct Change {
     pub class: Class,
 }
 
-/// How much a change matters to whoever trusted the old text.
+/// How much a change matters to a user who trusted the old text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Shown; the lock still holds.

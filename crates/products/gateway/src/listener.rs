@@ -53,7 +53,7 @@ pub(crate) fn renew(tls: &ServerTls, files: Option<&TlsSettings>) {
     }
 }
 
-/// Who is let in. Everybody where there is none.
+/// What decides who is let in; `None` where everybody is.
 pub(crate) async fn guard(gateway: &Gateway, settings: &Settings) -> Result<Option<Arc<dyn http::Guard>>, Failure> {
     let has_certificates = settings.tls.as_ref().is_some_and(|tls| tls.clients.is_some());
     let Some(auth) = &settings.auth else {

@@ -368,7 +368,7 @@ impl Relay {
         header_fault(headers, &self.call.message, schema)
     }
 
-    /// The level that a server of this era is told. Between two modern parties, the request says it itself.
+    /// The log level to set at a server of this era. Between two modern parties, the request carries it.
     fn log_level_at(&self, to: Era) -> Option<LogLevel> {
         let says = self.call.context.era() == Era::Modern && to == Era::Modern;
         if says { None } else { self.log_level() }

@@ -24,7 +24,7 @@ impl ResultKind {
             return Self::Complete;
         }
         let said = message.body_member("resultType").filter(|_| era == Era::Modern);
-        // A result without a type comes from an older server, whose tasks are told by their member (2025-11-25, tasks).
+        // A result without a type comes from an older server, whose tasks have a member `task` (2025-11-25, tasks).
         let is_task = said.is_none() && message.body_member("task").is_some_and(|task| task.starts_with('{'));
         match said.map(|_| message.string_member("resultType").unwrap_or_default()).as_deref() {
             None if is_task => Self::Task,
@@ -35,7 +35,7 @@ impl ResultKind {
         }
     }
 
-    /// The same of an answer. What is no message ends its request all the same.
+    /// The same of an answer. One that holds no message ends its request, too.
     pub(crate) fn of_answer(answer: &Answer, era: Era) -> Self {
         match parse(answer.text()) {
             Ok(Packet::Message(message)) if answer.code().is_none() => Self::of(&message, era),

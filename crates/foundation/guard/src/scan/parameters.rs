@@ -91,7 +91,7 @@ pub(super) fn value(pointer: &str, text: &str) -> Option<Odd> {
     }
     let mut names = pointer.rsplit('/').skip_while(|part| part.parse::<usize>().is_ok());
     let keyword = names.next()?;
-    // A property of this name is none.
+    // Here it is the name of a property, not a keyword.
     if names.next() == Some("properties") {
         return None;
     }

@@ -110,7 +110,7 @@ impl Endpoints {
     /// The endpoints; by the metadata, where that is asked for. Metadata that cannot be used is read again the next time.
     async fn found(&self) -> Result<&Found, DecisionError> {
         let Some(metadata) = &self.metadata else {
-            return self.found.get().ok_or(DecisionError::Metadata("there is none"));
+            return self.found.get().ok_or(DecisionError::Metadata("it was not read"));
         };
         let read = || async {
             let text = self.answer(metadata, Method::GET, Bytes::new()).await?;
