@@ -10,6 +10,7 @@ mod cargo;
 mod conformance;
 mod corpus;
 mod coverage;
+mod dist;
 mod docs;
 mod fixtures;
 mod fuzz;
@@ -79,6 +80,11 @@ const TASKS: &[Task] = &[
         name: "coverage",
         help: "how the rules account for every sentence of the specification",
         run: coverage::run,
+    },
+    Task {
+        name: "dist",
+        help: "packages for npm, PyPI and archives; --try installs each in a clean folder and uses it",
+        run: dist::run,
     },
     Task { name: "docs", help: "write what is made in docs/; --check only compares", run: docs::run },
     Task {

@@ -35,7 +35,7 @@ use crate::exit::{Exit, tell, usage};
 
 /// Test MCP servers and clients against every sentence of the specification
 #[derive(Parser)]
-#[command(name = "proof", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(name = "proof", version = env!("PROOF_VERSION"), max_term_width = 80, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
   proof check                               Check the built-in reference server
@@ -101,6 +101,8 @@ pub(crate) enum Verb {
     Client(Box<client::ClientArgs>),
     /// Print a shell completion script
     Completion(CompletionArgs),
+    /// Print a manual page
+    Man(ManArgs),
     /// Serve a client under test over stdio
     #[command(hide = true)]
     StdioBridge(check_client::BridgeArgs),
@@ -140,6 +142,21 @@ pub(crate) struct CompletionArgs {
     /// Shell to complete for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print a manual page
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof man check | man -l -
+  proof man --all ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Command to describe [default: proof itself]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands to this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) all: Option<std::path::PathBuf>,
 }
 
 /// Reads the command line; `Err` is the exit code after `--help`, `--version` or an error.

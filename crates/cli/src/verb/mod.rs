@@ -14,6 +14,7 @@ mod generated_file;
 pub(crate) mod given_file;
 pub(crate) mod keys;
 pub(crate) mod lock;
+pub(crate) mod man;
 pub(crate) mod output;
 pub(crate) mod record;
 pub(crate) mod replay;
