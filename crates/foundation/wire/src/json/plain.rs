@@ -5,7 +5,7 @@ use memchr::memchr2;
 /// Up to this length, a few bytes are looked at together.
 const SHORT: usize = 16;
 /// How many bytes are searched at once for control characters.
-const BLOCK: usize = 128;
+const BLOCK: usize = 512;
 
 /// How many bytes from the first on neither end a string, nor begin an escape, nor are control characters.
 pub(super) fn plain_length(text: &[u8]) -> usize {

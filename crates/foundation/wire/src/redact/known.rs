@@ -87,7 +87,8 @@ pub(super) fn replace_all<'t, 'p>(
 
 /// Whether a quotation in `text` may have been cut short.
 pub(super) fn may_be_cut(text: &str) -> bool {
-    text.contains(CUTS.map(|(cut, _)| cut))
+    // The first bytes of both marks: mostly there is neither.
+    memchr::memchr2(b'`', 0xe2, text.as_bytes()).is_some() && text.contains(CUTS.map(|(cut, _)| cut))
 }
 
 /// A quotation that was cut short may end within a secret: one of `forms`, each with its replacement.

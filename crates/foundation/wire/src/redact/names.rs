@@ -113,8 +113,48 @@ const DIRECTORIES: [&str; 2] = ["OLDPWD", "PWD"];
 
 const SEPARATORS: [char; 4] = ['-', '_', '.', ' '];
 
+/// How many letters of a word the search for its beginning compares; no word of the table is shorter.
+const FEWEST: usize = 3;
+/// The beginnings of all words of the table, a bit for each: most words of a text have none of them.
+static BEGINNINGS: [u64; 512] = beginnings();
+
+const fn beginnings() -> [u64; 512] {
+    let (mut found, mut row) = ([0; 512], 0);
+    while row < SECRET.len() {
+        let (words, mut index) = (SECRET[row].2, 0);
+        while index < words.len() {
+            let word = words[index].as_bytes();
+            let code = following(following(following(0, word[0]), word[1]), word[FEWEST - 1]);
+            found[code / 64] |= 1 << (code % 64);
+            index += 1;
+        }
+        row += 1;
+    }
+    found
+}
+
+/// The code of the last three letters where `byte` follows; the same for both cases of a letter.
+const fn following(code: usize, byte: u8) -> usize {
+    ((code << 5) | (byte & 0x1f) as usize) & 0x7fff
+}
+
+/// Whether a word of the table may be in `name`, separators aside.
+fn may_have_word(name: &str) -> bool {
+    let is_letter = |byte: &u8| !matches!(byte, b'-' | b'_' | b'.' | b' ');
+    let (mut code, mut has_beginning) = (0, false);
+    for (index, byte) in name.bytes().filter(is_letter).enumerate() {
+        code = following(code, byte);
+        has_beginning |= index + 1 >= FEWEST && BEGINNINGS[code / 64] & (1 << (code % 64)) != 0;
+    }
+    has_beginning
+}
+
 /// Whether the value under `name` is secret.
 pub(super) fn is_secret(name: &str, place: Position) -> bool {
+    may_have_word(name) && has_secret_word(name, place)
+}
+
+fn has_secret_word(name: &str, place: Position) -> bool {
     let plain: String = name.chars().filter(|c| !SEPARATORS.contains(c)).map(|c| c.to_ascii_lowercase()).collect();
     if HARMLESS.contains(&plain.as_str()) || is_directory(name) {
         return false;
@@ -210,6 +250,20 @@ mod tests {
         }
         for name in ["code", "state", "key", "sig"] {
             assert!(is_secret(name, Position::Query), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_word_of_the_table_is_overlooked() {
+        for word in SECRET.iter().flat_map(|(_, _, words)| *words) {
+            let (first, rest) = word.split_at(1);
+            let spaced = format!("x.{first}-{}_{}", &rest[..1], rest[1..].to_ascii_uppercase());
+            for name in [(*word).to_owned(), word.to_ascii_uppercase(), format!("é{word}é"), spaced] {
+                assert!(may_have_word(&name), "{name}");
+            }
+        }
+        for name in ["", "ke", "Call", "order", "x-y", "4711", "日本語"] {
+            assert!(!may_have_word(name), "{name}");
         }
     }
 

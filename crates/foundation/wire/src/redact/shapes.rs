@@ -26,7 +26,10 @@ const BEGINNINGS: [(&str, usize); 19] = [
     ("ya29.", 16),
 ];
 
-const JWT: &str = "eyJ";
+/// How a JWT begins.
+pub(super) const JWT: &str = "eyJ";
+/// No token that is known by its shape is shorter, in bytes.
+pub(super) const SHORTEST: usize = 15;
 
 /// The beginning of `secret` that a pseudonym keeps, so that it still has its shape.
 pub(super) fn prefix(secret: &str) -> &str {
@@ -84,4 +87,16 @@ pub(super) fn private_key(text: &str) -> Option<std::ops::Range<usize>> {
     let start = text.len() - head.len() + end + "-----".len();
     let length = text[start..].find("-----END ").unwrap_or(text.len() - start);
     Some(start..start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGINNINGS, SHORTEST, is_jwt_to};
+
+    #[test]
+    fn no_token_is_shorter_than_the_shortest() {
+        assert!(BEGINNINGS.iter().all(|(beginning, least)| beginning.len() + least >= SHORTEST));
+        let jwt = "eyJhbGci.eyJzdWIi";
+        assert!(is_jwt_to(jwt, 8) && (0..SHORTEST).all(|length| !is_jwt_to(&jwt[..length], 8)));
+    }
 }

@@ -19,20 +19,24 @@ fn by_name_and_shape<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
     let mut out = Output { text, written: String::new(), copied: 0, form: (0, false) };
     let mut at = 0;
     while at < text.len() {
-        let rest = &text[at..];
-        let Some(start) = rest.find(is_name_char) else { break };
+        let Some(start) = text.as_bytes()[at..].iter().position(|byte| is_name_byte(*byte)) else { break };
         at += start;
         at = word(redactor, &mut out, at);
     }
     out.finish()
 }
 
-fn is_name_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// How long the name is that `text` begins with. All its characters are ASCII.
+fn name_length(text: &str) -> usize {
+    text.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(text.len())
 }
 
 fn is_token_char(c: char) -> bool {
-    is_name_char(c) || matches!(c, '~' | '+' | '/' | '=')
+    c.is_ascii() && (is_name_byte(c as u8) || matches!(c, '~' | '+' | '/' | '='))
 }
 
 /// The text so far with replacements; what is not replaced is copied late and at once.
@@ -77,7 +81,7 @@ fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
         out.replace(body.clone(), &redactor.pseudonym(&text[body.clone()]));
         return body.end;
     }
-    let end = at + run(&text[at..], is_name_char);
+    let end = at + name_length(&text[at..]);
     let name = &text[at..end];
     if let Some(end) = user(redactor, out, end) {
         return end;
@@ -92,7 +96,9 @@ fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
         _ if names::is_variable(name) => Position::Variable,
         _ => Position::Text,
     };
-    if names::is_secret(name, place)
+    // Few words are given a value: that is asked first.
+    if separator(text, end).is_some()
+        && names::is_secret(name, place)
         && let Some(end) = assigned(redactor, out, name, end, place)
     {
         return end;
@@ -108,7 +114,7 @@ fn is_form(out: &mut Output<'_>, end: usize) -> bool {
     if start >= out.form.0 {
         let next = run(value, |c| c.is_ascii_graphic() && !matches!(c, '&' | '"' | '\'' | '<' | '>' | '\\'));
         let after = value[next..].strip_prefix('&');
-        out.form = (start + next, after.is_some_and(|after| after[run(after, is_name_char)..].starts_with('=')));
+        out.form = (start + next, after.is_some_and(|after| after[name_length(after)..].starts_with('=')));
     }
     out.form.1
 }
@@ -151,15 +157,22 @@ fn scheme(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize) -> 
     })
 }
 
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'' | '\\')
+}
+
+/// What separates the name that ends at `end` from its value, and where that may begin.
+fn separator(text: &str, end: usize) -> Option<(char, usize)> {
+    let closed = end + run(&text[end..], is_quote);
+    let at = closed + run(&text[closed..], |c| c == ' ');
+    text[at..].chars().next().filter(|c| matches!(c, '=' | ':')).map(|separator| (separator, at + 1))
+}
+
 /// What a secret name is given: `=value`, `: value`, `": "value"`, quotes escaped or not.
 fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, place: Position) -> Option<usize> {
     let text = out.text;
-    let quotes = |c| matches!(c, '"' | '\'' | '\\');
-    let closing = run(&text[end..], quotes);
-    let mut at = end + closing;
-    at += run(&text[at..], |c| c == ' ');
-    let separator = text[at..].chars().next().filter(|c| matches!(c, '=' | ':'))?;
-    at += 1;
+    let closing = run(&text[end..], is_quote);
+    let (separator, mut at) = separator(text, end)?;
     if separator == ':' && text[at..].starts_with("//") {
         return None;
     }
@@ -178,7 +191,7 @@ fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, p
         out.replace(value.clone(), &redactor.value(&text[value.clone()]));
         return Some(value.end);
     }
-    let opening = run(&text[at..], quotes);
+    let opening = run(&text[at..], is_quote);
     let quoted = opening > 0;
     let value = if quoted { in_quotes(text, at, opening) } else { bare(text, at, place) };
     let raw = &text[value.clone()];
@@ -303,8 +316,14 @@ pub(super) fn percent_decoded(raw: &str) -> Option<String> {
 fn tokens(redactor: &Redactor, out: &mut Output<'_>, span: Range<usize>) {
     let text = out.text;
     let whole = text[span.clone()].trim_end_matches(['.', '-']);
+    if whole.len() < shapes::SHORTEST {
+        return;
+    }
     // Without a digit nothing is a token but a JWT. Asked once, for a long run may have many beginnings.
-    let last_digit = whole.rfind(|c: char| c.is_ascii_digit());
+    let last_digit = whole.bytes().rposition(|byte| byte.is_ascii_digit());
+    if last_digit.is_none() && !whole.contains(shapes::JWT) {
+        return;
+    }
     // Where the next dot is: a JWT has one. Looked for once, however many beginnings there are before it.
     let (mut before, mut dot) = (None, None);
     for (offset, c) in whole.char_indices() {

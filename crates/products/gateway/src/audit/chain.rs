@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::ids::hex;
@@ -49,17 +49,19 @@ impl fmt::Display for Flaw {
     }
 }
 
-/// The next line, without its line end, and its place. `members` are the members of a JSON object, neither `number`, `before`
-/// nor `hash`.
-pub fn line(before: Option<&Link>, members: &[(&str, Value)]) -> (String, Link) {
+/// The next line, without its line end, and its place. `members` are the members of a JSON object with plain names, and
+/// the texts of their values; neither `number`, `before` nor `hash`.
+pub fn line(before: Option<&Link>, members: &[(&str, String)]) -> (String, Link) {
     let number = before.map_or(0, |before| before.number + 1);
     let last = before.map_or(BEGINNING, |before| &before.hash);
-    let mut text = format!(r#"{{"number":{number},"before":"{last}""#);
+    let length: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    let mut text = String::with_capacity(length + 256);
+    text.push_str(&format!(r#"{{"number":{number},"before":"{last}""#));
     for (name, value) in members {
-        text.push(',');
-        text.push_str(&json!(name).to_string());
-        text.push(':');
-        text.push_str(&value.to_string());
+        text.push_str(",\"");
+        text.push_str(name);
+        text.push_str("\":");
+        text.push_str(value);
     }
     let hash = hash(text.as_bytes());
     text.push_str(HASH);
@@ -99,7 +101,7 @@ fn hash(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::{Flaw, Link, line, read};
 
@@ -108,7 +110,8 @@ mod tests {
         let mut before = None::<Link>;
         (0..count)
             .map(|index| {
-                let (text, link) = line(before.as_ref(), &[("kind", json!("request")), ("name", json!(index))]);
+                let (text, link) =
+                    line(before.as_ref(), &[("kind", "\"request\"".to_owned()), ("name", index.to_string())]);
                 before = Some(link);
                 text
             })
@@ -147,7 +150,7 @@ mod tests {
         let mut moved = lines.clone();
         moved.swap(2, 3);
         assert_eq!(flaw(&moved), Some((2, Flaw::Order)));
-        let forged = line(None, &[("kind", Value::Null)]).0.replace("\"number\":0", "\"number\":1");
+        let forged = line(None, &[("kind", "null".to_owned())]).0.replace("\"number\":0", "\"number\":1");
         assert_eq!(flaw(&[&lines[..1], &[forged]].concat()), Some((1, Flaw::Changed)));
     }
 

@@ -5,6 +5,8 @@ use std::ops::Range;
 use wire::json::{Member, Token, Tokens, unquote};
 use wire::splice::Splice;
 
+use crate::sanitize::alike;
+
 /// An object or array that is being read.
 struct Frame {
     start: usize,
@@ -19,7 +21,7 @@ struct Frame {
 /// The text without members of any `_meta` whose names look like one of `reserved`; `None` where there are none.
 pub(super) fn without(text: &str, reserved: &[String]) -> Option<String> {
     let (mut tokens, mut frames, mut splice) = (Tokens::new(text), Vec::<Frame>::new(), Splice::new(text));
-    let name_of = |name: &Range<usize>| folded(&unquote(&text[name.clone()]));
+    let is_meta_name = |name: &Range<usize>| alike(&unquote(&text[name.clone()]), "meta");
     while let Ok(Some((token, at))) = tokens.next_token() {
         match token {
             Token::Name => {
@@ -30,13 +32,13 @@ pub(super) fn without(text: &str, reserved: &[String]) -> Option<String> {
             Token::ObjectStart | Token::ArrayStart => {
                 let named = frames.last().filter(|frame| frame.is_object).and_then(|frame| frame.name.as_ref());
                 let is_object = token == Token::ObjectStart;
-                let is_meta = is_object && named.is_some_and(|name| name_of(name) == "meta");
+                let is_meta = is_object && named.is_some_and(is_meta_name);
                 frames.push(Frame { start: at.start, is_object, is_meta, name: None, members: Vec::new() });
             }
             Token::ObjectEnd | Token::ArrayEnd => {
                 let frame = frames.pop()?;
                 let span = frame.start..at.end;
-                let is_alike = |name: &str| reserved.contains(&folded(name));
+                let is_alike = |name: &str| reserved.iter().any(|key| alike(key, name));
                 if frame.members.iter().any(|member| is_alike(&unquote(&text[member.name.clone()]))) {
                     splice.object(&span, &frame.members, |name| !is_alike(name), &[]);
                 }
@@ -54,9 +56,4 @@ fn note(frames: &mut [Frame], kind: Token, value: Range<usize>) {
     if let Some(name) = frame.name.take() {
         frame.members.push(Member { name, kind, value, members: Vec::new() });
     }
-}
-
-/// A name as look-alikes are compared.
-pub(super) fn folded(name: &str) -> String {
-    crate::sanitize::folded(name).collect()
 }

@@ -18,7 +18,7 @@ use wire::splice::{Splice, member, members, members_at};
 use crate::failure;
 use crate::settings::{ContextKind, ContextSettings, ContextValue};
 
-use self::lookalike::{folded, without};
+use self::lookalike::without;
 
 /// What stands before our names in `_meta`.
 const PREFIX: &str = "dev.proofhouse/";
@@ -31,7 +31,7 @@ pub(crate) struct Injected {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Keys of `_meta` with their JSON texts.
     meta: Vec<(String, String)>,
-    /// The same keys, as look-alikes are compared with them.
+    /// All keys, also those without a text: what looks like one is dropped.
     reserved: Vec<String>,
     /// Which upstreams are told; all without names.
     upstreams: Option<Vec<String>>,
@@ -50,7 +50,7 @@ impl Injected {
         let (mut headers, mut meta, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
         for value in &settings.values {
             let key = format!("{PREFIX}{}", value.kind.as_str());
-            reserved.push(folded(&key));
+            reserved.push(key.clone());
             let Some((text, of_meta)) = grant.and_then(|grant| read(value, grant)) else {
                 if value.required {
                     let what = format!("The access token has no usable `{}`, which servers need", value.claim);

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::reading::has_byte;
+
 /// Whether nobody sees the character, wherever it stands.
 pub(crate) const fn is_hidden(c: char) -> bool {
     matches!(c,
@@ -26,8 +28,22 @@ pub(super) const fn narrow(c: char) -> char {
     }
 }
 
-/// A name as look-alikes are compared: without case, separators, width and characters that nobody sees.
-pub(crate) fn folded(name: &str) -> impl Iterator<Item = char> {
+/// Whether two names are alike: case, separators, width and characters that nobody sees make no difference.
+pub(crate) fn alike(one: &str, other: &str) -> bool {
+    if !one.is_ascii() || !other.is_ascii() {
+        return folded(one).eq(folded(other));
+    }
+    // The same without tables: that is what most names are.
+    letters(one).eq(letters(other))
+}
+
+/// What counts of a name in ASCII.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' ')).map(|byte| byte.to_ascii_lowercase())
+}
+
+/// A name as look-alikes are compared.
+fn folded(name: &str) -> impl Iterator<Item = char> {
     let is_seen = |c: &char| !matches!(c, '_' | '-' | ' ') && !is_hidden(*c);
     // Some letters have their usual form in one case alone.
     let cased = name.chars().filter(is_seen).map(narrow).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
@@ -40,7 +56,8 @@ const fn is_control(c: char) -> bool {
 
 /// The text without hidden characters, escapes of terminals and control characters.
 pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_hidden(c) || is_control(c)) {
+    let is_rare = |byte: u8| !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    if !has_byte(text, is_rare) || !text.chars().any(|c| is_hidden(c) || is_control(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -125,7 +142,27 @@ fn string(rest: &mut Rest<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::cleaned;
+    use proptest::prelude::*;
+
+    use super::{alike, cleaned, folded, letters};
+
+    #[test]
+    fn names_are_alike_without_case_separators_and_width() {
+        for other in ["tenant_id", "TenantId", "tenant-ID", "tenant id", "ｔｅｎａｎｔ＿ｉｄ", "ten\u{200b}ant_id"]
+        {
+            assert!(alike("tenant_id", other) && alike(other, "tenant_id"), "{other}");
+        }
+        for other in ["tenant", "tenant_id2", "tenant.id", "", "tenänt_id"] {
+            assert!(!alike("tenant_id", other), "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_is_compared_as_all_else(name in "[ -~\\t\\n\\x00\\x7f]{0,12}") {
+            prop_assert!(folded(&name).eq(letters(&name).map(char::from)));
+        }
+    }
 
     #[test]
     fn what_nobody_sees_goes_and_what_scripts_need_stays() {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::hidden::folded;
+use super::reading::has_byte;
 use super::records::Tenant;
 
 /// The longest name that is compared, in bytes.
@@ -11,17 +11,19 @@ const LONGEST: usize = 256;
 
 /// Whether a member in quotes names another tenant than the client's.
 pub(super) fn names_another(text: &str, tenant: &Tenant<'_>) -> bool {
+    let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'');
+    if !has_byte(text, |byte| is_quote(&byte) || byte == b'\\') {
+        return false;
+    }
     let text = unescaped(text);
     let bytes = text.as_bytes();
-    let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'');
     let mut at = 0;
     while let Some(open) = bytes.get(at..).and_then(|rest| rest.iter().position(is_quote)) {
         let start = at + open + 1;
         at = start;
         let rest = text.get(start..).unwrap_or_default();
         let name = word(rest);
-        let is_field = tenant.fields.iter().any(|field| folded(name).eq(folded(field)));
-        if is_field && is_of_another(rest.get(name.len()..).unwrap_or_default(), tenant) {
+        if tenant.is_named_by(name) && is_of_another(rest.get(name.len()..).unwrap_or_default(), tenant) {
             return true;
         }
     }

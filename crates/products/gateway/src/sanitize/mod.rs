@@ -23,7 +23,7 @@ use crate::failure;
 use crate::settings::{Instructions, SanitizeSettings};
 
 use self::envelope::Shape;
-pub(crate) use self::hidden::{folded, is_hidden};
+pub(crate) use self::hidden::{alike, is_hidden};
 use self::records::{Filtered, Tenant, filtered};
 
 /// How deep JSON may stand in texts of JSON.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::reading::Reading;
+use super::reading::{Reading, has_byte};
 use crate::settings::Personal;
 
 /// The most separators in a row between groups of one number.
@@ -12,8 +12,8 @@ const QUOTED: usize = 64;
 
 /// The text with masks in place of personal data; `None` where it has none.
 pub(super) fn masked(text: &str, kinds: &[Personal]) -> Option<String> {
-    let may_be = |c: char| c.is_ascii_digit() || !c.is_ascii() || matches!(c, '@' | '&');
-    if kinds.is_empty() || !text.contains(may_be) {
+    let may_be = |byte: u8| byte.is_ascii_digit() || !byte.is_ascii() || matches!(byte, b'@' | b'&');
+    if kinds.is_empty() || !has_byte(text, may_be) {
         return None;
     }
     // First as it stands: what it means may run together with what stands next to it.
@@ -25,8 +25,12 @@ pub(super) fn masked(text: &str, kinds: &[Personal]) -> Option<String> {
 
 fn replaced(text: &str, Reading { chars, starts }: &Reading, kinds: &[Personal]) -> Option<String> {
     let (mut out, mut from, mut index) = (String::new(), 0, 0);
+    // Nothing after the last one is an address.
+    let addresses = chars.iter().rposition(|c| *c == '@').unwrap_or_default();
+    let fits = |kind: Personal, index: usize| kind != Personal::Email || index < addresses;
     while index < chars.len() {
-        let Some((kind, span)) = kinds.iter().find_map(|kind| Some((*kind, find(*kind, chars, index)?))) else {
+        let mut kinds = kinds.iter().filter(|kind| fits(**kind, index));
+        let Some((kind, span)) = kinds.find_map(|kind| Some((*kind, find(*kind, chars, index)?))) else {
             index += 1;
             continue;
         };
@@ -46,7 +50,12 @@ fn find(kind: Personal, chars: &[char], index: usize) -> Option<Range<usize>> {
         let begin = index.checked_sub(name.len()).and_then(|begin| chars.get(begin..index));
         begin.is_some_and(|begin| name.chars().eq(begin.iter().map(char::to_ascii_uppercase)))
     };
+    // What only few characters can begin is asked first.
+    let first = *chars.get(index)?;
     match kind {
+        Personal::Phone if first != '+' => None,
+        Personal::Card if !first.is_ascii_digit() => None,
+        Personal::Iban if !begins_iban(chars, index) => None,
         Personal::Email if !before.is_some_and(is_local) => email(chars, index),
         Personal::Phone if !before.is_some_and(char::is_alphanumeric) => phone(chars, index),
         Personal::Iban if !before.is_some_and(|c| c.is_ascii_alphanumeric()) || is_named("IBAN") => iban(chars, index),
@@ -56,7 +65,8 @@ fn find(kind: Personal, chars: &[char], index: usize) -> Option<Range<usize>> {
 }
 
 fn is_local(c: char) -> bool {
-    c.is_alphanumeric() || "._%+-'!#$&*/=?^`{|}~".contains(c)
+    let is_sign = |c| matches!(c, '.' | '_' | '%' | '+' | '-' | '\'' | '!' | '#' | '$' | '&' | '*' | '/' | '=' | '?');
+    c.is_alphanumeric() || is_sign(c) || matches!(c, '^' | '`' | '{' | '|' | '}' | '~')
 }
 
 fn run(chars: &[char], from: usize, fits: impl Fn(char) -> bool) -> usize {
@@ -87,9 +97,6 @@ fn quoted(chars: &[char], index: usize) -> Option<usize> {
 }
 
 fn phone(chars: &[char], index: usize) -> Option<Range<usize>> {
-    if chars.get(index) != Some(&'+') {
-        return None;
-    }
     let (mut digits, mut end, mut gap) = (0, index, 0);
     for (at, c) in chars.iter().enumerate().skip(index + 1) {
         if c.is_ascii_digit() {
@@ -106,13 +113,14 @@ fn phone(chars: &[char], index: usize) -> Option<Range<usize>> {
     (8..=15).contains(&digits).then_some(index..end)
 }
 
+/// Two letters and two digits.
+fn begins_iban(chars: &[char], index: usize) -> bool {
+    let Some([a, b, c, d]) = chars.get(index..index + 4) else { return false };
+    a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()
+}
+
 /// ISO 13616: two letters, two digits that check all of it, 11 to 30 more letters and digits.
 fn iban(chars: &[char], index: usize) -> Option<Range<usize>> {
-    let head = chars.get(index..index + 4)?;
-    let [a, b, c, d] = head else { return None };
-    if ![a, b].iter().all(|c| c.is_ascii_alphabetic()) || ![c, d].iter().all(|c| c.is_ascii_digit()) {
-        return None;
-    }
     let (mut kept, mut found, mut at) = (Vec::new(), None, index);
     while let Some(c) = chars.get(at) {
         if c.is_ascii_alphanumeric() && kept.len() < 34 {

@@ -74,6 +74,11 @@ const ZEROS: [char; 65] = [
 const NAMED: [(&str, char); 6] =
     [("commat;", '@'), ("period;", '.'), ("plus;", '+'), ("nbsp;", ' '), ("hyphen;", '-'), ("lowbar;", '_')];
 
+/// Whether any byte of a text fits. In pieces without an early exit, compilers make vector instructions of it.
+pub(super) fn has_byte(text: &str, fits: impl Fn(u8) -> bool) -> bool {
+    text.as_bytes().chunks(64).any(|piece| piece.iter().fold(false, |any, byte| any | fits(*byte)))
+}
+
 /// The characters of a text, and where each begins.
 #[derive(Default)]
 pub(super) struct Reading {
@@ -84,17 +89,18 @@ pub(super) struct Reading {
 impl Reading {
     /// As it stands: only width and hidden characters make no difference.
     pub(super) fn plain(text: &str) -> Self {
-        let mut reading = Self::default();
-        for (at, c) in text.char_indices().filter(|(_, c)| !is_hidden(*c)) {
-            reading.push(at, narrow(c));
+        let mut reading = Self { chars: Vec::with_capacity(text.len()), starts: Vec::with_capacity(text.len()) };
+        for (at, c) in text.char_indices().filter(|(_, c)| c.is_ascii() || !is_hidden(*c)) {
+            reading.push(at, if c.is_ascii() { c } else { narrow(c) });
         }
         reading
     }
 
     /// As it means: digits of all scripts, escapes of URLs, HTML and JSON, letters without marks. Nothing where that is the same.
     pub(super) fn decoded(text: &str) -> Option<Self> {
-        let is_other = |c: char| c == '%' || c == '&' || c == '\\' || is_mark(c) || digit(c).is_some();
-        if !text.chars().any(is_other) {
+        let is_other = |c: char| matches!(c, '%' | '&' | '\\') || is_mark(c) || digit(c).is_some();
+        let may_be_other = |byte: u8| !byte.is_ascii() || matches!(byte, b'%' | b'&' | b'\\');
+        if !has_byte(text, may_be_other) || !text.chars().any(is_other) {
             return None;
         }
         let (mut reading, mut at) = (Self::default(), 0);

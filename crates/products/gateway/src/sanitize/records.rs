@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use wire::json::{Token, Tokens, unquote};
 
-use super::hidden::folded;
+use super::hidden::alike;
 
 /// Who may see what: members that name a tenant, and the client's own tenant.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Tenant<'t> {
 impl Tenant<'_> {
     /// Whether a member of this name names a tenant: another spelling of the same name does, for some reader of JSON.
     pub(super) fn is_named_by(&self, name: &str) -> bool {
-        self.fields.iter().any(|field| folded(field).eq(folded(name)))
+        self.fields.iter().any(|field| alike(field, name))
     }
 
     /// Whether the value of such a member is another tenant.
