@@ -30,7 +30,7 @@ fn replicas_are_checked() {
         (format!("self: 'http://10.0.0.1:3001', listen: all, {KEYS}"), &["`all` is not an IP address with a port"]),
         (format!("self: 'http://10.0.0.1:3001', allow: all, {KEYS}"), &["`allow` is unknown"]),
         ("self: 'http://10.0.0.1:3001', keys: []".to_owned(), &["`keys` is empty"]),
-        ("self: 'http://10.0.0.1:3001', keys: [abc]".to_owned(), &["`keys` stands in the file", "REPLICA_KEY"]),
+        ("self: 'http://10.0.0.1:3001', keys: [abc]".to_owned(), &["`keys` stands in the file", "from_env"]),
         ("self: 'http://10.0.0.1:3001', keys: [{ from_env: FILES_KEY }]".to_owned(), &["is not 32 bytes in base64"]),
     ] {
         mentions(&file(&members), parts);
