@@ -4,6 +4,7 @@
 mod access;
 mod consenting;
 mod entrance;
+mod forwarding;
 mod measures;
 mod replicas;
 
@@ -30,11 +31,13 @@ use crate::consents::Consents;
 use crate::context::Injected;
 use crate::gateway::{Inner, lock};
 use crate::guards::{GuardState, Guards};
+use crate::ids::Ids;
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
 use crate::long_calls::{CallTimes, LongCalls};
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
+use crate::replicas::Replicas;
 use crate::session::Following;
 use crate::settings::{AnswerSettings, DEFAULT_SERVER, Ready, ServerSettings, Settings, TrafficSettings};
 use crate::shaping::Shaping;
@@ -87,6 +90,8 @@ pub enum SettingsError {
     Store(std::io::Error),
     /// Consents cannot be kept.
     Consents(std::io::Error),
+    /// The keys of `replicas` cannot be used, or no store is shared.
+    Replicas,
 }
 
 impl std::fmt::Display for SettingsError {
@@ -97,6 +102,7 @@ impl std::fmt::Display for SettingsError {
             Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
             Self::Store(error) => write!(f, "the store cannot be used: {error}"),
             Self::Consents(error) => write!(f, "consents cannot be kept: {error}"),
+            Self::Replicas => f.write_str("`replicas` has no usable keys, or no store that gateways share"),
         }
     }
 }
@@ -144,6 +150,8 @@ pub(crate) struct Hub {
     pub(crate) telemetry: Option<Arc<Telemetry>>,
     /// Consents of users.
     pub(crate) consents: Option<Arc<Consents>>,
+    /// The other gateways that clients see as one with this one.
+    replicas: Option<Arc<Replicas>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -170,13 +178,15 @@ impl Gateway {
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let consents = settings.consents.as_ref().map(|consents| Consents::open(consents, settings.auth.as_ref()));
         let consents = consents.transpose().map_err(SettingsError::Consents)?;
+        let replicas = forwarding::replicas_of(settings, &kept)?;
+        let ids = Ids::new(replicas.as_ref().map(|replicas| replicas.tags()));
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
             next: AtomicUsize::new(0),
-            parked: Arc::default(),
-            kept_tasks: Arc::default(),
-            guarded: Arc::default(),
+            parked: Arc::new(ParkedRequests::new(ids.clone())),
+            kept_tasks: Arc::new(KeptTasks::new(ids.clone())),
+            guarded: Arc::new(GuardState::new(ids.clone())),
             losses: Arc::default(),
             stats: Arc::default(),
             kept: Arc::new(kept),
@@ -185,12 +195,13 @@ impl Gateway {
             writes: Writes::default(),
             budgets: Arc::default(),
             slo: Arc::default(),
-            long_calls: Default::default(),
+            long_calls: (Arc::new(LongCalls::new(ids)), Arc::default()),
             traffic: RwLock::default(),
             interceptors: RwLock::default(),
             audit,
             telemetry,
             consents,
+            replicas,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;

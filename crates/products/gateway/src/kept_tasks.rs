@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use wire::timestamp::rfc3339;
 use wire::translate::task::is_tool_error;
 
-use crate::ids::unguessable;
+use crate::ids::Ids;
 
 /// The most tasks, and the most bytes of their results.
 const MOST: usize = 4096;
@@ -37,9 +37,13 @@ pub(crate) struct KeptTask {
 
 /// All of them, by owner and id.
 #[derive(Default)]
-pub(crate) struct KeptTasks(Mutex<HashMap<(Owner, String), KeptTask>>);
+pub(crate) struct KeptTasks(Mutex<HashMap<(Owner, String), KeptTask>>, Ids);
 
 impl KeptTasks {
+    pub(crate) fn new(ids: Ids) -> Self {
+        Self(Mutex::default(), ids)
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<(Owner, String), KeptTask>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,7 +62,7 @@ impl KeptTasks {
 
     /// Makes a task of a call that has ended, and says how it stood when it began. `None` where there is no room.
     pub(crate) fn make(&self, owner: Owner, result: &str, ttl: Option<u64>) -> Option<Map<String, Value>> {
-        let id = unguessable(OWN)?;
+        let id = self.1.unguessable(OWN)?;
         let ttl = ttl.map_or(TTL, Duration::from_millis).min(LONGEST_TTL);
         let status = if serde_json::from_str(result).is_ok_and(|result| is_tool_error(&result)) {
             "failed"

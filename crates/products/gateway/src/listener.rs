@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gateway::Gateway;
 use gateway::access::{CertificateGuard, GuardedTls, TokenGuard};
 use gateway::settings::{Settings, TlsSettings};
+use gateway::{Announcing, Gateway};
 use net::server::http;
 use net::server::tls::{Certificate, ServerTls, is_readable_by_others};
 use wire::timestamp::rfc3339;
@@ -67,4 +67,17 @@ pub(crate) async fn guard(gateway: &Gateway, settings: &Settings) -> Result<Opti
     let over = if has_certificates { GuardedTls::Certificates } else { GuardedTls::Plain };
     let guard = if settings.tls.is_some() { guard.over(over) } else { guard };
     Ok(Some(Arc::new(guard)))
+}
+
+/// Where other gateways send requests, and that this one says where it is. Nothing where it has no others.
+pub(crate) async fn for_replicas(
+    gateway: &Gateway,
+    settings: &Settings,
+    endpoints: &http::Endpoints,
+    body: usize,
+) -> Result<Option<(http::Server, Announcing)>, Failure> {
+    let Some((replicas, settings)) = gateway.replicas().zip(settings.replicas.as_ref()) else { return Ok(None) };
+    let server = crate::listening(gateway, settings.listen, replicas.listener(endpoints.clone(), body)).await?;
+    tell(&format!("{} is for the other gateways, which reach it as {}", server.local_addr(), settings.own));
+    Ok(Some((server, replicas.announce())))
 }

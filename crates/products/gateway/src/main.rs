@@ -183,6 +183,7 @@ async fn over_http(
         hosts: settings.hosts.clone(),
         origins: settings.origins.clone(),
         recorder,
+        router: gateway.replicas().map(|replicas| Arc::clone(replicas) as Arc<dyn http::Router>),
         // The endpoints are those of the servers.
         path: String::new(),
         ..http::Options::default()
@@ -198,6 +199,7 @@ async fn over_http(
     };
     let address = server.local_addr();
     let endpoints = server.endpoints();
+    let replica = listener::for_replicas(gateway, &settings, &endpoints, options.limits.body).await?;
     let update = {
         let gateway = gateway.clone();
         move || endpoints.set(served(&gateway, &options))
@@ -215,13 +217,21 @@ async fn over_http(
         task.abort();
     }
     server.shutdown().await;
+    if let Some((replica, announcing)) = replica {
+        announcing.end().await;
+        replica.shutdown().await;
+    }
     if let Some(admin) = admin {
         admin.shutdown().await;
     }
     Ok(())
 }
 
-async fn listening(gateway: &Gateway, address: SocketAddr, options: http::Options) -> Result<http::Server, Failure> {
+pub(crate) async fn listening(
+    gateway: &Gateway,
+    address: SocketAddr,
+    options: http::Options,
+) -> Result<http::Server, Failure> {
     http::listen(Arc::new(gateway.clone()), address, options).await.map_err(|error| {
         Failure::usage(format!("cannot listen on {address}: {error}"), "use another address, or port 0 for a free one")
     })
@@ -251,6 +261,7 @@ pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
         gateway::SettingsError::Consents(_) => {
             "give `consents` a folder that you can write to and no other gateway uses, and keys of 32 bytes in base64"
         }
+        gateway::SettingsError::Replicas => "keys: [{ from_env: REPLICA_KEY }], and store: redis://redis.example",
         gateway::SettingsError::Condition(_) => "correct the condition: claims.team == \"data\"",
     };
     Failure::usage(error.to_string(), remedy)

@@ -58,6 +58,9 @@ impl Pages {
         if let Some(telemetry) = self.gateway.telemetry() {
             telemetry.write(&mut more);
         }
+        if let Some(replicas) = self.gateway.replicas() {
+            replicas.write(&mut more);
+        }
         if let Some(slo) = self.gateway.slo() {
             slo.write(&mut more, Instant::now());
         }

@@ -12,7 +12,7 @@ use wire::translate::question::Question as Translated;
 use wire::translate::table::{Loss, losses};
 use wire::{Message, RequestId, Revision};
 
-use crate::ids::unguessable;
+use crate::ids::Ids;
 use crate::losses::Losses;
 use crate::relay::{error_text, result_text};
 use crate::upstream::{Flight, Lease, Upstream};
@@ -96,16 +96,20 @@ pub(crate) struct Parked {
 
 /// All requests that wait.
 #[derive(Default)]
-pub(crate) struct ParkedRequests(Mutex<HashMap<String, (Parked, Instant)>>);
+pub(crate) struct ParkedRequests(Mutex<HashMap<String, (Parked, Instant)>>, Ids);
 
 impl ParkedRequests {
+    pub(crate) fn new(ids: Ids) -> Self {
+        Self(Mutex::default(), ids)
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<String, (Parked, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a request and returns its state; `None` where too many wait.
     pub(crate) fn put(&self, parked: Parked) -> Option<String> {
-        let state = unguessable(STATE)?;
+        let state = self.1.unguessable(STATE)?;
         let mut all = self.all();
         let of_one = all.values().filter(|(other, _)| other.subject == parked.subject).count();
         if all.len() >= MOST || (parked.subject.is_some() && of_one >= MOST_OF_ONE) {

@@ -89,6 +89,7 @@ impl Configuration {
             ("record", settings.record != self.running.record),
             ("audit", settings.audit != self.running.audit),
             ("store", settings.store != self.running.store),
+            ("replicas", settings.replicas != self.running.replicas),
             ("consents", settings.consents != self.running.consents),
             ("telemetry", settings.telemetry != self.running.telemetry),
         ];
@@ -108,8 +109,10 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { tls, admin, auth, record, audit, store, consents, telemetry, .. } = self.running.clone();
-                self.running = Settings { tls, admin, auth, record, audit, store, consents, telemetry, ..settings };
+                let Settings { tls, admin, auth, record, audit, store, replicas, consents, telemetry, .. } =
+                    self.running.clone();
+                self.running =
+                    Settings { tls, admin, auth, record, audit, store, replicas, consents, telemetry, ..settings };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

@@ -11,6 +11,7 @@ mod guards;
 mod inputs;
 mod interceptors;
 mod outputs;
+mod replicas;
 mod sanitize;
 mod search;
 mod slo;
@@ -41,6 +42,7 @@ pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use inputs::{InputRule, InputSettings, SecretInputs, UnknownInputs};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
 pub use outputs::{OutputSettings, SchemaMode};
+pub use replicas::ReplicaSettings;
 pub use sanitize::{Instructions, Personal, SanitizeSettings, TenantRecords};
 pub use search::SearchSettings;
 pub use slo::{SloSettings, ToolObjective};
@@ -83,6 +85,8 @@ pub struct Settings {
     pub audit: Option<AuditSettings>,
     /// Where what must outlive the gateway is kept; without this, in memory.
     pub store: Option<StoreSettings>,
+    /// How the gateways reach each other that serve clients as one.
+    pub replicas: Option<ReplicaSettings>,
     /// Consents of users that the gateway calls servers in their name.
     pub consents: Option<ConsentSettings>,
     /// Answers that are kept, and the form of errors.
@@ -137,6 +141,7 @@ impl Settings {
             record: _,
             audit: _,
             store: _,
+            replicas: _,
             consents: _,
             telemetry: _,
             access,

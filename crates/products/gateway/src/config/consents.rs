@@ -44,7 +44,7 @@ impl Reader<'_> {
         let folder = self.required(entry, &members, "folder", "folder: ./consents");
         let folder = folder.and_then(|entry| self.path(entry));
         let keys = self.required(entry, &members, "keys", "keys: [{ from_env: CONSENT_KEY }]");
-        let keys = keys.and_then(|entry| self.consent_keys(entry));
+        let keys = keys.and_then(|entry| self.seal_keys(entry, "[{ from_env: CONSENT_KEY }]"));
         let login = self.required(entry, &members, "login", LOGIN_REMEDY).and_then(|entry| self.login(entry));
         let wait = members.get("wait").and_then(|entry| {
             let wait = self.duration(entry)?;
@@ -61,9 +61,10 @@ impl Reader<'_> {
         })
     }
 
-    fn consent_keys(&mut self, entry: &Entry) -> Option<Vec<Secret>> {
+    /// Keys of 32 bytes in base64, by reference.
+    pub(super) fn seal_keys(&mut self, entry: &Entry, example: &str) -> Option<Vec<Secret>> {
         let Content::List(items) = &entry.node.content else {
-            self.wrong_type("`keys`", entry.at, &entry.node, "a list", "[{ from_env: CONSENT_KEY }]");
+            self.wrong_type("`keys`", entry.at, &entry.node, "a list", example);
             return None;
         };
         let mut keys = Vec::new();

@@ -17,6 +17,7 @@ mod listen;
 mod members;
 mod outputs;
 mod policy;
+mod replicas;
 mod sandbox;
 mod sanitize;
 mod search;
@@ -71,6 +72,7 @@ const MEMBERS: &[&str] = &[
     "record",
     "audit",
     "store",
+    "replicas",
     "consents",
     "idempotency",
     "cache",
@@ -167,6 +169,8 @@ impl Reader<'_> {
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
+        let store = self.section(&members, "store", Self::store);
+        let replicas = self.replicas(tree.at, &members, store.as_ref());
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {
             listen,
@@ -182,7 +186,8 @@ impl Reader<'_> {
             ready,
             record: self.section(&members, "record", Self::record),
             audit: self.section(&members, "audit", Self::audit),
-            store: self.section(&members, "store", Self::store),
+            store,
+            replicas,
             consents,
             answers,
             budgets,

@@ -11,6 +11,7 @@ mod inputs;
 mod interceptors;
 mod listen;
 mod outputs;
+mod replicas;
 mod sandbox;
 mod sanitize;
 mod search;
@@ -44,7 +45,7 @@ const SIGNING_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTu
 fn variable(name: &str) -> Result<String, VarError> {
     match name {
         "FILES_KEY" | "DOCS_TOKEN" => Ok(SECRET.to_owned()),
-        "CONSENT_KEY" => Ok("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned()),
+        "CONSENT_KEY" | "REPLICA_KEY" => Ok("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned()),
         "EMPTY" => Ok(String::new()),
         "LINES" => Ok(format!("{SECRET}\nX-Other: 1")),
         "NUL" => Ok(format!("{SECRET}\0")),

@@ -257,6 +257,11 @@ rows! {
     STORE_AWAY = Failure::new("store-away", INTERNAL_ERROR, InternalError,
         "`store` cannot be reached, so that the call could run twice").not_run().retry(2000)
         .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
+    REPLICA_AWAY = Failure::new("replica-away", INTERNAL_ERROR, InternalError,
+        "`replicas`: the gateway that has the session, question or task cannot be reached").not_run().retry(1000)
+        .action("Wait `retry_after_ms`, then send the same request again");
+    REPLICA_LOST = Failure::new("replica-lost", INTERNAL_ERROR, UpstreamFailure,
+        "`replicas`: the gateway that has the session, question or task gave no answer").unknown();
     STORE_RECOVERING = Failure::new("store-recovering", INTERNAL_ERROR, InternalError,
         "`store` lost its memory or restarted; gateways write again what they know").not_run().retry(3000)
         .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use wire::Message;
 use wire::json::{Token, Tokens};
 
-use crate::ids::{hex, unguessable};
+use crate::ids::{Ids, hex};
 
 /// The most questions and calls that wait, and the most of one principal.
 const MOST: usize = 4096;
@@ -75,9 +75,13 @@ struct Waiting {
 
 /// Everything that waits.
 #[derive(Default)]
-pub(crate) struct Confirmations(Mutex<HashMap<String, Waiting>>);
+pub(crate) struct Confirmations(Mutex<HashMap<String, Waiting>>, Ids);
 
 impl Confirmations {
+    pub(super) fn new(ids: Ids) -> Self {
+        Self(Mutex::default(), ids)
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +98,7 @@ impl Confirmations {
         principal: Option<&HeaderValue>,
         (wait, now): (Duration, Instant),
     ) -> Option<String> {
-        let state = unguessable(STATE)?;
+        let state = self.1.unguessable(STATE)?;
         self.put(state.clone(), what, principal, (wait, now)).then_some(state)
     }
 

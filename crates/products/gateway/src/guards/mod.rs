@@ -10,6 +10,7 @@ use std::time::Instant;
 use self::confirmations::Confirmations;
 use self::sequences::Sequences;
 use crate::access::{AccessRules, ConditionError};
+use crate::ids::Ids;
 use crate::settings::{ConfirmSettings, SequenceRule, Settings};
 
 pub(crate) use self::question::question;
@@ -48,6 +49,10 @@ pub(crate) struct GuardState {
 }
 
 impl GuardState {
+    pub(crate) fn new(ids: Ids) -> Self {
+        Self { confirmations: Confirmations::new(ids), sequences: Sequences::default() }
+    }
+
     /// Forgets what is over.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use wire::timestamp::rfc3339;
 
 pub(crate) use self::times::CallTimes;
-use crate::ids::unguessable;
+use crate::ids::Ids;
 use crate::settings::TaskSettings;
 use crate::view::matches;
 
@@ -97,7 +97,7 @@ impl Tasks {
 
 /// All of them, by id.
 #[derive(Debug, Default)]
-pub(crate) struct LongCalls(Mutex<HashMap<String, LongCall>>);
+pub(crate) struct LongCalls(Mutex<HashMap<String, LongCall>>, Ids);
 
 /// Whether an id is of this kind.
 pub(crate) fn is_ours(id: &str) -> bool {
@@ -158,6 +158,10 @@ impl Drop for LongCall {
 }
 
 impl LongCalls {
+    pub(crate) fn new(ids: Ids) -> Self {
+        Self(Mutex::default(), ids)
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<String, LongCall>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -170,7 +174,7 @@ impl LongCalls {
         ttl: Option<u64>,
         now: Instant,
     ) -> Option<(String, Standing)> {
-        let id = unguessable(OWN)?;
+        let id = self.1.unguessable(OWN)?;
         let ttl = ttl.map_or(settings.ttl, Duration::from_millis).min(settings.ttl);
         let (created, until) = (moment(), now + ttl);
         let mut all = self.all();

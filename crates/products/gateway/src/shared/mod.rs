@@ -3,6 +3,7 @@
 
 mod limits;
 mod link;
+mod replicas;
 mod scripts;
 
 use std::sync::Arc;

@@ -92,6 +92,18 @@ redis.call('HSET', KEYS[1], 'l', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1";
 
+/// Says where a gateway is. `ARGV`: its address, lease. Returns the time in milliseconds.
+pub(super) const ANNOUNCE: &str = "
+redis.call('HSET', KEYS[1], 'a', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000)";
+
+/// Where a gateway is, if its lease is not over.
+pub(super) const FIND: &str = "return redis.call('HGET', KEYS[1], 'a')";
+
+/// A gateway ends.
+pub(super) const LEAVE: &str = "return redis.call('DEL', KEYS[1])";
+
 /// Takes requests from rates (GCRA, in microseconds since 2026). `ARGV`, for each key: the time of one request, how far ahead
 /// requests may be, the most that is wanted. Returns 0 and how many of each; or 1, which key refuses, and for how long. After a clock
 /// that went back, no request waits for longer than a burst takes.

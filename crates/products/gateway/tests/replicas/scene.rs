@@ -113,6 +113,14 @@ impl Replica {
         self.addresses()[0]
     }
 
+    /// The port for the other replicas.
+    pub(crate) fn for_replicas(&self) -> u16 {
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let line = said.lines().find(|line| line.contains(" is for the other gateways"));
+        let address = line.and_then(|line| line.split_whitespace().next()).and_then(|it| it.parse::<SocketAddr>().ok());
+        address.unwrap_or_else(|| panic!("it does not say where it listens: {said}")).port()
+    }
+
     /// A page such as `/metrics`.
     pub(crate) async fn page(&self, path: &str) -> String {
         let request = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.addresses()[1]);
@@ -139,6 +147,7 @@ async fn spawn(config: &PathBuf, log: &PathBuf, clock: Option<&Clock>) -> (Child
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
+    command.env("REPLICA_KEY", "c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlLi4=");
     command.stderr(File::create(log).expect("a log"));
     if let Some(clock) = clock {
         clock.give(&mut command);
@@ -227,6 +236,25 @@ impl Scene {
         scene
     }
 
+    /// Replicas that send each other requests, behind a balancer; `more` is added to their files.
+    pub(crate) async fn forwarding(count: usize, asker: SocketAddr, more: &str) -> Self {
+        let ports: Vec<_> = (0..count).map(|_| ports::free()).collect();
+        let replicas = "replicas: { self: 'http://127.0.0.1:REPLICA', keys: [{ from_env: REPLICA_KEY }] }\n";
+        let replicas = if more.contains("replicas:") { "" } else { replicas };
+        let more = format!("  b:\n    url: http://{asker}/mcp\n{replicas}{more}");
+        let mut scene = Self::with(&ports, Redis::start().await, "URL", &more).await;
+        scene.balancer = Some(Nginx::start(scene.folder.path(), &ports).await);
+        for replica in &scene.replicas {
+            replica.uses_store().await;
+        }
+        scene
+    }
+
+    /// Where the balancer is.
+    pub(crate) fn balancer(&self) -> SocketAddr {
+        self.balancer.as_ref().expect("a balancer").address
+    }
+
     /// Replicas at these ports; each at any free port where it is 0, and with the true clock.
     async fn with(ports: &[u16], redis: Redis, store: &str, more: &str) -> Self {
         let (ledger, server) = Ledger::start().await;
@@ -245,9 +273,10 @@ impl Scene {
                  upstreams:\n  a:\n    url: http://{}/mcp\n{}",
                 server.local_addr(),
                 more.replace("AUDIT", &config.with_extension("audit").display().to_string())
+                    .replace(":REPLICA", &format!(":{}", ports::free()))
             );
             std::fs::write(&config, file).expect("a file");
-            let clock = (*port > 0).then(|| Clock::new(config.with_extension("clock")));
+            let clock = (*port > 0 && !more.contains("replicas:")).then(|| Clock::new(config.with_extension("clock")));
             replicas.push(Replica::start(config, proxy, clock).await);
         }
         let [answered, broken] = [AtomicU64::new(0), AtomicU64::new(0)];
@@ -285,7 +314,7 @@ impl Scene {
         }
     }
 
-    fn token(&self, subject: &str) -> String {
+    pub(crate) fn token(&self, subject: &str) -> String {
         let claims = json!({ "iss": ISSUER, "aud": "gateway", "exp": now() + 3600, "sub": subject });
         self.signer.sign(json!({ "typ": "at+jwt" }), &claims)
     }

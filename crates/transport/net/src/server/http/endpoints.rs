@@ -4,7 +4,12 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::entry::Endpoint;
+use hyper::StatusCode;
+
+use super::entry::{self, Endpoint};
+use super::layer::Next;
+use super::response::{Response, status};
+use super::routing::Routed;
 use super::{Options, Shared};
 use crate::server::link::Closing;
 use crate::service::Service;
@@ -44,6 +49,13 @@ impl Endpoints {
         for gone in before {
             gone.sessions.end_all();
         }
+    }
+
+    /// Answers a request that another server sent here, on the connection of `next`. Its sender must have been verified.
+    pub async fn answer(&self, routed: Routed, next: Next<'_>) -> Response {
+        let Some(shared) = self.find(routed.uri.path()) else { return status(StatusCode::NOT_FOUND) };
+        let (request, peer) = routed.arrived(next);
+        entry::answer(&shared, &peer, request).await
     }
 
     /// The endpoint that answers at `path`.

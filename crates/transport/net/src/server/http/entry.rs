@@ -17,7 +17,7 @@ use super::request_body::{not_json, read};
 use super::response::{Response, not_allowed, refuse, status};
 use super::{
     Grant, MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse,
-    upgrade,
+    routing, upgrade,
 };
 use crate::server::batch::too_long;
 use crate::server::era_check::EraCheck;
@@ -144,6 +144,10 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
         return upgrade::upgrade(shared, peer, request);
     }
     let (parts, body) = request.into_parts();
+    let body = match routing::by_head(shared, peer, &parts, body).await {
+        Ok(body) => body,
+        Err(response) => return response,
+    };
     match (endpoint, &parts.method) {
         (Endpoint::Mcp, &Method::POST) => post(shared, peer, parts, body).await,
         (Endpoint::Mcp, &Method::GET) => legacy::get(shared, &parts.headers),
@@ -180,6 +184,10 @@ async fn post(shared: &Arc<Shared>, peer: &Peer, parts: Parts, body: BufferedBod
     if batch_length(&text) > most {
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_long(most));
     }
+    let text = match routing::by_body(shared, peer, &parts, text).await {
+        Ok(text) => text,
+        Err(response) => return response,
+    };
     let packet = parse_owned(text);
     let denial = match &packet {
         Ok(Packet::Message(message)) => guard::denial(shared, &parts, message),

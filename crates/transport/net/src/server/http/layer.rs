@@ -4,9 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::buffered_body::BufferedBody;
 use super::guard::HttpFuture;
 use super::options::Limits;
+use super::request_body::read;
 use super::response::Response;
 use super::{Peer, Shared, entry};
 
@@ -45,6 +48,11 @@ impl Next<'_> {
     /// The refusal of a request whose `Host` or `Origin` is foreign, for a layer that answers by itself.
     pub fn distrust(self, request: &Request) -> Option<Response> {
         entry::distrust(self.shared, self.peer, request.headers(), false)
+    }
+
+    /// Reads a body within the bounds of the endpoints, or refuses it.
+    pub async fn read(self, body: BufferedBody) -> Result<Bytes, Response> {
+        read(self.limits(), body).await.map(Bytes::from)
     }
 
     /// The bounds of the endpoints.

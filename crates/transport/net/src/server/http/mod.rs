@@ -20,6 +20,7 @@ mod proxy;
 mod request_body;
 mod response;
 mod response_body;
+mod routing;
 mod secure;
 mod sessions;
 mod shares;
@@ -53,6 +54,7 @@ pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PAT
 pub use self::proxy::{Allowed, ProxyError, proxy};
 pub use self::response::Response;
 pub use self::response_body::Body;
+pub use self::routing::{Routed, Router};
 use self::secure::{Handshakes, Socket};
 use self::sessions::Sessions;
 use self::shares::{Share, Shares, share_of};
@@ -77,7 +79,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     fn new(service: Arc<dyn Service>, options: Options, closing: Closing) -> Self {
-        let sessions = Sessions::new(options.limits.clone());
+        let sessions = Sessions::new(options.limits.clone(), options.router.clone());
         let shares = Shares::new(share_of(options.limits.connections));
         let handshakes = Handshakes::new(&options.limits);
         let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
@@ -100,6 +102,8 @@ struct Peer {
     remote: Option<IpAddr>,
     /// The certificate that the client showed, verified when the connection began.
     certificate: Option<Arc<Certificate>>,
+    /// Another server sent the request here.
+    is_routed: bool,
 }
 
 /// A server that listens.
@@ -158,6 +162,7 @@ impl Endpoint {
                 local: None,
                 remote: None,
                 certificate: None,
+                is_routed: false,
             };
             serve_stream(stream, Arc::clone(&self.shared), peer).await;
         }
@@ -240,7 +245,8 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSe
             done
         }
     };
-    let peer = Peer { place: Arc::new((place, share)), cut: Arc::default(), local, remote, certificate };
+    let place = Arc::new((place, share));
+    let peer = Peer { place, cut: Arc::default(), local, remote, certificate, is_routed: false };
     serve_stream(stream, shared, peer).await;
 }
 

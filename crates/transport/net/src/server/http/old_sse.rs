@@ -71,7 +71,7 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, parts: &Parts) -> Response
     let Ok(room) = Arc::clone(&shared.room).try_acquire_owned() else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
-    let Some((key, id)) = unguessable().and_then(|id| Some((key(&id)?, id))) else {
+    let Some((key, id)) = unguessable(shared.options.router.as_ref()).and_then(|id| Some((key(&id)?, id))) else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
     let limits = &shared.options.limits;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
+use super::routing::Router;
 use crate::server::batch::BatchBounds;
 use crate::server::recorder::HttpRecorder;
 use crate::server::tls::ServerTls;
@@ -48,6 +49,8 @@ pub struct Options {
     pub guard: Option<Arc<dyn Guard>>,
     /// A layer around the endpoints.
     pub layer: Option<Arc<dyn Layer>>,
+    /// Sends admitted requests to other servers that must answer them.
+    pub router: Option<Arc<dyn Router>>,
     /// Speaks TLS. The options of further endpoints of the listener must have it, too.
     pub tls: Option<Arc<ServerTls>>,
     /// Records everything that crosses.
@@ -123,6 +126,7 @@ impl Default for Options {
             bearer: None,
             guard: None,
             layer: None,
+            router: None,
             tls: None,
             recorder: None,
             limits: Limits::default(),

@@ -12,6 +12,7 @@ use wire::RequestId;
 use super::Limits;
 use super::events::EventStream;
 use super::kept::Kept;
+use super::routing::Router;
 use super::shares::{network, share_of};
 use crate::server::InFlight;
 use crate::server::link::{Gone, MessageSink, Session};
@@ -175,15 +176,16 @@ impl HttpSession {
 /// All sessions.
 pub(super) struct Sessions {
     limits: Arc<Limits>,
+    router: Option<Arc<dyn Router>>,
     kept: Arc<Kept>,
     born: Instant,
     by_key: Mutex<HashMap<u128, Arc<HttpSession>>>,
 }
 
 impl Sessions {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits, router: Option<Arc<dyn Router>>) -> Self {
         let kept = Arc::new(Kept::new(limits.kept_bytes));
-        Self { limits: Arc::new(limits), kept, born: Instant::now(), by_key: Mutex::default() }
+        Self { limits: Arc::new(limits), router, kept, born: Instant::now(), by_key: Mutex::default() }
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<HttpSession>>> {
@@ -224,7 +226,7 @@ impl Sessions {
 
     /// A session with an unguessable id, not yet known to [`Self::find`].
     pub(super) fn begin(&self, owner: Owner) -> Option<HttpSession> {
-        let id = unguessable()?;
+        let id = unguessable(self.router.as_ref())?;
         let (limits, kept) = (Arc::clone(&self.limits), Arc::clone(&self.kept));
         let streams = Arc::new(Streams { next: AtomicU32::new(1), limits, kept, table: Mutex::default() });
         let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn MessageSink>));
@@ -247,13 +249,16 @@ impl Sessions {
 
     /// The session of this id, which is in use from now on.
     pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
-        let session = self.table().get(&key(id)?).cloned()?;
+        let session = self.table().get(&key(id)?).filter(|session| session.session.id() == Some(id)).cloned()?;
         session.touched.store(self.now(), Ordering::Relaxed);
         Some(session)
     }
 
     /// Ends one session; `false` where there is none of this id.
     pub(super) fn remove(&self, id: &str) -> bool {
+        if self.find(id).is_none() {
+            return false;
+        }
         let removed = key(id).and_then(|key| self.table().remove(&key));
         removed.map(|session| session.end()).is_some()
     }
@@ -289,15 +294,20 @@ impl Sessions {
     }
 }
 
-/// A new id: 128 bits from the system, as visible ASCII.
-pub(super) fn unguessable() -> Option<String> {
+/// A new id: 128 bits from the system, as visible ASCII, and what the router adds.
+pub(super) fn unguessable(router: Option<&Arc<dyn Router>>) -> Option<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).ok()?;
-    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    Some(match router {
+        Some(router) => router.session_id(digits),
+        None => digits,
+    })
 }
 
-/// Our ids are 32 lower-case hexadecimal digits; anything else is unknown.
+/// Our ids are 32 lower-case hexadecimal digits, perhaps with a dot and more; anything else is unknown.
 pub(super) fn key(id: &str) -> Option<u128> {
-    let ours = id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    if ours { u128::from_str_radix(id, 16).ok() } else { None }
+    let digits = id.split_once('.').map_or(id, |(digits, _)| digits);
+    let ours = digits.len() == 32 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if ours { u128::from_str_radix(digits, 16).ok() } else { None }
 }
