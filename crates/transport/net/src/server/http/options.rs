@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
@@ -24,6 +26,15 @@ pub struct OtherTransports {
     pub sse: bool,
     /// WebSocket at [`WEBSOCKET_PATH`].
     pub websocket: bool,
+}
+
+/// A JSON document at a path of its own, for everybody: no token is asked for.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The path, such as `/.well-known/mcp-manifest.json`.
+    pub path: String,
+    /// The text.
+    pub text: Bytes,
 }
 
 /// How the endpoints behave.
@@ -48,6 +59,8 @@ pub struct Options {
     pub guard: Option<Arc<dyn Guard>>,
     /// A layer around the endpoints.
     pub layer: Option<Arc<dyn Layer>>,
+    /// Documents that are served as they are.
+    pub documents: Vec<Document>,
     /// Speaks TLS. The options of further endpoints of the listener must have it, too.
     pub tls: Option<Arc<ServerTls>>,
     /// Records everything that crosses.
@@ -123,6 +136,7 @@ impl Default for Options {
             bearer: None,
             guard: None,
             layer: None,
+            documents: Vec::new(),
             tls: None,
             recorder: None,
             limits: Limits::default(),
