@@ -41,5 +41,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,
     };
+    // On every way out, end the children that still run.
+    run.children.kill_all();
     exit.into()
 }

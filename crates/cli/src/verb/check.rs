@@ -69,8 +69,6 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
             }
         }
     });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
     runtime.shutdown_background();
     checked
 }

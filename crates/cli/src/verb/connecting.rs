@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{client_options, sign_in};
 
-/// Runs `work` until it is done or a signal comes, and ends the children on every way out.
+/// Runs `work` until it is done or a signal comes. What it started and left is ended with the program: another server may come.
 pub(crate) fn until_interrupted<T, E: From<Exit>>(run: &Run, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     // Before the first child starts.
     run.children.adopt_orphans();
@@ -28,8 +28,6 @@ pub(crate) fn until_interrupted<T, E: From<Exit>>(run: &Run, work: impl Future<O
             signal = &mut interrupted => Err(Exit::Interrupted(signal).into()),
         }
     });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
     runtime.shutdown_background();
     outcome
 }

@@ -1,6 +1,8 @@
 //! `proof serve --manifest`, and what finds the manifest there: `proof verify URL`, `proof check --manifest`. Every state but
 //! verified, and every difference, is a finding.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -172,4 +174,86 @@ fn what_cannot_be_a_manifest_is_refused() {
     assert_eq!((verified.0.as_str(), matches.0.as_str()), ("pass", "pass"), "{verified:?} {matches:?}");
     let said = ends_with(0, &proof(folder, &["explain", "manifest.verified"]));
     assert!(said.contains("How it is judged"), "{said}");
+}
+
+/// The answer to a request for the well-known path: the head, and the body.
+fn answer(server: &Serving, method: &str, host: Option<&str>) -> (String, String) {
+    let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+    let mut socket = TcpStream::connect(&address).expect("it listens");
+    let host = host.unwrap_or(&address);
+    write!(socket, "{method} {WELL_KNOWN} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("it answers");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    (head.to_lowercase(), body.to_owned())
+}
+
+#[test]
+fn the_document_is_served_as_it_is() {
+    let folder = signed();
+    let folder = folder.path();
+    let text = std::fs::read_to_string(folder.join("manifest.json")).expect("a file");
+    let server = serving(folder, &["--manifest", "manifest.json"]);
+    let (head, body) = answer(&server, "GET", None);
+    assert!(head.starts_with("http/1.1 200") && head.contains("content-type: application/json"), "{head}");
+    assert_eq!(body, text);
+    let (head, body) = answer(&server, "HEAD", None);
+    assert!(head.starts_with("http/1.1 200") && body.is_empty(), "{head}");
+    let (head, _) = answer(&server, "DELETE", None);
+    assert!(head.starts_with("http/1.1 405") && head.contains("allow: get, head"), "{head}");
+    let (head, body) = answer(&server, "GET", Some("shop.example"));
+    assert!(head.starts_with("http/1.1 403") && !body.contains("mcp.manifest"), "{head}");
+    let (head, _) = answer(&serving(folder, &[]), "GET", None);
+    assert!(head.starts_with("http/1.1 404"), "{head}");
+}
+
+/// What is at the address may be anything.
+#[test]
+fn a_document_that_is_no_manifest_ends_the_verification() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", 9 << 20, " ".repeat(9 << 20));
+    for (code, answer, what) in [
+        (3, "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/m.json\r\ncontent-length: 0\r\n\r\n", "HTTP 302"),
+        (3, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", "it broke off"),
+        (3, "SSH-2.0-x\r\n", "is not HTTP"),
+        (3, &long, "is longer than 8 MiB"),
+        (2, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", "is not a manifest: schema: expected"),
+        (2, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\u{1b}[", "is not a manifest"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/m.json", listener.local_addr().expect("an address"));
+        let text = answer.to_owned();
+        let served = std::thread::spawn(move || {
+            let mut socket = listener.accept().expect("a client").0;
+            let mut request = [0; 1024];
+            let read = socket.read(&mut request).expect("a request");
+            // A client that has read enough closes early.
+            let _ = socket.write_all(text.as_bytes());
+            String::from_utf8_lossy(&request[..read]).into_owned()
+        });
+        let said = ends_with(code, &proof(folder.path(), &["verify", &url, "--header", "X-Key: for-the-server"]));
+        assert!(said.contains(what) && !said.contains('\u{1b}'), "{what}: {said}");
+        let request = served.join().expect("it ends");
+        assert!(request.starts_with("GET /m.json HTTP/1.1"), "{request}");
+    }
+}
+
+/// Headers for the server are not for other addresses.
+#[test]
+fn headers_go_to_the_server_alone() {
+    let folder = signed();
+    let folder = folder.path();
+    let server = serving(folder, &[]);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let elsewhere = format!("http://{}/m.json", listener.local_addr().expect("an address"));
+    let served = std::thread::spawn(move || {
+        let mut socket = listener.accept().expect("a client").0;
+        let mut request = [0; 1024];
+        let read = socket.read(&mut request).expect("a request");
+        String::from_utf8_lossy(&request[..read]).to_lowercase()
+    });
+    let ran = check(folder, &["--manifest", &elsewhere, "--header", "X-Key: for-the-server", &server.url]);
+    assert_eq!(findings(1, &ran)[0].0, "fail");
+    let request = served.join().expect("it ends");
+    assert!(request.starts_with("get /m.json") && !request.contains("x-key"), "{request}");
 }

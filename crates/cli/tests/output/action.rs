@@ -61,7 +61,8 @@ fn step(folder: &Path, inputs: &[(&str, &str)], codes: &str) -> Output {
     for name in ["calls", "output", "summary"] {
         fs::write(folder.join(name), "").expect("a file");
     }
-    let defaults = [("CHECK", "true"), ("SCAN", "false"), ("FAIL_ON", "must"), ("SCAN_FAIL_ON", "high"), ("SUMMARY", "true")];
+    let defaults =
+        [("CHECK", "true"), ("SCAN", "false"), ("FAIL_ON", "must"), ("SCAN_FAIL_ON", "high"), ("SUMMARY", "true")];
     let unset = ["COMMAND", "URL", "LOCK", "REVISION", "BASELINE", "OPTIONS", "SCAN_OPTIONS", "LOCK_OPTIONS"];
     let mut bash = Command::new("bash");
     bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &script]).envs(defaults);
@@ -75,7 +76,12 @@ fn one_step_checks_scans_and_compares() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let written = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
-    let all = [("COMMAND", "node 'my server.js'"), ("SCAN", "true"), ("LOCK", "mcp.lock"), ("SCAN_OPTIONS", "--suppressions=a b.toml")];
+    let all = [
+        ("COMMAND", "node 'my server.js'"),
+        ("SCAN", "true"),
+        ("LOCK", "mcp.lock"),
+        ("SCAN_OPTIONS", "--suppressions=a b.toml"),
+    ];
     // Every verb runs, whatever the one before it found.
     let ran = step(folder, &all, "check) exit 1 ;; scan) exit 1 ;; lock) exit 3 ;;");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -89,7 +95,9 @@ fn one_step_checks_scans_and_compares() {
     for (name, value) in [("exit-code", "1"), ("scan-exit-code", "1"), ("lock-exit-code", "3")] {
         assert!(outputs.lines().any(|line| line == format!("{name}={value}")), "{outputs}");
     }
-    for name in ["json=", "junit=", "sarif=", "markdown=", "scan-json=", "scan-sarif=", "scan-markdown=", "lock-markdown="] {
+    for name in
+        ["json=", "junit=", "sarif=", "markdown=", "scan-json=", "scan-sarif=", "scan-markdown=", "lock-markdown="]
+    {
         assert!(outputs.lines().any(|line| line.starts_with(name)), "{name} is not in {outputs}");
     }
     assert_eq!(written("summary"), "report\nreport\nchanges\n");
@@ -98,9 +106,14 @@ fn one_step_checks_scans_and_compares() {
     assert!(step(folder, &[url, ("CHECK", "false"), ("LOCK", "mcp.lock")], "").status.success());
     assert_eq!(written("calls"), "lock --output=mcp.lock --check --format=markdown https://shop.example/mcp\n");
     // Nothing to do, and nothing to do it with, fail the job.
-    for inputs in [&[url, ("CHECK", "false")][..], &[("SCAN", "true")], &[url, ("COMMAND", "node a.js")], &[("URL", "ftp://x")]] {
+    for inputs in
+        [&[url, ("CHECK", "false")][..], &[("SCAN", "true")], &[url, ("COMMAND", "node a.js")], &[("URL", "ftp://x")]]
+    {
         let ran = step(folder, inputs, "");
         assert_eq!(ran.status.code(), Some(2), "{inputs:?}");
-        assert!(String::from_utf8_lossy(&ran.stdout).contains("::error::") && written("calls").is_empty(), "{inputs:?}");
+        assert!(
+            String::from_utf8_lossy(&ran.stdout).contains("::error::") && written("calls").is_empty(),
+            "{inputs:?}"
+        );
     }
 }
