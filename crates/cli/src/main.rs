@@ -42,5 +42,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Man(args)) => verb::man::run(&args),
         Err(code) => code,
     };
+    // On every way out, end the children that still run.
+    run.children.kill_all();
     exit.into()
 }

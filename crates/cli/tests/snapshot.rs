@@ -1,12 +1,16 @@
 //! `proof snapshot`: what is written, what is reported of a server that changed, and of snapshots that cannot be read.
-//! The same server locked and signed: [`locks`], [`manifests`].
+//! The same server locked and signed: [`locks`], [`manifests`], [`published`].
 
 #[path = "lock/locks.rs"]
 mod locks;
 #[path = "lock/manifests.rs"]
 mod manifests;
+#[path = "lock/published.rs"]
+mod published;
 #[path = "shared/ran.rs"]
 mod ran;
+#[path = "shared/serving.rs"]
+mod serving;
 
 use std::path::Path;
 use std::process::Output;

@@ -15,6 +15,8 @@ use super::line::{quoted, reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
+pub(crate) use super::sign::ManifestPlace;
+use super::sign::manifest;
 use crate::advice::judging;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
@@ -43,6 +45,7 @@ Examples:
   proof check --also sarif=proof.sarif --also markdown=proof.md -- ./my-server
   proof check --write-baseline known.json -- ./my-server
   proof check --baseline known.json -- ./my-server
+  proof check --manifest auto --keys keys.json https://shop.example/mcp
 
 Without URL and COMMAND, proof checks its own reference server. It calls only
 tools with readOnlyHint, unless you pass --call all or --allow-tool.
@@ -60,6 +63,14 @@ pub(crate) struct CheckArgs {
     /// Check a recorded trace instead of a server
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "Selection")]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Verify the server by its signed manifest: a file, a URL, or `auto` for
+    /// /.well-known/mcp-manifest.json of the server
+    #[arg(long, value_name = "FILE|URL|auto", value_parser = manifest, conflicts_with = "trace", help_heading = "Selection")]
+    pub(crate) manifest: Option<ManifestPlace>,
+    /// Public keys to trust for the manifest: a JWK set
+    #[arg(long, value_name = "FILE", requires = "manifest", help_heading = "Selection")]
+    pub(crate) keys: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -58,6 +58,9 @@ pub(crate) struct LockArgs {
     pub(crate) format: LockFormat,
 }
 
+/// The client name of the last listing, by default.
+pub(crate) const OTHER_CLIENT: &str = "claude-ai";
+
 /// A server whose texts are digested: live, or in a trace.
 #[derive(Args)]
 #[group(skip)]
@@ -68,7 +71,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "Target")]
     pub(crate) trace: Option<PathBuf>,
     /// Client name of the last listing
-    #[arg(long = "as", value_name = "NAME", default_value = "claude-ai", help_heading = "Target")]
+    #[arg(long = "as", value_name = "NAME", default_value = OTHER_CLIENT, help_heading = "Target")]
     pub(crate) client: String,
     /// Name of the server in a registry of MCP servers
     #[arg(long, value_name = "NAME", help_heading = "Target")]

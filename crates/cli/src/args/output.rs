@@ -1,4 +1,4 @@
-//! Output options of the verbs that judge.
+//! Output options of the verbs that judge, and the formats of every report.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ pub(crate) enum Format {
 }
 
 /// `sarif=proof.sarif`
-fn also(text: &str) -> Result<(Format, PathBuf), String> {
+pub(crate) fn also(text: &str) -> Result<(Format, PathBuf), String> {
     let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
     let names = || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
     let format = Format::from_str(format, false).map_err(|_| {

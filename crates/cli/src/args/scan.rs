@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use wire::Revision;
 
+use super::output::{Format, also};
 use super::reach::Reach;
 
 /// Find hidden text and injections in what servers tell a model
@@ -65,13 +66,13 @@ pub(crate) struct ScanArgs {
     pub(crate) suppressions: Option<PathBuf>,
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: ScanFormat,
+    pub(crate) format: Format,
     /// Write the report to FILE instead of stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Also write the report in another format (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]
-    pub(crate) also: Vec<(ScanFormat, PathBuf)>,
+    pub(crate) also: Vec<(Format, PathBuf)>,
 }
 
 /// The lowest severity that fails a scan.
@@ -85,34 +86,4 @@ pub(crate) enum FailOn {
     Medium,
     /// High alone
     High,
-}
-
-/// The report's format.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScanFormat {
-    /// Text
-    Human,
-    /// One JSON document: proof.report/1
-    Json,
-    /// JUnit XML, for most CI systems
-    Junit,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Markdown, for a pull request comment
-    Markdown,
-    /// TAP version 14
-    Tap,
-    /// A self-contained HTML page
-    Html,
-}
-
-/// `sarif=scan.sarif`
-fn also(text: &str) -> Result<(ScanFormat, PathBuf), String> {
-    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
-    let format = ScanFormat::from_str(format, false).map_err(|_| {
-        let names = ScanFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let names: Vec<_> = names.map(|name| name.get_name().to_owned()).collect();
-        format!("unknown format; expected one of {}", names.join(", "))
-    })?;
-    Ok((format, path.into()))
 }

@@ -66,6 +66,10 @@ pub(crate) struct ServeArgs {
     /// Serve the files in DIR and below as read-only resources
     #[arg(long, value_name = "DIR")]
     pub(crate) resources: Option<PathBuf>,
+    /// Publish a signed manifest at /.well-known/mcp-manifest.json; it needs no
+    /// token
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) manifest: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) faults: FaultArgs,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use url::Url;
 
 use super::lock::TargetArgs;
 
@@ -95,6 +96,10 @@ Examples:
   proof verify manifest.json --keys keys.json -- npx -y my-server@1.2.3
   proof verify manifest.json --lock mcp.lock --pin
   proof verify manifest.json --lock mcp.lock http://127.0.0.1:3000/mcp
+  proof verify https://shop.example/mcp --keys keys.json
+
+With the URL of a server, the manifest is the one that it publishes at
+/.well-known/mcp-manifest.json, and the server is verified, too.
 
 The state is unsigned, unsupported, unknown-key, verified or tampered. With
 --lock, the keys pinned there count, and older manifests are refused. --pin
@@ -103,9 +108,10 @@ writes the keys to the lock: on first use those that the manifest names.
 Exit codes: 0 verified; 1 any other state, expired, rolled back, or another
 server; 2 usage error or invalid file; 3 no MCP answer; 4 bug in proof.")]
 pub(crate) struct VerifyArgs {
-    /// Manifest or DSSE envelope
-    #[arg(value_name = "MANIFEST")]
-    pub(crate) manifest: PathBuf,
+    /// Manifest or DSSE envelope: a file, the URL of a .json document, or the
+    /// URL of a server
+    #[arg(value_name = "MANIFEST", value_parser = manifest_or_server)]
+    pub(crate) manifest: ManifestPlace,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// Public keys to trust: a JWK set
@@ -123,6 +129,35 @@ pub(crate) struct VerifyArgs {
     /// Output format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: VerifyFormat,
+}
+
+/// Where a manifest is.
+#[derive(Clone)]
+pub(crate) enum ManifestPlace {
+    /// At the well-known path of the server.
+    Auto,
+    /// At this address.
+    Url(Url),
+    /// In this file.
+    File(PathBuf),
+}
+
+/// A file, the URL of a manifest, or `auto`; `./auto` names a file.
+pub(crate) fn manifest(text: &str) -> Result<ManifestPlace, String> {
+    if text == "auto" { Ok(ManifestPlace::Auto) } else { place(text, &["http", "https"]) }
+}
+
+/// A file, the URL of a manifest, or that of a server.
+fn manifest_or_server(text: &str) -> Result<ManifestPlace, String> {
+    place(text, &["http", "https", "ws", "wss"])
+}
+
+fn place(text: &str, schemes: &[&str]) -> Result<ManifestPlace, String> {
+    if !text.contains("://") {
+        return Ok(ManifestPlace::File(text.into()));
+    }
+    let url = Url::parse(text).ok().filter(|url| schemes.contains(&url.scheme()) && url.has_host());
+    url.map(ManifestPlace::Url).ok_or_else(|| format!("expected a file, or a URL with {}://", schemes.join(":// or ")))
 }
 
 /// The output format of a verification.

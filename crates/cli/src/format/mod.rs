@@ -3,6 +3,8 @@
 pub(crate) mod drift;
 pub(crate) mod generated;
 pub(crate) mod lock;
+mod page;
 pub(crate) mod rule_list;
+mod sarif;
 pub(crate) mod scan;
 pub(crate) mod suite;

@@ -18,17 +18,21 @@ use crate::progress::Ticker;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
-use crate::verb::output;
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
+use crate::verb::{manifest, output};
 
 /// Checks a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
     let run = &run.with_environment(environment(&args.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
+        let manifest = manifest::findings::Given::of(&args)?;
         let traces = args.output.save_trace.clone().map(Traces::into);
-        let checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        let mut checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        if let Some(manifest) = manifest {
+            manifest.judge(run, &args, &mut checked.report)?;
+        }
         traces.map_or(Ok(()), |traces| traces.outcome())?;
         conclude(&args.output, baselines, &checked, Page::Stdout)
     });
@@ -65,8 +69,6 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
             }
         }
     });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
     runtime.shutdown_background();
     checked
 }

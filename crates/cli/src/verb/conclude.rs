@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 
 use judge::check::Checked;
-use judge::rule_index;
 use report::ReportView;
 use report::render::text::Paint;
 use report::render::{html, human, json, junit, markdown, sarif, tap};
@@ -11,6 +10,7 @@ use report::render::{html, human, json, junit, markdown, sarif, tap};
 use crate::args::output::{Format, OutputArgs};
 use crate::exit::{Exit, tell};
 use crate::verb::baselines::{self, Baselines};
+use crate::verb::manifest::rules;
 use crate::verb::output;
 
 /// Where a report without a file goes.
@@ -37,7 +37,7 @@ pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
 /// Writes and prints the report; returns the exit code.
 pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checked, page: Page) -> Result<Exit, Exit> {
     let report = &checked.report;
-    let rules = rule_index();
+    let rules = rules::index();
     let baseline = baselines.settle(report, &rules)?;
     let view = ReportView::new(report, &rules, baseline.as_ref(), args.fail_on.into());
     for (format, path) in &args.also {

@@ -9,6 +9,7 @@ use wire::Revision;
 
 use crate::args::{ExplainArgs, unknown_rule};
 use crate::exit::Exit;
+use crate::verb::manifest::rules::{self as manifest, ManifestRule};
 use crate::verb::output;
 use report::render::text::{count, wrap};
 
@@ -16,6 +17,12 @@ use report::render::text::{count, wrap};
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let text = if let Some(rule) = rules::find(&args.rule) {
         one(rule)
+    } else if args.rule.starts_with("manifest.") {
+        let found: Vec<_> = manifest::ALL.into_iter().filter(|rule| matches(&args.rule, rule.id)).collect();
+        match found.as_slice() {
+            [] => return unknown_rule(&args.rule),
+            rules => rules.iter().map(|rule| of_manifests(rule)).collect::<Vec<_>>().join("\n"),
+        }
     } else if args.rule.starts_with("scan.") {
         let found: Vec<_> = guard::scan::RULES.iter().filter(|rule| matches(&args.rule, rule.id)).collect();
         match found.as_slice() {
@@ -85,6 +92,15 @@ fn one(rule: &Rule) -> String {
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),
         Judging::Declared => section(&mut out, "Not judged yet", "the rule binds clients"),
     }
+    out
+}
+
+/// A rule of `proof check --manifest`.
+fn of_manifests(rule: &ManifestRule) -> String {
+    let mut out = format!("{}  (binds the server; only with --manifest)\n\n", rule.id);
+    wrap(&mut out, 0, rule.says);
+    section(&mut out, "How it is judged", rule.how);
+    section(&mut out, "How to fix it", rule.fix);
     out
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use faults::server::FaultyServer;
-use net::server::http::{self, Bearer, Guard as _, OtherTransports};
+use lock::manifest::WELL_KNOWN;
+use lock::trust::State;
+use net::server::http::{self, Bearer, Document, Guard as _, OtherTransports};
 use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
@@ -16,8 +18,8 @@ use crate::args::serve::{Catalog, ServeArgs};
 use crate::args::serve_tokens::Auth;
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
-use crate::verb::output;
 use crate::verb::serving::{self, Endpoints};
+use crate::verb::{keys, manifest, output};
 use report::render::text::{count, wrap};
 
 /// Serves until a signal, or over stdio until stdin ends.
@@ -68,6 +70,7 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
         strict: args.strict,
         bearer,
         limits,
+        documents: args.manifest.as_deref().map(published).transpose()?.into_iter().collect(),
         ..http::Options::default()
     };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
@@ -80,6 +83,15 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
+}
+
+/// The manifest in a file, where clients look for it.
+fn published(path: &Path) -> Result<Document, Exit> {
+    let (signed, text) = manifest::read_with_text(path)?;
+    if signed.judge(&[], &keys::verifies).state == State::Unsigned {
+        tell(format_args!("warning: {} has no signature\n  try: sign it with `proof sign`", output::shown(path)));
+    }
+    Ok(Document { path: WELL_KNOWN.to_owned(), text: text.into() })
 }
 
 /// The server with the faults of `--fault`.
@@ -155,6 +167,9 @@ fn folder(path: &Path) -> Result<Folder, Exit> {
 
 /// Prints which tokens the server requires over HTTP.
 fn print_requirements(args: &ServeArgs, address: SocketAddr) {
+    if args.manifest.is_some() {
+        tell(format_args!("serving http://{address}{WELL_KNOWN} (signed manifest, without a token)"));
+    }
     if args.bearer_env.is_some() {
         tell("every request needs the bearer token");
     }

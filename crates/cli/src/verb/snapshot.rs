@@ -3,21 +3,19 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use client::{Client, ClientError};
+use client::ClientError;
 use lock::{SNAPSHOT, Surface};
-use net::client::Address;
 use serde_json::Value;
-use suite::snapshot::surface;
 use wire::Revision;
 
 use crate::advice::asking;
 use crate::args::reach::environment;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
-use crate::exit::{self, Exit, tell, tell_redacted, usage};
+use crate::exit::{self, Exit, tell_redacted, usage};
 use crate::format::drift as format;
 use crate::run::Run;
-use crate::signals::interrupted;
-use crate::verb::{client_options, given_file, output, sign_in};
+use crate::verb::connecting::declared;
+use crate::verb::{given_file, output};
 use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
@@ -38,7 +36,7 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
         output::writable(path)?;
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
-    let now = current(run, args, address, args.revision.or(kept))?;
+    let now = declared(run, &args.server.reach, address, args.revision.or(kept), failed)?.to_snapshot();
     // One mask for all secrets: a placeholder of this run would differ in every snapshot.
     let redactor = run.redactor_of(&args.server.secrets()).masked();
     let now = redactor.redact_value(&now);
@@ -83,38 +81,6 @@ fn read(path: &Path) -> Result<Value, Exit> {
         return Err(usage(&what, "use a file that `proof snapshot --output` wrote"));
     }
     Ok(value)
-}
-
-/// Requests everything that the server declares.
-fn current(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
-    let mut options = client_options::options(run, &args.server.reach, address, revision)?;
-    // Before the first child starts.
-    run.children.adopt_orphans();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: cannot start the async runtime: {error}"));
-        Exit::Bug
-    })?;
-    let surface = runtime.block_on(async {
-        let interrupted = interrupted();
-        tokio::pin!(interrupted);
-        let conversed = async {
-            if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::sign_in_at(&args.server.reach, &mut options.address, options.revision).await?;
-            }
-            let client = Client::connect(options).await.map_err(|error| failed(&error))?;
-            let surface = surface(&client).await.map_err(|error| failed(&error)).map(|surface| surface.to_snapshot());
-            client.close().await;
-            surface
-        };
-        tokio::select! {
-            surface = conversed => surface,
-            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
-        }
-    });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
-    runtime.shutdown_background();
-    surface
 }
 
 pub(super) fn failed(error: &ClientError) -> Exit {

@@ -1,65 +1,66 @@
 //! `proof verify`: whether a manifest is signed by a trusted key, holds now, is not an older one, and states what the server
 //! says.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use lock::admission::{Examination, Signed};
 use lock::manifest::{Manifest, Refusal};
-use lock::strict::{Integers, read};
-use lock::trust::{Judgement, State, judge};
-use lock::{Entry, Lock, dsse};
+use lock::trust::{Judgement, State};
+use lock::{Entry, Lock};
+use net::client::Address;
 use serde_json::{Value, json};
 use wire::escape;
 
-use crate::args::sign::{VerifyArgs, VerifyFormat};
+use crate::args::reach::Target;
+use crate::args::sign::{ManifestPlace, VerifyArgs, VerifyFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::lock::{file, target};
-use crate::verb::{given_file, keys, output};
-
-/// The most bytes of a manifest.
-const LONGEST: u64 = 32 << 20;
+use crate::verb::manifest::{Unfetched, elsewhere, fetch, now, read, well_known};
+use crate::verb::{keys, output};
 
 /// Verifies.
 pub(crate) fn run(run: &Run, args: &VerifyArgs) -> Exit {
-    exit::conceal(run.redactor_of(&args.target.server.secrets()));
+    let mut secrets = args.target.server.secrets();
+    if let ManifestPlace::Url(url) = &args.manifest {
+        secrets.address(url.as_str());
+    }
+    exit::conceal(run.redactor_of(&secrets));
     verified(run, args).unwrap_or_else(|exit| exit)
 }
 
-/// A manifest, and the document whose signatures are checked: itself, or the envelope around it.
+/// A manifest, and the server that published it, if one did.
 struct Given {
-    manifest: Manifest,
-    document: Value,
+    signed: Signed,
+    publisher: Option<Address>,
 }
 
 impl Given {
-    fn read(path: &Path) -> Result<Self, Exit> {
-        let shown = output::shown(path);
-        let wrong = |why: String| {
-            let what = format!("{shown} is not a manifest: {}", escape::line(&why));
-            usage(&what, "a manifest or an envelope that `proof sign` wrote")
+    fn of(run: &Run, args: &VerifyArgs) -> Result<Self, Exit> {
+        let reach = &args.target.server.reach;
+        let url = match &args.manifest {
+            ManifestPlace::File(path) => return Ok(Self { signed: read(path)?, publisher: None }),
+            ManifestPlace::Auto => return Err(usage("no manifest given", "a file, or the URL of a server")),
+            ManifestPlace::Url(url) => url,
         };
-        let text = given_file::text(path, LONGEST).map_err(|error| wrong(error.to_string()))?;
-        let document = read(&text, Integers::Doubles).map_err(|why| wrong(why.to_string()))?;
-        let manifest =
-            if dsse::is_envelope(&document) { dsse::opened(&document) } else { Manifest::of(document.clone()) };
-        Ok(Self { manifest: manifest.map_err(|why| wrong(why.to_string()))?, document })
+        let server = reach.address(Target { url: Some(url.as_str()), command: &[] })?.ok_or(Exit::Usage)?;
+        let is_document = url.path().ends_with(".json");
+        let address = if is_document { Some(elsewhere(url.clone(), &server, reach)) } else { well_known(&server) };
+        let signed = fetch(run, reach, &address.ok_or(Exit::Usage)?).map_err(Unfetched::report)?;
+        Ok(Self { signed, publisher: Some(server).filter(|_| !is_document) })
     }
 
-    fn judge(&self, keys: &[Value]) -> Judgement {
-        if dsse::is_envelope(&self.document) {
-            dsse::judge(&self.document, keys, &keys::verifies)
-        } else {
-            judge(&self.document, keys, &keys::verifies)
-        }
+    const fn manifest(&self) -> &Manifest {
+        &self.signed.manifest
     }
 }
 
 fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
-    let given = Given::read(&args.manifest)?;
+    let given = Given::of(run, args)?;
     let mut lock = args.lock.as_deref().map(file::existing).transpose()?;
-    let name = args.name.clone().unwrap_or_else(|| given.manifest.name.clone());
+    let name = args.name.clone().unwrap_or_else(|| given.manifest().name.clone());
     let entry = match (&lock, &args.lock) {
         (Some(lock), Some(path)) => {
             let entry = lock.servers.get(&name);
@@ -67,14 +68,17 @@ fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
         }
         _ => None,
     };
-    let (judgement, is_first_use) = trust(args, &given, entry.as_ref())?;
-    let mut refusals = refusals(&given.manifest, entry.as_ref());
-    refusals.extend(of_target(run, args, &given.manifest)?);
+    let pins_own_keys = args.pin && args.keys.is_none() && entry.as_ref().is_none_or(|entry| entry.keys.is_empty());
+    let keys = known(args, &given, entry.as_ref(), pins_own_keys)?;
+    let Examination { judgement, mut refusals } = given.signed.examine(entry.as_ref(), &keys, now(), &keys::verifies);
+    refusals.extend(entry.iter().flat_map(|entry| given.manifest().differences(entry)));
+    refusals.extend(of_target(run, args, &given)?);
+    dedup(&mut refusals);
     let is_verified = judgement.state == State::Verified && refusals.is_empty();
-    show(args, &given.manifest, &judgement, &refusals)?;
+    show(args, given.manifest(), &judgement, &refusals)?;
     if args.pin && is_verified {
         if let (Some(lock), Some(path)) = (&mut lock, &args.lock) {
-            pin(lock, path, &name, &given, is_first_use)?;
+            pin(lock, path, &name, &given, pins_own_keys)?;
         }
     } else if args.pin {
         tell("note: nothing was pinned");
@@ -82,46 +86,35 @@ fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
     Ok(if is_verified { Exit::Clean } else { Exit::Finding })
 }
 
-/// The state of the manifest, and whether its own keys are trusted because none were pinned. Keys that are pinned or given
-/// outweigh those that the manifest names.
-fn trust(args: &VerifyArgs, given: &Given, entry: Option<&Entry>) -> Result<(Judgement, bool), Exit> {
-    let pinned = entry.map(|entry| entry.keys.clone()).unwrap_or_default();
-    let named = args.keys.as_deref().map(keys::trusted).transpose()?.unwrap_or_default();
-    let is_first_use = args.pin && pinned.is_empty() && args.keys.is_none();
-    // With both, a key counts only where neither the lock nor the file is bypassed by the other.
-    let known = match (pinned.is_empty(), args.keys.is_some()) {
-        _ if is_first_use => given.manifest.keys.clone(),
-        (false, true) => pinned.into_iter().filter(|key| named.iter().any(|other| is_same(key, other))).collect(),
-        (false, false) => pinned,
-        (true, _) => named,
-    };
-    Ok((given.judge(&known), is_first_use))
-}
-
-/// Whether two JWKs are one key.
-fn is_same(one: &Value, other: &Value) -> bool {
-    ["kty", "crv", "x", "y", "kid"].iter().all(|member| one.get(*member) == other.get(*member))
-}
-
-/// Why the manifest is refused for its time, for a newer one, or for what was reviewed.
-fn refusals(manifest: &Manifest, entry: Option<&Entry>) -> Vec<Refusal> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut refusals: Vec<Refusal> = manifest.validity(now.as_millis() as u64).into_iter().collect();
-    if let Some(entry) = entry {
-        refusals.extend(entry.release.as_ref().and_then(|release| manifest.succession(release)));
-        refusals.extend(manifest.differences(entry));
+/// The keys that may count. On first use those that the manifest names itself; else those of `--keys`, or those that the lock
+/// pins. With both, [`Signed::examine`] takes those that are in both.
+fn known(args: &VerifyArgs, given: &Given, entry: Option<&Entry>, is_first_use: bool) -> Result<Vec<Value>, Exit> {
+    if is_first_use {
+        return Ok(given.manifest().keys.clone());
     }
-    refusals
+    match &args.keys {
+        Some(path) => keys::trusted(path),
+        None => Ok(entry.map(|entry| entry.keys.clone()).unwrap_or_default()),
+    }
 }
 
-/// Why the target is not the server that was signed; nothing without a target.
-fn of_target(run: &Run, args: &VerifyArgs, manifest: &Manifest) -> Result<Vec<Refusal>, Exit> {
-    let Some(found) = target::found(run, &args.target, &|_, _| Ok(None))? else { return Ok(Vec::new()) };
+/// Why the target is not the server that was signed; nothing without a target. The server that published the manifest is one.
+fn of_target(run: &Run, args: &VerifyArgs, given: &Given) -> Result<Vec<Refusal>, Exit> {
+    let found = match target::found(run, &args.target, &|_, _| Ok(None))? {
+        Some(found) => found,
+        None => match &given.publisher {
+            Some(address) => target::at(run, &args.target, address.clone(), &|_, _| Ok(None))?,
+            None => return Ok(Vec::new()),
+        },
+    };
     let unstable = found.unstable.iter().map(|change| Refusal::Differs(format!("{}: {}", change.of, change.what)));
-    let mut refusals: Vec<Refusal> = unstable.collect();
-    refusals.extend(manifest.differences(&found.entry));
-    refusals.dedup();
-    Ok(refusals)
+    Ok(unstable.chain(given.manifest().differences(&found.entry)).collect())
+}
+
+/// Leaves each reason once, in order.
+fn dedup(refusals: &mut Vec<Refusal>) {
+    let mut seen = HashSet::new();
+    refusals.retain(|refusal| seen.insert(refusal.to_string()));
 }
 
 fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals: &[Refusal]) -> Result<(), Exit> {
@@ -160,15 +153,15 @@ fn show(args: &VerifyArgs, manifest: &Manifest, judgement: &Judgement, refusals:
 /// manifest, and so did a key that is pinned.
 fn pin(lock: &mut Lock, path: &Path, name: &str, given: &Given, is_first_use: bool) -> Result<(), Exit> {
     let Some(entry) = lock.servers.get_mut(name) else { return Ok(()) };
-    let own = given.judge(&given.manifest.keys);
+    let own = given.signed.judge(&given.manifest().keys, &keys::verifies);
     let is_signer = |key: &&Value| key["kid"].as_str().is_some_and(|kid| own.signed_by.iter().any(|by| by == kid));
-    let keys: Vec<Value> = given.manifest.keys.iter().filter(is_signer).cloned().collect();
+    let keys: Vec<Value> = given.manifest().keys.iter().filter(is_signer).cloned().collect();
     if own.state == State::Verified && keys != entry.keys {
         let names: Vec<&str> = keys.iter().filter_map(|key| key["kid"].as_str()).collect();
         let how = if is_first_use { "on first use" } else { "in place of the old ones" };
         tell(format_args!("note: pinned {how}: {}", escape::line(&names.join(", "))));
         entry.keys = keys;
     }
-    entry.release = Some(given.manifest.release());
+    entry.release = Some(given.manifest().release());
     file::write(path, lock)
 }

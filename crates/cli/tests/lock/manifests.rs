@@ -11,7 +11,7 @@ use crate::locks::{SERVER, locked};
 use crate::ran::{PROOF, ends_with, proof};
 
 /// A folder with a locked server, a key, its public half, and a signed manifest.
-fn signed() -> tempfile::TempDir {
+pub(crate) fn signed() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     ends_with(0, &locked(folder.path(), BEFORE, &[]));
     key(folder.path(), "key", "eddsa");
@@ -19,12 +19,12 @@ fn signed() -> tempfile::TempDir {
     folder
 }
 
-fn key(folder: &Path, name: &str, alg: &str) {
+pub(crate) fn key(folder: &Path, name: &str, alg: &str) {
     let (file, public) = (format!("{name}.pem"), format!("{name}.json"));
     ends_with(0, &proof(folder, &["keygen", "--alg", alg, "-o", &file, "--public", &public]));
 }
 
-fn sign(folder: &Path, arguments: &[&str]) {
+pub(crate) fn sign(folder: &Path, arguments: &[&str]) {
     ends_with(0, &proof(folder, &[&["sign", "-o", "manifest.json"], arguments].concat()));
 }
 
@@ -32,11 +32,11 @@ fn verify(folder: &Path, arguments: &[&str]) -> Output {
     proof(folder, &[&["verify", "manifest.json"], arguments].concat())
 }
 
-fn read(folder: &Path, name: &str) -> Value {
+pub(crate) fn read(folder: &Path, name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(folder.join(name)).expect(name)).expect(name)
 }
 
-fn write(folder: &Path, name: &str, value: &Value) {
+pub(crate) fn write(folder: &Path, name: &str, value: &Value) {
     std::fs::write(folder.join(name), value.to_string()).expect(name);
 }
 

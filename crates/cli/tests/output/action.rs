@@ -1,6 +1,9 @@
 //! The GitHub action at the root of the repository: its scripts, and that its documentation names all it has.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use saphyr_parser::{Event, Parser};
 
@@ -39,5 +42,78 @@ fn every_input_is_documented_and_used() {
     for name in names {
         assert!(docs.contains(&format!("| `{name}` |")), "docs/ci.md does not name {name}");
         assert!(text.contains(&format!("inputs.{name} ")), "{name} is not used");
+    }
+}
+
+/// The step that runs `proof`, with a program in its place that writes down how it is called, writes its reports, and ends
+/// with the code that `codes` has for the verb.
+fn step(folder: &Path, inputs: &[(&str, &str)], codes: &str) -> Output {
+    let scripts = scalars().into_iter().filter(|(key, _)| key == "run").map(|(_, script)| script);
+    let script = scripts.filter(|script| script.contains("GITHUB_STEP_SUMMARY")).collect::<String>();
+    let bin = folder.join(".cache/proof-action/bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    let program = format!(
+        "#!/bin/bash\necho \"$@\" >> \"$HOME/calls\"\nfor word in \"$@\"; do\n  case $word in --also=*) echo report > \"${{word##*=}}\" ;; esac\ndone\n\
+         if [ \"$1\" = lock ]; then echo changes; fi\ncase $1 in {codes} *) exit 0 ;; esac\n"
+    );
+    fs::write(bin.join("proof"), program).expect("a program");
+    fs::set_permissions(bin.join("proof"), fs::Permissions::from_mode(0o755)).expect("permissions");
+    for name in ["calls", "output", "summary"] {
+        fs::write(folder.join(name), "").expect("a file");
+    }
+    let defaults =
+        [("CHECK", "true"), ("SCAN", "false"), ("FAIL_ON", "must"), ("SCAN_FAIL_ON", "high"), ("SUMMARY", "true")];
+    let unset = ["COMMAND", "URL", "LOCK", "REVISION", "BASELINE", "OPTIONS", "SCAN_OPTIONS", "LOCK_OPTIONS"];
+    let mut bash = Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &script]).envs(defaults);
+    bash.envs(unset.map(|name| (name, ""))).envs(inputs.iter().copied()).env("HOME", folder).env("RUNNER_TEMP", folder);
+    bash.env("GITHUB_OUTPUT", folder.join("output")).env("GITHUB_STEP_SUMMARY", folder.join("summary"));
+    bash.output().expect("bash runs")
+}
+
+#[test]
+fn one_step_checks_scans_and_compares() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let written = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    let all = [
+        ("COMMAND", "node 'my server.js'"),
+        ("SCAN", "true"),
+        ("LOCK", "mcp.lock"),
+        ("SCAN_OPTIONS", "--suppressions=a b.toml"),
+    ];
+    // Every verb runs, whatever the one before it found.
+    let ran = step(folder, &all, "check) exit 1 ;; scan) exit 1 ;; lock) exit 3 ;;");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let calls: Vec<String> = written("calls").lines().map(str::to_owned).collect();
+    let [check, scan, lock] = calls.as_slice() else { panic!("{calls:?}") };
+    assert!(check.starts_with("check --fail-on=must --also=json="), "{check}");
+    assert!(scan.starts_with("scan --fail-on=high --suppressions=a b.toml --also=json="), "{scan}");
+    assert!(lock.starts_with("lock --output=mcp.lock --check --format=markdown"), "{lock}");
+    assert!(calls.iter().all(|call| call.ends_with("-- bash -c node 'my server.js'")), "{calls:?}");
+    let outputs = written("output");
+    for (name, value) in [("exit-code", "1"), ("scan-exit-code", "1"), ("lock-exit-code", "3")] {
+        assert!(outputs.lines().any(|line| line == format!("{name}={value}")), "{outputs}");
+    }
+    for name in
+        ["json=", "junit=", "sarif=", "markdown=", "scan-json=", "scan-sarif=", "scan-markdown=", "lock-markdown="]
+    {
+        assert!(outputs.lines().any(|line| line.starts_with(name)), "{name} is not in {outputs}");
+    }
+    assert_eq!(written("summary"), "report\nreport\nchanges\n");
+    // One of them alone.
+    let url = ("URL", "https://shop.example/mcp");
+    assert!(step(folder, &[url, ("CHECK", "false"), ("LOCK", "mcp.lock")], "").status.success());
+    assert_eq!(written("calls"), "lock --output=mcp.lock --check --format=markdown https://shop.example/mcp\n");
+    // Nothing to do, and nothing to do it with, fail the job.
+    for inputs in
+        [&[url, ("CHECK", "false")][..], &[("SCAN", "true")], &[url, ("COMMAND", "node a.js")], &[("URL", "ftp://x")]]
+    {
+        let ran = step(folder, inputs, "");
+        assert_eq!(ran.status.code(), Some(2), "{inputs:?}");
+        assert!(
+            String::from_utf8_lossy(&ran.stdout).contains("::error::") && written("calls").is_empty(),
+            "{inputs:?}"
+        );
     }
 }

@@ -117,3 +117,18 @@ fn servers_start_only_where_that_is_asked_for() {
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     assert!(started.exists());
 }
+
+/// What ends the first must not keep the others from starting.
+#[test]
+fn every_command_of_a_configuration_is_started() {
+    let home = tempfile::tempdir().expect("a folder");
+    let server =
+        json!({ "command": env!("CARGO_BIN_EXE_proof"), "args": ["serve", "--stdio", "--catalog", "official"] });
+    let file = home.path().join("two.json");
+    std::fs::write(&file, json!({ "mcpServers": { "one": server, "two": server } }).to_string()).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+    command.args(["scan", "--start", "--format", "json", "--config"]).arg(&file).stdin(Stdio::null());
+    let ran = Printed::by(&mut command);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["incomplete"], json!([]), "{}{}", ran.stdout, ran.stderr);
+}

@@ -34,6 +34,63 @@ impl fmt::Display for Inadmissible {
 
 impl std::error::Error for Inadmissible {}
 
+/// A manifest, and the document whose signatures are checked: itself, or the envelope around it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signed {
+    /// The manifest. Nothing in it may be trusted before its signatures are verified.
+    pub manifest: Manifest,
+    document: Value,
+}
+
+/// A manifest that was examined: how far it is to be trusted, and why it is refused in any case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examination {
+    /// How far its signatures are to be trusted.
+    pub judgement: Judgement,
+    /// Why it is refused although its signature may be good.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Examination {
+    /// Whether the manifest counts.
+    pub fn is_admitted(&self) -> bool {
+        self.judgement.state == State::Verified && self.refusals.is_empty()
+    }
+}
+
+impl Signed {
+    /// Reads a manifest or an envelope of one.
+    pub fn read(text: &str) -> Result<Self, BadManifest> {
+        let document = read(text, Integers::Doubles).map_err(BadManifest::Json)?;
+        let manifest =
+            if dsse::is_envelope(&document) { dsse::opened(&document)? } else { Manifest::of(document.clone())? };
+        Ok(Self { manifest, document })
+    }
+
+    /// The state of the signatures, by `keys` (JWKs) alone.
+    pub fn judge(&self, keys: &[Value], verifies: Verifies<'_>) -> Judgement {
+        if dsse::is_envelope(&self.document) {
+            dsse::judge(&self.document, keys, verifies)
+        } else {
+            judge(&self.document, keys, verifies)
+        }
+    }
+
+    /// Examines it at `now` (milliseconds since the epoch): for the server that `entry` locks, if there is one. Where the lock
+    /// pins keys, a key counts only if it is in both.
+    pub fn examine(&self, entry: Option<&Entry>, keys: &[Value], now: u64, verifies: Verifies<'_>) -> Examination {
+        let pinned = entry.map(|entry| entry.keys.as_slice()).unwrap_or_default();
+        let judgement = self.judge(&usable(keys, pinned), verifies);
+        let manifest = &self.manifest;
+        // One publisher may sign several servers with one key: the manifest of another one must not count here.
+        let other = entry
+            .filter(|entry| entry.name() != Some(manifest.name.as_str()))
+            .map(|_| Refusal::Differs(format!("the manifest is for the server `{}`", manifest.name)));
+        let superseded = entry.and_then(|entry| manifest.succession(entry.release.as_ref()?));
+        Examination { judgement, refusals: other.into_iter().chain(manifest.validity(now)).chain(superseded).collect() }
+    }
+}
+
 /// Reads a signed manifest (a document with signatures, or an envelope) and admits it for the server that `entry` locks.
 ///
 /// It has to be verified by one of `keys` (JWKs), hold at `now` (milliseconds since the epoch), be of this server, and follow
@@ -45,24 +102,14 @@ pub fn admit(
     now: u64,
     verifies: Verifies<'_>,
 ) -> Result<Manifest, Inadmissible> {
-    let unreadable = Inadmissible::Unreadable;
-    let document = read(text, Integers::Doubles).map_err(|why| unreadable(BadManifest::Json(why)))?;
-    let known = usable(keys, &entry.keys);
-    let (judgement, manifest) = if dsse::is_envelope(&document) {
-        (dsse::judge(&document, &known, verifies), dsse::opened(&document).map_err(unreadable)?)
-    } else {
-        (judge(&document, &known, verifies), Manifest::of(document).map_err(unreadable)?)
-    };
+    let signed = Signed::read(text).map_err(Inadmissible::Unreadable)?;
+    let Examination { judgement, refusals } = signed.examine(Some(entry), keys, now, verifies);
     if judgement.state != State::Verified {
         return Err(Inadmissible::Untrusted(judgement));
     }
-    // One publisher may sign several servers with one key: the manifest of another one must not count here.
-    let other = (entry.name() != Some(manifest.name.as_str()))
-        .then(|| Refusal::Differs(format!("the manifest is for the server `{}`", manifest.name)));
-    let superseded = || manifest.succession(entry.release.as_ref()?);
-    match other.or_else(|| manifest.validity(now)).or_else(superseded) {
+    match refusals.into_iter().next() {
         Some(why) => Err(Inadmissible::Refused(why)),
-        None => Ok(manifest),
+        None => Ok(signed.manifest),
     }
 }
 

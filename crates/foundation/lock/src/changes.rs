@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+pub use wire::Severity;
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -14,31 +16,6 @@ pub struct Change {
     pub breaks: bool,
     /// The class of drift.
     pub class: Class,
-}
-
-/// How much a change matters to a user who trusted the old text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Shown; the lock still holds.
-    Info,
-    /// Drift that no model sees.
-    Low,
-    /// Drift that changes what a call does or returns.
-    Medium,
-    /// Drift that can steer a model, or hide who is asked.
-    High,
-}
-
-impl Severity {
-    /// The name in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
 }
 
 macro_rules! classes {

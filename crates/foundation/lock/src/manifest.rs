@@ -15,6 +15,9 @@ use crate::{Digest, Kind};
 /// The name and version of the format.
 pub const SCHEMA: &str = "mcp.manifest/1";
 
+/// Where a server publishes it, at the origin of its URL. A2A has agent cards at such a path; MCP has none for manifests yet.
+pub const WELL_KNOWN: &str = "/.well-known/mcp-manifest.json";
+
 /// How far the clocks of publisher and verifier may differ, in milliseconds.
 const CLOCKS: u64 = 300_000;
 

@@ -53,14 +53,14 @@ struct Listing {
 }
 
 /// A request that was not answered yet.
-enum Asked {
+enum PendingRequest {
     Introduction,
     Page(Kind, usize),
 }
 
 #[derive(Default)]
 struct Reader {
-    pending: HashMap<(u32, RequestId), Asked>,
+    pending: HashMap<(u32, RequestId), PendingRequest>,
     /// The newest listing of each kind on each connection.
     newest: HashMap<(u32, Kind), usize>,
     listings: Vec<(Kind, Listing)>,
@@ -73,7 +73,7 @@ impl Reader {
         if message.kind() == Shape::Request {
             let method = message.method().unwrap_or_default();
             if matches!(method, "initialize" | "server/discover") {
-                self.pending.insert((connection, id), Asked::Introduction);
+                self.pending.insert((connection, id), PendingRequest::Introduction);
             } else if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.method() == method) {
                 let is_first = message.params().is_none_or(|params| params.get("cursor").is_none());
                 let newest = self.newest.get(&(connection, kind)).copied().filter(|_| !is_first);
@@ -82,21 +82,21 @@ impl Reader {
                     self.listings.len() - 1
                 });
                 self.newest.insert((connection, kind), listing);
-                self.pending.insert((connection, id), Asked::Page(kind, listing));
+                self.pending.insert((connection, id), PendingRequest::Page(kind, listing));
             }
             return;
         }
-        let Some(asked) = self.pending.remove(&(connection, id)) else { return };
+        let Some(request) = self.pending.remove(&(connection, id)) else { return };
         let Some(result) = message.result().filter(|_| message.kind() == Shape::Result) else { return };
         let text = message.body_text().unwrap_or_default().to_owned();
-        match asked {
-            Asked::Introduction => self.introductions.push(text),
-            Asked::Page(kind, listing) if result.get(kind.list()).is_some_and(serde_json::Value::is_array) => {
+        match request {
+            PendingRequest::Introduction => self.introductions.push(text),
+            PendingRequest::Page(kind, listing) if result.get(kind.list()).is_some_and(serde_json::Value::is_array) => {
                 let listing = &mut self.listings[listing].1;
                 listing.is_complete = result.get("nextCursor").is_none();
                 listing.pages.push(text);
             }
-            Asked::Page(..) => {}
+            PendingRequest::Page(..) => {}
         }
     }
 }

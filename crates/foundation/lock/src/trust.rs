@@ -64,7 +64,7 @@ pub(crate) enum Checked {
     /// Names a known key and is not its signature.
     Bad(String),
     /// Names a key that is not known.
-    Stranger(String),
+    UnknownKey(String),
     /// Not read.
     Flawed(Flaw),
 }
@@ -91,7 +91,7 @@ pub fn judge(document: &Value, keys: &[Value], verifies: Verifies<'_>) -> Judgem
 pub(crate) fn check(kid: &str, keys: &[Value], is_of: impl Fn(&Value) -> bool) -> Checked {
     let mut named = keys.iter().filter(|key| key["kid"].as_str() == Some(kid)).peekable();
     if named.peek().is_none() {
-        return Checked::Stranger(kid.to_owned());
+        return Checked::UnknownKey(kid.to_owned());
     }
     if named.any(is_of) { Checked::Good(kid.to_owned()) } else { Checked::Bad(kid.to_owned()) }
 }
@@ -101,14 +101,14 @@ pub(crate) fn fold(checked: Vec<Checked>) -> Judgement {
     if checked.is_empty() {
         return Judgement::new(State::Unsigned, "it has no signature");
     }
-    let (mut good, mut strangers, mut unsupported) = (Vec::new(), Vec::new(), None);
+    let (mut good, mut unknown, mut unsupported) = (Vec::new(), Vec::new(), None);
     for one in checked {
         match one {
             Checked::Good(kid) => good.push(kid),
             Checked::Bad(kid) => {
                 return Judgement::new(State::Tampered, format!("the signature is not that of the key `{kid}`"));
             }
-            Checked::Stranger(kid) => strangers.push(kid),
+            Checked::UnknownKey(kid) => unknown.push(kid),
             Checked::Flawed(flaw @ (Flaw::Form(_) | Flaw::Worthless(_))) => {
                 return Judgement::new(State::Tampered, flaw.to_string());
             }
@@ -119,7 +119,7 @@ pub(crate) fn fold(checked: Vec<Checked>) -> Judgement {
         let reason = format!("signed by the key `{first}`");
         return Judgement { signed_by: good, ..Judgement::new(State::Verified, reason) };
     }
-    match (strangers.first(), unsupported) {
+    match (unknown.first(), unsupported) {
         (Some(kid), _) => Judgement::new(State::UnknownKey, format!("signed by the key `{kid}`, which is not known")),
         (None, Some(flaw)) => Judgement::new(State::Unsupported, flaw.to_string()),
         (None, None) => Judgement::new(State::Unsigned, "it has no signature"),

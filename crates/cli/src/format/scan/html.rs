@@ -2,30 +2,15 @@
 
 use std::fmt::Write as _;
 
-use report::render::html::policy::{asset, content_security_policy};
 use report::render::html::text::Text;
 
 use super::ScanView;
 use super::cases::{Case, Outcome, cases};
-
-/// The page of `proof test`, which has the same parts.
-const STYLE: &str = include_str!("../suite/page.css");
+use crate::format::page::page;
 
 /// The report as one HTML page.
 pub(crate) fn html(view: &ScanView) -> String {
-    let (class, verdict) = if view.fails() { ("f", "Failed") } else { ("p", "Passed") };
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{verdict} – proof scan</title>\n<style>{}</style>\n</head>\n<body>\n\
-         <header><p>proof scan</p><h1 class=\"{class}\">{verdict}</h1><p>{}</p><p>{}</p></header>\n<main>\n",
-        content_security_policy(STYLE, ""),
-        asset(STYLE),
-        Text(&view.summary()),
-        Text(&view.scope()),
-    );
+    let mut out = String::new();
     for note in &view.notes {
         let _ = writeln!(out, "<p>{}</p>", Text(note));
     }
@@ -47,12 +32,8 @@ pub(crate) fn html(view: &ScanView) -> String {
     for fingerprint in &view.unused {
         let _ = writeln!(out, "<p>Unused suppression: {} was not found.</p>", Text(fingerprint));
     }
-    let _ = write!(
-        out,
-        "</main>\n<footer><p>Made by proof {}. This page loads nothing and sends nothing.</p></footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    out
+    let summary = format!("<p>{}</p><p>{}</p>", Text(&view.summary()), Text(&view.scope()));
+    page("proof scan", view.fails(), &summary, &out)
 }
 
 fn row(out: &mut String, case: &Case<'_>) {

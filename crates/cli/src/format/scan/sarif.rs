@@ -1,10 +1,11 @@
 //! SARIF 2.1.0 for code scanning, with fingerprints that stay.
 
 use guard::scan::{OWASP, RULES, Rule, Severity};
-use report::render::sarif::{SCHEMA, braces};
+use report::render::sarif::braces;
 use serde_json::{Value, json};
 
 use super::{ScanView, Shown, place};
+use crate::format::sarif::document;
 
 /// The report as one JSON document with a line feed at its end, harmless on a terminal.
 pub(crate) fn sarif(view: &ScanView) -> String {
@@ -13,30 +14,15 @@ pub(crate) fn sarif(view: &ScanView) -> String {
         .iter()
         .map(|what| json!({ "level": "error", "message": { "text": braces(&format!("Incomplete: {what}")) } }))
         .collect();
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "proof scan",
-                "organization": "Proofhouse",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "informationUri": "https://github.com/proofhouse/proofhouse",
-                "rules": RULES.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
-            } },
-            "invocations": [{
-                "executionSuccessful": notices.is_empty(),
-                "exitCode": u8::from(view.fails()),
-                "exitCodeDescription": braces(&view.summary()),
-                "toolExecutionNotifications": notices,
-            }],
-            "columnKind": "unicodeCodePoints",
-            "results": view.findings.iter().map(result).collect::<Vec<_>>(),
-        }],
+    let invocation = json!({
+        "executionSuccessful": notices.is_empty(),
+        "exitCode": u8::from(view.fails()),
+        "exitCodeDescription": braces(&view.summary()),
+        "toolExecutionNotifications": notices,
     });
-    let document = serde_json::to_string_pretty(&document).unwrap_or_default();
-    wire::escape::json(&document).into_owned() + "\n"
+    let rules: Vec<Value> = RULES.iter().map(|rule| descriptor(rule)).collect();
+    let results: Vec<Value> = view.findings.iter().map(result).collect();
+    document("proof scan", &rules, Some(invocation), &results)
 }
 
 const fn level(severity: Severity) -> &'static str {

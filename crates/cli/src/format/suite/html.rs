@@ -7,26 +7,12 @@ use suite::test::{CaseResult, FileResult, MatrixRun, Tally, Verdict};
 
 use super::difference::{self, Line};
 use super::{coverage, place, sums};
-use report::render::html::policy::{asset, content_security_policy};
+use crate::format::page::page;
 use report::render::html::text::Text;
-
-const STYLE: &str = include_str!("page.css");
 
 pub(crate) fn render(played: &[FileResult], elapsed: Duration) -> String {
     let tally = Tally::of(played);
-    let (class, verdict) = if tally.failed > 0 { ("f", "Failed") } else { ("p", "Passed") };
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{verdict} – proof test</title>\n<style>{}</style>\n</head>\n<body>\n\
-         <header><p>proof test</p><h1 class=\"{class}\">{verdict}</h1><p>{} in {:.2} s</p></header>\n<main>\n",
-        content_security_policy(STYLE, ""),
-        asset(STYLE),
-        sums(tally).join(", "),
-        elapsed.as_secs_f64()
-    );
+    let mut out = String::new();
     for file in played {
         let _ = writeln!(out, "<section>\n<h2>{}</h2>", Text(&file.path.to_string_lossy()));
         for at in &file.runs {
@@ -40,12 +26,8 @@ pub(crate) fn render(played: &[FileResult], elapsed: Duration) -> String {
         covered.lines().for_each(|line| _ = writeln!(out, "{}", Text(line)));
         out.push_str("</pre>\n</section>\n");
     }
-    let _ = write!(
-        out,
-        "</main>\n<footer><p>Made by proof {}. This page loads nothing and sends nothing.</p></footer>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    out
+    let summary = format!("<p>{} in {:.2} s</p>", sums(tally).join(", "), elapsed.as_secs_f64());
+    page("proof test", tally.failed > 0, &summary, &out)
 }
 
 fn of_place(out: &mut String, file: &str, at: &MatrixRun) {

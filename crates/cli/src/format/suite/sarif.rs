@@ -4,32 +4,17 @@ use serde_json::{Value, json};
 use suite::test::{CaseResult, Failure, FileResult, MatrixRun, Verdict};
 
 use super::{line, place};
+use crate::format::sarif::document;
 use report::render::escape::plain;
-use report::render::sarif::{SCHEMA, braces};
+use report::render::sarif::braces;
 
 pub(crate) fn render(played: &[FileResult]) -> String {
     let results: Vec<Value> = played.iter().flat_map(results).collect();
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "proof test",
-                "organization": "Proofhouse",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "informationUri": "https://github.com/proofhouse/proofhouse",
-                "rules": [
-                    { "id": "unexpected", "shortDescription": { "text": "A case did not end as expected." } },
-                    { "id": "not-tried", "shortDescription": { "text": "No case of a file could be tried." } },
-                ],
-            } },
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    });
-    let document = serde_json::to_string_pretty(&document).unwrap_or_default();
-    wire::escape::json(&document).into_owned() + "\n"
+    let rules = [
+        json!({ "id": "unexpected", "shortDescription": { "text": "A case did not end as expected." } }),
+        json!({ "id": "not-tried", "shortDescription": { "text": "No case of a file could be tried." } }),
+    ];
+    document("proof test", &rules, None, &results)
 }
 
 fn results(file: &FileResult) -> Vec<Value> {

@@ -1,21 +1,20 @@
 //! What a target tells the model, read strictly: a live server, listed twice and once more under another client name, or a
 //! trace. Must not know the lock.
 
-use client::{Client, Identity as ClientName, Options};
+use client::{Client, ClientError, Identity as ClientName, Options};
 use lock::recorded::recorded;
 use lock::{Change, Entry, Identity, Kind, Launch, Surface, Unlockable, unstable};
 use net::client::Address;
 use suite::snapshot::{Undigestible, strict_surface};
 use wire::Revision;
-use wire::redact::Redactor;
 
-use crate::args::lock::TargetArgs;
-use crate::args::reach::environment;
-use crate::exit::{Exit, tell, tell_redacted};
+use crate::args::lock::{OTHER_CLIENT, TargetArgs};
+use crate::args::reach::{ServerArgs, environment};
+use crate::exit::{Exit, tell_redacted};
 use crate::run::Run;
-use crate::signals::interrupted;
+use crate::verb::connecting::connected;
 use crate::verb::snapshot::failed;
-use crate::verb::{client_options, output, sign_in, traces};
+use crate::verb::{output, traces};
 
 /// What was found.
 pub(in crate::verb) struct Found {
@@ -54,55 +53,119 @@ impl Found {
 /// The revision to speak with a target, by where it is and how it is started.
 pub(in crate::verb) type RevisionOf<'r> = &'r dyn Fn(&Identity, Option<&Launch>) -> Result<Option<Revision>, Exit>;
 
+/// Why a server could not be read.
+pub(in crate::verb) enum Unread {
+    /// Reported already.
+    Reported(Exit),
+    /// It did not answer.
+    Client(ClientError),
+    /// Its answers cannot be digested: why, and what to do.
+    Undigestible(String, &'static str),
+}
+
+impl From<Exit> for Unread {
+    fn from(exit: Exit) -> Self {
+        Self::Reported(exit)
+    }
+}
+
+impl Unread {
+    /// The reason, in one line.
+    pub(in crate::verb) fn reason(&self) -> String {
+        match self {
+            Self::Reported(_) => "the server could not be reached".to_owned(),
+            Self::Client(error) => error.to_string(),
+            Self::Undigestible(why, _) => why.clone(),
+        }
+    }
+
+    /// Reports it; returns the exit code.
+    pub(in crate::verb) fn report(self) -> Exit {
+        match self {
+            Self::Reported(exit) => exit,
+            Self::Client(error) => failed(&error),
+            Self::Undigestible(what, remedy) => {
+                tell_redacted(&format!("error: {what}\n  try: {remedy}"));
+                Exit::NoAnswer
+            }
+        }
+    }
+}
+
 /// Reads the target.
 pub(in crate::verb) fn found(run: &Run, args: &TargetArgs, revision_of: RevisionOf<'_>) -> Result<Option<Found>, Exit> {
     if let Some(path) = &args.trace {
         let trace = traces::trace(path)?;
         let recorded = recorded(&trace).map_err(|why| {
-            unreadable(&format!("cannot lock {}: {why}", output::shown(path)), "use a trace with every page of a list")
+            let what = format!("cannot lock {}: {why}", output::shown(path));
+            Unread::Undigestible(what, "use a trace with every page of a list").report()
         })?;
-        let entry = entry(args, Identity::default(), None, &recorded.surface)?;
+        let entry = entry(stated(args, Identity::default()), None, &recorded.surface).map_err(Unread::report)?;
         return Ok(Some(Found { entry, unstable: recorded.unstable, is_recorded: true }));
     }
     let Some(address) = args.server.address()? else { return Ok(None) };
-    let redactor = run.redactor_of(&args.server.secrets()).masked();
-    let (identity, launch) = origin(args, &address, &redactor);
-    let revision = revision_of(&identity, launch.as_ref())?;
-    let [first, again, other] = listed(run, args, address, revision)?;
-    let entries = [&first, &again, &other].map(|surface| entry(args, identity.clone(), launch.clone(), surface));
-    let [entry, again, as_other] = entries;
-    let (entry, again, as_other) = (entry?, again?, as_other?);
-    let mut differing = first.repeated_names();
-    differing.extend(unstable(&entry, &again, "listed again"));
-    differing.extend(unstable(&entry, &as_other, &format!("as the client {}", args.client)));
-    Ok(Some(Found { entry, unstable: differing, is_recorded: false }))
+    at(run, args, address, revision_of).map(Some)
 }
 
-fn entry(args: &TargetArgs, identity: Identity, launch: Option<Launch>, surface: &Surface) -> Result<Entry, Exit> {
-    let identity = Identity {
+/// Reads the server at an address, with the other options of the target.
+pub(in crate::verb) fn at(
+    run: &Run,
+    args: &TargetArgs,
+    address: Address,
+    revision_of: RevisionOf<'_>,
+) -> Result<Found, Exit> {
+    let (identity, launch) = origin(run, &args.server, &address);
+    let revision = revision_of(&identity, launch.as_ref())?;
+    let surfaces = listed(run, &args.server, &args.client, address, revision);
+    let compared = surfaces.and_then(|surfaces| compared(&args.client, (stated(args, identity), launch), &surfaces));
+    compared.map_err(Unread::report)
+}
+
+/// Reads a live server, as `found` does by default.
+pub(in crate::verb) fn live(run: &Run, server: &ServerArgs, address: Address) -> Result<Found, Unread> {
+    let origin = origin(run, server, &address);
+    compared(OTHER_CLIENT, origin, &listed(run, server, OTHER_CLIENT, address, None)?)
+}
+
+/// The first of three listings, and what differs in the others.
+fn compared(
+    client: &str,
+    (identity, launch): (Identity, Option<Launch>),
+    surfaces: &[Surface; 3],
+) -> Result<Found, Unread> {
+    let entries = surfaces.each_ref().map(|surface| entry(identity.clone(), launch.clone(), surface));
+    let [entry, again, as_other] = entries;
+    let (entry, again, as_other) = (entry?, again?, as_other?);
+    let mut differing = surfaces[0].repeated_names();
+    differing.extend(unstable(&entry, &again, "listed again"));
+    differing.extend(unstable(&entry, &as_other, &format!("as the client {client}")));
+    Ok(Found { entry, unstable: differing, is_recorded: false })
+}
+
+/// The identity with what the command line states of it.
+fn stated(args: &TargetArgs, identity: Identity) -> Identity {
+    Identity {
         registry: args.registry.clone(),
         package: args.package.clone().or(identity.package),
         package_digest: args.package_digest.clone(),
         ..identity
-    };
+    }
+}
+
+fn entry(identity: Identity, launch: Option<Launch>, surface: &Surface) -> Result<Entry, Unread> {
     Entry::new(identity, launch, surface).map_err(|why: Unlockable| {
-        unreadable(&format!("cannot lock the server: {why}"), "check it with `proof check` first")
+        Unread::Undigestible(format!("cannot lock the server: {why}"), "check it with `proof check` first")
     })
 }
 
-/// Reports a target that cannot be read for digests.
-fn unreadable(what: &str, remedy: &str) -> Exit {
-    tell_redacted(&format!("error: {what}\n  try: {remedy}"));
-    Exit::NoAnswer
-}
-
 /// Where the server is and how it is started, without secrets.
-fn origin(args: &TargetArgs, address: &Address, redactor: &Redactor) -> (Identity, Option<Launch>) {
+fn origin(run: &Run, server: &ServerArgs, address: &Address) -> (Identity, Option<Launch>) {
+    let redactor = run.redactor_of(&server.secrets()).masked();
     let masked = |text: &str| redactor.redact_known(text).into_owned();
     match address {
         Address::Stdio(command) => {
             let words = std::iter::once(&command.program).chain(&command.args);
-            let reach = &args.server.reach;
+            let reach = &server.reach;
             let set = reach.env.iter().filter_map(|pair| pair.split_once('=')).map(|(name, _)| name.to_owned());
             let mut env: Vec<String> = set.chain(reach.inherit_env.iter().cloned()).collect();
             env.sort();
@@ -149,43 +212,27 @@ fn suffix(version: Option<&str>) -> String {
 }
 
 /// Three listings: two on one connection, the third under another client name.
-fn listed(run: &Run, args: &TargetArgs, address: Address, revision: Option<Revision>) -> Result<[Surface; 3], Exit> {
-    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
-    let mut options = client_options::options(run, &args.server.reach, address, revision)?;
-    // Before the first child starts.
-    run.children.adopt_orphans();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: cannot start the async runtime: {error}"));
-        Exit::Bug
-    })?;
-    let surfaces = runtime.block_on(async {
-        let interrupted = interrupted();
-        tokio::pin!(interrupted);
-        let conversed = async {
-            if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::sign_in_at(&args.server.reach, &mut options.address, options.revision).await?;
-            }
-            let [first, again] = twice(options.clone()).await?;
-            // The revision that the first connection found, so that both speak the same.
-            let revision = first.revision.as_deref().and_then(|name| name.parse().ok());
-            let identity = ClientName { name: args.client.clone(), ..options.identity.clone() };
-            let [other, _] = twice(Options { identity, revision, ..options }).await?;
-            Ok([first, again, other])
-        };
-        tokio::select! {
-            surfaces = conversed => surfaces,
-            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
-        }
-    });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
-    runtime.shutdown_background();
-    surfaces
+fn listed(
+    run: &Run,
+    server: &ServerArgs,
+    other_client: &str,
+    address: Address,
+    revision: Option<Revision>,
+) -> Result<[Surface; 3], Unread> {
+    let run = &run.with_environment(environment(&server.reach.inherit_env));
+    connected(run, &server.reach, address, revision, async |options| {
+        let [first, again] = twice(options.clone()).await?;
+        // The revision that the first connection found, so that both speak the same.
+        let revision = first.revision.as_deref().and_then(|name| name.parse().ok());
+        let identity = ClientName { name: other_client.to_owned(), ..options.identity.clone() };
+        let [other, _] = twice(Options { identity, revision, ..options }).await?;
+        Ok([first, again, other])
+    })
 }
 
 /// Connects and lists twice.
-async fn twice(options: Options) -> Result<[Surface; 2], Exit> {
-    let client = Client::connect(options).await.map_err(|error| failed(&error))?;
+async fn twice(options: Options) -> Result<[Surface; 2], Unread> {
+    let client = Client::connect(options).await.map_err(Unread::Client)?;
     let surfaces = async {
         let first = strict_surface(&client).await?;
         Ok([first, strict_surface(&client).await?])
@@ -193,8 +240,8 @@ async fn twice(options: Options) -> Result<[Surface; 2], Exit> {
     .await;
     client.close().await;
     surfaces.map_err(|error| match error {
-        Undigestible::Client(error) => failed(&error),
-        why @ Undigestible::Text(..) => unreadable(&why.to_string(), "report it to the server's author"),
+        Undigestible::Client(error) => Unread::Client(error),
+        why @ Undigestible::Text(..) => Unread::Undigestible(why.to_string(), "report it to the server's author"),
     })
 }
 

@@ -1,6 +1,7 @@
 //! `proof scan --classes`: which rules cover which class of vulnerability in which phase.
 
-use crate::args::scan::{ScanArgs, ScanFormat};
+use crate::args::output::Format;
+use crate::args::scan::ScanArgs;
 use crate::exit::{Exit, usage};
 use crate::format::scan::classes;
 use crate::verb::output;
@@ -8,8 +9,8 @@ use crate::verb::output;
 /// Prints the table.
 pub(super) fn print(args: &ScanArgs) -> Result<Exit, Exit> {
     let text = match args.format {
-        ScanFormat::Human => classes::human(),
-        ScanFormat::Markdown => classes::markdown(),
+        Format::Human => classes::human(),
+        Format::Markdown => classes::markdown(),
         _ => return Err(usage("--classes is printed as text or Markdown", "use --format human or --format markdown")),
     };
     match &args.output {

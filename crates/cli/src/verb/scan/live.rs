@@ -1,10 +1,9 @@
 //! Servers that are asked for everything they declare. No tool is called.
 
-use client::{Client, ClientError};
+use client::ClientError;
 use guard::scan::{Scanner, items};
 use net::client::Address;
 use serde_json::Value;
-use suite::snapshot::surface;
 use wire::redact::Secrets;
 
 use super::config::Entry;
@@ -13,8 +12,7 @@ use crate::advice::asking;
 use crate::args::scan::ScanArgs;
 use crate::exit::{Exit, tell, tell_redacted};
 use crate::run::Run;
-use crate::signals::interrupted;
-use crate::verb::{client_options, sign_in};
+use crate::verb::connecting::declared;
 
 /// Scans one server.
 pub(super) fn server(
@@ -24,7 +22,7 @@ pub(super) fn server(
     name: &str,
     scanner: &mut Scanner,
 ) -> Result<(), Exit> {
-    let surface = asked(run, args, address)?;
+    let surface = listed(run, args, address)?;
     let server = surface["server"]["name"].as_str().unwrap_or(name).to_owned();
     let found = items(&surface, &server);
     for (_, item) in &found {
@@ -44,7 +42,7 @@ pub(super) fn entries(run: &Run, args: &ScanArgs, entries: &[&Entry], scanner: &
     for (entry, address) in addressed {
         let read = match address {
             Err(why) => Err((Exit::NoAnswer, why)),
-            Ok(address) => asked(run, args, address).map_err(|exit| (exit, "it did not answer".to_owned())),
+            Ok(address) => listed(run, args, address).map_err(|exit| (exit, "it did not answer".to_owned())),
         };
         match read {
             Ok(surface) => {
@@ -85,35 +83,8 @@ pub(super) fn add_secrets(entry: &Value, secrets: &mut Secrets) {
 }
 
 /// Everything that a server declares.
-fn asked(run: &Run, args: &ScanArgs, address: Address) -> Result<Value, Exit> {
-    let mut options = client_options::options(run, &args.reach, address, args.revision)?;
-    // Before the first child starts.
-    run.children.adopt_orphans();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: cannot start the async runtime: {error}"));
-        Exit::Bug
-    })?;
-    let surface = runtime.block_on(async {
-        let interrupted = interrupted();
-        tokio::pin!(interrupted);
-        let conversed = async {
-            if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::sign_in_at(&args.reach, &mut options.address, options.revision).await?;
-            }
-            let client = Client::connect(options).await.map_err(|error| failed(&error))?;
-            let surface = surface(&client).await.map_err(|error| failed(&error));
-            client.close().await;
-            surface
-        };
-        tokio::select! {
-            surface = conversed => surface,
-            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
-        }
-    });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
-    runtime.shutdown_background();
-    Ok(surface?.to_snapshot())
+fn listed(run: &Run, args: &ScanArgs, address: Address) -> Result<Value, Exit> {
+    Ok(declared(run, &args.reach, address, args.revision, failed)?.to_snapshot())
 }
 
 fn failed(error: &ClientError) -> Exit {

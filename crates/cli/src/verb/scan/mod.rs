@@ -16,8 +16,9 @@ use net::client::Address;
 use report::render::text::Paint;
 use wire::redact::Redactor;
 
+use crate::args::output::Format;
 use crate::args::reach::{Target, environment};
-use crate::args::scan::{FailOn, ScanArgs, ScanFormat};
+use crate::args::scan::{FailOn, ScanArgs};
 use crate::exit::{self, Exit, usage};
 use crate::format::scan as format;
 use crate::format::scan::ScanView;
@@ -147,15 +148,15 @@ fn write(args: &ScanArgs, view: &ScanView) -> Result<(), Exit> {
     }
 }
 
-fn rendered(format: ScanFormat, view: &ScanView, paint: Paint) -> String {
+fn rendered(format: Format, view: &ScanView, paint: Paint) -> String {
     match format {
-        ScanFormat::Human => format::human(view, paint),
-        ScanFormat::Json => format::json(view),
-        ScanFormat::Junit => format::junit(view),
-        ScanFormat::Sarif => format::sarif(view),
-        ScanFormat::Markdown => format::markdown(view),
-        ScanFormat::Tap => format::tap(view),
-        ScanFormat::Html => format::html(view),
+        Format::Human => format::human(view, paint),
+        Format::Json => format::json(view),
+        Format::Junit => format::junit(view),
+        Format::Sarif => format::sarif(view),
+        Format::Markdown => format::markdown(view),
+        Format::Tap => format::tap(view),
+        Format::Html => format::html(view),
     }
 }
 

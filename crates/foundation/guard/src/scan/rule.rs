@@ -1,40 +1,6 @@
 //! What is known of a rule, apart from how it looks for its subject.
 
-use std::fmt;
-
-/// How bad it is where it is so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// A weakness of style that helps an attack.
-    Low,
-    /// To be reviewed by a person.
-    Medium,
-    /// Fails a scan.
-    High,
-}
-
-impl Severity {
-    /// All, from the least on.
-    pub const ALL: [Self; 4] = [Self::Info, Self::Low, Self::Medium, Self::High];
-
-    /// The word in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+pub use wire::Severity;
 
 /// How sure the rule is of what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

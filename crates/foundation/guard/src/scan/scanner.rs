@@ -59,7 +59,7 @@ struct Site<'s> {
 }
 
 /// What a rule says of a span of a string.
-struct Said {
+struct Observation {
     span: Range<usize>,
     severity: Severity,
     weight: u32,
@@ -144,7 +144,11 @@ impl Scanner {
         }
         if let Some((span, what)) = secrets::find(text) {
             let severity = if item.kind == Kind::Result { Severity::Medium } else { Severity::High };
-            self.add(&rules::SECRETS, &site, said(span, severity, rules::SECRETS.weight, format!("it holds {what}")));
+            self.add(
+                &rules::SECRETS,
+                &site,
+                observed(span, severity, rules::SECRETS.weight, format!("it holds {what}")),
+            );
         }
         if found.is_key && !text.contains(char::is_whitespace) && text.len() < 40 {
             return;
@@ -154,7 +158,7 @@ impl Scanner {
         if item.kind == Kind::Tool
             && let Some(odd) = parameters::value(found.pointer, text)
         {
-            self.add(&rules::SCHEMA, &site, said(0..text.len(), odd.severity, rules::SCHEMA.weight, odd.message));
+            self.add(&rules::SCHEMA, &site, observed(0..text.len(), odd.severity, rules::SCHEMA.weight, odd.message));
         }
     }
 
@@ -169,14 +173,15 @@ impl Scanner {
                 None => format!("{} {}", found.count, found.what),
             };
             let weight = rules::HIDDEN.weight + inner;
-            let said = Said { span: found.span, severity: found.severity, weight, message, decoded: found.decoded };
-            self.add(&rules::HIDDEN, site, said);
+            let observed =
+                Observation { span: found.span, severity: found.severity, weight, message, decoded: found.decoded };
+            self.add(&rules::HIDDEN, site, observed);
         }
         if let Some((span, what, severity)) = terminal::find(site.text, kind) {
             self.add(
                 &rules::TERMINAL,
                 site,
-                said(span, severity, rules::TERMINAL.weight, format!("it contains {what}")),
+                observed(span, severity, rules::TERMINAL.weight, format!("it contains {what}")),
             );
         }
         if !site.text.is_ascii() && kind != Kind::Result {
@@ -192,14 +197,14 @@ impl Scanner {
                 Kind::Configuration => "a word of it has look-alike letters".to_owned(),
                 _ => format!("look-alike letters make it look like `{}`", found.looks),
             };
-            let said = said(found.span, found.severity, rules::SCRIPTS.weight, message);
+            let observed = observed(found.span, found.severity, rules::SCRIPTS.weight, message);
             match found.whole {
                 Some(script) if self.whole.len() < WAITING => {
-                    let found = located(&rules::SCRIPTS, site, said);
+                    let found = located(&rules::SCRIPTS, site, observed);
                     let number = self.server(site.server);
                     self.whole.push((number, script, found));
                 }
-                _ => self.add(&rules::SCRIPTS, site, said),
+                _ => self.add(&rules::SCRIPTS, site, observed),
             }
         }
     }
@@ -221,7 +226,7 @@ impl Scanner {
             self.add(
                 &rules::ENCODED,
                 site,
-                Said { span: payload.span, severity, weight, message, decoded: Some(payload.text) },
+                Observation { span: payload.span, severity, weight, message, decoded: Some(payload.text) },
             );
         }
         for (span, inner) in markup::find(site.text) {
@@ -233,7 +238,7 @@ impl Scanner {
             };
             if !is_result || severity == Severity::High {
                 let message = "no renderer shows this part of the text".to_owned();
-                self.add(&rules::MARKUP, site, said(span, severity, rules::MARKUP.weight + score, message));
+                self.add(&rules::MARKUP, site, observed(span, severity, rules::MARKUP.weight + score, message));
             }
         }
     }
@@ -247,7 +252,7 @@ impl Scanner {
         let is_severe = found.is_severe() && (site.item.kind != Kind::Result || found.score > SUSPICIOUS + 2);
         let severity = if is_severe { Severity::High } else { Severity::Medium };
         let weight = u32::try_from(found.score).unwrap_or_default();
-        self.add(&rules::INJECTION, site, said(found.span, severity, weight, found.reasons.join("; ")));
+        self.add(&rules::INJECTION, site, observed(found.span, severity, weight, found.reasons.join("; ")));
     }
 
     fn tool(&mut self, server: &str, number: usize, item: &Item) {
@@ -306,7 +311,7 @@ impl Scanner {
                 &rules::LOOKALIKE,
                 place,
                 &name,
-                said(0..length, one.severity, rules::LOOKALIKE.weight, one.message),
+                observed(0..length, one.severity, rules::LOOKALIKE.weight, one.message),
             ));
         }
     }
@@ -331,7 +336,7 @@ impl Scanner {
             let pointer = if kind == Kind::Instructions { "" } else { "/description" };
             let place = self.described(server, kind, name, pointer);
             let weight = rules::SHADOWING.weight.min(u32::try_from(orders.max(1)).unwrap_or(1) * 5);
-            self.push(finding(&rules::SHADOWING, place, text, said(mention.span, severity, weight, message)));
+            self.push(finding(&rules::SHADOWING, place, text, observed(mention.span, severity, weight, message)));
         }
     }
 
@@ -356,7 +361,7 @@ impl Scanner {
         let message = format!("untrusted input: {reads}; private data: {private}; can send data out: {out}");
         let place =
             Place { server: String::new(), kind: Kind::Tool, item: String::new(), pointer: String::new(), span: 0..0 };
-        self.push(finding(&rules::FLOWS, place, "", said(0..0, Severity::Medium, rules::FLOWS.weight, message)));
+        self.push(finding(&rules::FLOWS, place, "", observed(0..0, Severity::Medium, rules::FLOWS.weight, message)));
     }
 
     fn described(&self, server: usize, kind: Kind, item: &str, pointer: &str) -> Place {
@@ -379,17 +384,17 @@ impl Scanner {
             Some(value) => value.to_string(),
             None => String::new(),
         };
-        let said = said(0..text.len(), severity, rule.weight, message);
+        let observed = observed(0..text.len(), severity, rule.weight, message);
         let place = place(server, item, pointer);
         self.push(if item.kind == Kind::Configuration {
-            unprinted(rule, place, &text, said)
+            unprinted(rule, place, &text, observed)
         } else {
-            finding(rule, place, &text, said)
+            finding(rule, place, &text, observed)
         });
     }
 
-    fn add(&mut self, rule: &'static Rule, site: &Site<'_>, said: Said) {
-        self.push(located(rule, site, said));
+    fn add(&mut self, rule: &'static Rule, site: &Site<'_>, observed: Observation) {
+        self.push(located(rule, site, observed));
     }
 
     fn push(&mut self, finding: Finding) {
@@ -411,15 +416,15 @@ impl Scanner {
     }
 }
 
-fn located(rule: &'static Rule, site: &Site<'_>, said: Said) -> Finding {
+fn located(rule: &'static Rule, site: &Site<'_>, observed: Observation) -> Finding {
     let place = place(site.server, site.item, site.pointer);
     // A configuration holds secrets anywhere.
     let is_secret = rule.id == rules::SECRETS.id || site.item.kind == Kind::Configuration;
-    if is_secret { unprinted(rule, place, site.text, said) } else { finding(rule, place, site.text, said) }
+    if is_secret { unprinted(rule, place, site.text, observed) } else { finding(rule, place, site.text, observed) }
 }
 
-fn said(span: Range<usize>, severity: Severity, weight: u32, message: String) -> Said {
-    Said { span, severity, weight, message, decoded: None }
+fn observed(span: Range<usize>, severity: Severity, weight: u32, message: String) -> Observation {
+    Observation { span, severity, weight, message, decoded: None }
 }
 
 fn place(server: &str, item: &Item, pointer: &str) -> Place {
@@ -428,9 +433,10 @@ fn place(server: &str, item: &Item, pointer: &str) -> Place {
 }
 
 /// A finding whose text is secret: its digest alone is kept.
-fn unprinted(rule: &'static Rule, place: Place, text: &str, said: Said) -> Finding {
-    let digest = digest(rule, text, &said.span);
-    let hidden = finding(rule, place, "[the value is not printed]", Said { span: 0..0, decoded: None, ..said });
+fn unprinted(rule: &'static Rule, place: Place, text: &str, observed: Observation) -> Finding {
+    let digest = digest(rule, text, &observed.span);
+    let hidden =
+        finding(rule, place, "[the value is not printed]", Observation { span: 0..0, decoded: None, ..observed });
     Finding { digest, ..hidden }
 }
 
@@ -442,19 +448,19 @@ fn digest(rule: &Rule, text: &str, span: &Range<usize>) -> [u8; 32] {
     Sha256::digest(covered).into()
 }
 
-fn finding(rule: &'static Rule, place: Place, text: &str, said: Said) -> Finding {
-    let digest = digest(rule, text, &said.span);
-    let (excerpt, caret) = quote(text, &said.span);
-    let decoded = said.decoded.map(|text| wire::escape::snippet(&text, 300));
-    let place = Place { span: said.span, ..place };
+fn finding(rule: &'static Rule, place: Place, text: &str, observed: Observation) -> Finding {
+    let digest = digest(rule, text, &observed.span);
+    let (excerpt, caret) = quote(text, &observed.span);
+    let decoded = observed.decoded.map(|text| wire::escape::snippet(&text, 300));
+    let place = Place { span: observed.span, ..place };
     Finding {
         rule,
-        severity: said.severity,
-        weight: said.weight,
+        severity: observed.severity,
+        weight: observed.weight,
         place,
         excerpt,
         caret,
-        message: said.message,
+        message: observed.message,
         decoded,
         digest,
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
@@ -14,10 +14,10 @@ use super::accept::{Access, accepts};
 use super::buffered_body::BufferedBody;
 use super::layer::{Next, Request};
 use super::request_body::{not_json, read};
-use super::response::{Response, not_allowed, refuse, status};
+use super::response::{Response, not_allowed, refuse, status, text};
 use super::{
-    Grant, MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse,
-    routing, upgrade,
+    Document, Grant, MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern,
+    old_sse, routing, upgrade,
 };
 use crate::server::batch::too_long;
 use crate::server::era_check::EraCheck;
@@ -39,6 +39,8 @@ pub(super) enum Endpoint {
     Metadata,
     /// A path of the guard's own.
     Guard,
+    /// One of the documents, by its index.
+    Document(usize),
 }
 
 impl Endpoint {
@@ -50,7 +52,7 @@ impl Endpoint {
             path if options.other_transports.websocket && is_below(path, options, WEBSOCKET_PATH) => Some(Self::Socket),
             path if bearer::is_metadata(path, options) => Some(Self::Metadata),
             path if guard::owns(path, options) => Some(Self::Guard),
-            _ => None,
+            path => options.documents.iter().position(|document| document.path == path).map(Self::Document),
         }
     }
 }
@@ -97,7 +99,9 @@ fn role(head: &Parts, options: &Options) -> ExchangeRole {
         (Some(Endpoint::Sse | Endpoint::Messages), _) => ExchangeRole::Messages,
         (Some(Endpoint::Socket), _) => ExchangeRole::Socket,
         (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => ExchangeRole::Issuer,
-        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => ExchangeRole::Http,
+        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard | Endpoint::Document(_)) | None, _) => {
+            ExchangeRole::Http
+        }
     }
 }
 
@@ -132,6 +136,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     match endpoint {
         Endpoint::Metadata => return bearer::metadata(shared, request.method(), request.headers()),
         Endpoint::Guard => return guard::serve(shared, request).await,
+        Endpoint::Document(index) => return document(&shared.options.documents[index], request.method()),
         _ => {}
     }
     if let Some(refusal) = bearer::refusal(shared, request.headers()) {
@@ -156,8 +161,20 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
         (Endpoint::Messages, &Method::POST) => old_sse::post(shared, &parts, body).await,
         (Endpoint::Mcp, _) => not_allowed("GET, POST, DELETE"),
         (Endpoint::Messages, _) => not_allowed("POST"),
-        (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata | Endpoint::Guard, _) => not_allowed("GET"),
+        (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata | Endpoint::Guard | Endpoint::Document(_), _) => {
+            not_allowed("GET")
+        }
     }
+}
+
+/// A document, as it is.
+fn document(document: &Document, method: &Method) -> Response {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return not_allowed("GET, HEAD");
+    }
+    let mut response = text(StatusCode::OK, document.text.clone());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
 }
 
 /// The refusal of a client whose certificate was valid when the connection began.

@@ -50,7 +50,7 @@ pub use self::endpoints::Endpoints;
 pub use self::guard::{Denied, Grant, Guard, GuardRequest, GuardResponse, Head, HttpFuture, PresentedToken, SUBJECT};
 pub use self::layer::{Layer, Next, Request};
 use self::old_sse::SseSessions;
-pub use self::options::{Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PATH, WEBSOCKET_PATH};
+pub use self::options::{Document, Limits, MESSAGES_PATH, Options, OtherTransports, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{Allowed, ProxyError, proxy};
 pub use self::response::Response;
 pub use self::response_body::Body;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
@@ -25,6 +27,15 @@ pub struct OtherTransports {
     pub sse: bool,
     /// WebSocket at [`WEBSOCKET_PATH`].
     pub websocket: bool,
+}
+
+/// A JSON document at a path of its own, for everybody: no token is asked for.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The path, such as `/.well-known/mcp-manifest.json`.
+    pub path: String,
+    /// The text.
+    pub text: Bytes,
 }
 
 /// How the endpoints behave.
@@ -51,6 +62,8 @@ pub struct Options {
     pub layer: Option<Arc<dyn Layer>>,
     /// Sends admitted requests to other servers that must answer them.
     pub router: Option<Arc<dyn Router>>,
+    /// Documents that are served as they are.
+    pub documents: Vec<Document>,
     /// Speaks TLS. The options of further endpoints of the listener must have it, too.
     pub tls: Option<Arc<ServerTls>>,
     /// Records everything that crosses.
@@ -127,6 +140,7 @@ impl Default for Options {
             guard: None,
             layer: None,
             router: None,
+            documents: Vec::new(),
             tls: None,
             recorder: None,
             limits: Limits::default(),
