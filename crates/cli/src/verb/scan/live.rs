@@ -16,14 +16,14 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{client_options, sign_in};
 
-/// Scans one server.
+/// Scans one server; returns the name by which reports call it.
 pub(super) fn server(
     run: &Run,
     args: &ScanArgs,
     address: Address,
     name: &str,
     scanner: &mut Scanner,
-) -> Result<(), Exit> {
+) -> Result<String, Exit> {
     let surface = asked(run, args, address)?;
     let server = surface["server"]["name"].as_str().unwrap_or(name).to_owned();
     let found = items(&surface, &server);
@@ -34,7 +34,7 @@ pub(super) fn server(
         tell(format_args!("error: {} lists nothing, so there is nothing to scan", wire::escape::line(&server)));
         return Err(Exit::NoAnswer);
     }
-    Ok(())
+    Ok(server)
 }
 
 /// Starts the servers of a configuration one after the other. Those that could not be read make the scan incomplete.
@@ -110,8 +110,6 @@ fn asked(run: &Run, args: &ScanArgs, address: Address) -> Result<Value, Exit> {
             signal = &mut interrupted => Err(Exit::Interrupted(signal)),
         }
     });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
     runtime.shutdown_background();
     Ok(surface?.to_snapshot())
 }
