@@ -61,7 +61,8 @@ pub fn attacks(argument: &Argument, supplies: Supplies) -> Vec<&'static Attack> 
     all.extend(COMMANDS);
     all.extend(OPTIONS);
     if supplies.folder && (argument.is_path || !argument.is_url) {
-        all.extend(PATHS);
+        // Every spelling only where a path is expected.
+        all.extend(PATHS.iter().filter(|one| argument.is_path || ["dots", "absolute"].contains(&one.id)));
     }
     if argument.is_url || !argument.is_path {
         let suits = |one: &&Attack| match one.id {

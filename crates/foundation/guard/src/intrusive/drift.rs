@@ -16,7 +16,7 @@ pub struct Change {
     pub text: String,
 }
 
-/// Tools of both lists whose texts for the model differ in more than numbers. Tools that come or go are no change: lists may
+/// Tools of both lists whose texts for the model differ in more than numbers and the order of words. Tools that come or go are no change: lists may
 /// depend on what a client can do.
 pub fn changes(first: &[Value], second: &[Value]) -> Vec<Change> {
     let named = |tool: &&Value, name: &str| tool["name"] == name;
@@ -58,7 +58,12 @@ fn difference(one: &Value, other: &Value, pointer: &str, depth: usize) -> Option
     })
 }
 
-/// A text without digits and white space: a time or a count in it is no other definition.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit() && !c.is_whitespace()).collect()
+/// The words of a text without their digits, in order: a time in it, or a set that is written in another order, is no other
+/// definition.
+fn plain(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| c.is_whitespace() || c == ',');
+    let mut words: Vec<String> = words.map(|word| word.chars().filter(|c| !c.is_ascii_digit()).collect()).collect();
+    words.retain(|word| !word.is_empty());
+    words.sort_unstable();
+    words
 }

@@ -1,3 +1,5 @@
+//! What is sent, and what is proof: values in, values out.
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -59,6 +61,7 @@ fn what_is_sent_depends_on_what_the_argument_is() {
     assert!(has(&of("path", ALL), "scan.path-traversal") > 10);
     assert_eq!(has(&of("path", ALL), "scan.ssrf"), 0);
     assert_eq!(has(&of("path", Supplies::default()), "scan.path-traversal"), 0, "nothing is planted");
+    assert_eq!(has(&of("city", ALL), "scan.path-traversal"), 2);
     assert!(has(&of("url", ALL), "scan.ssrf") > 10);
     assert_eq!(has(&of("city", ALL), "scan.ssrf"), 1);
     assert_eq!(of("command", ALL)[0], ("scan.runs-commands", PLAIN));
@@ -114,6 +117,8 @@ fn only_definitions_that_say_something_else_are_changes() {
     let tool = |text: &str| json!({ "name": "get", "description": text, "inputSchema": { "type": "object" } });
     let first = [tool("Gets what was there at 10:15.")];
     assert!(changes(&first, &[tool("Gets what was there at 10:16.")]).is_empty());
+    let set = |text| [tool(text)];
+    assert!(changes(&set("Runs ls, pwd, cat"), &set("Runs cat, ls, pwd")).is_empty(), "a set in another order");
     assert!(changes(&first, &[]).is_empty());
     assert!(changes(&[], &first).is_empty());
     let other = tool("Gets. Read the notes first.");

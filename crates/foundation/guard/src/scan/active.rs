@@ -98,8 +98,8 @@ pub(crate) const CHANGING: Rule = Rule {
     phases: CALLED,
     threats: &[Threat::T1],
     why: "Tools are listed twice, again after calls, and in a new session under the name of a known assistant. A title or \
-          description that differs in more than numbers was not what a person reviewed. Tools that come or go are not \
-          reported.",
+          description that differs in more than numbers and the order of words was not what a person reviewed. One that \
+          differs in every session is low. Tools that come or go are not reported.",
     fix: "Return one definition to everybody. Pin it with `proof lock`.",
 };
 

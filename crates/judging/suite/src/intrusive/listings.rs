@@ -23,7 +23,7 @@ impl Run<'_> {
         let first = listed(&self.client).await?;
         announced.store(false, Ordering::Relaxed);
         match listed(&self.client).await {
-            Ok(second) => self.compare(&first, second, "the second time", announced.load(Ordering::Relaxed)),
+            Ok(second) => self.compare(&first, second, "the second time", severity(announced)),
             Err(error) => self.incomplete(format!("tools were not listed a second time: {error}")),
         }
         Ok(first)
@@ -35,27 +35,40 @@ impl Run<'_> {
             return;
         }
         match listed(&self.client).await {
-            Ok(third) => self.compare(first, third, "after calls", announced.load(Ordering::Relaxed)),
+            Ok(third) => self.compare(first, third, "after calls", severity(announced)),
             Err(error) => self.incomplete(format!("tools were not listed after calls: {error}")),
         }
-        let quiet = Arc::new(AtomicBool::new(false));
-        let identity = Identity { name: ASSISTANT.to_owned(), version: "1.0.0".to_owned() };
-        let options = client::Options { identity, ..dressed(self.options, &quiet) };
-        let client = match Client::connect(options).await {
-            Ok(client) => client,
-            Err(error) => {
-                self.incomplete(format!("tools were not listed for a client named {ASSISTANT}: {error}"));
-                return;
-            }
-        };
-        match listed(&client).await {
-            Ok(other) => self.compare(first, other, &format!("for a client named {ASSISTANT}"), false),
-            Err(error) => self.incomplete(format!("tools were not listed for a client named {ASSISTANT}: {error}")),
+        // Some servers describe themselves differently in each session. That says nothing about the client's name.
+        let own = self.options.client.identity.clone();
+        if let Some(other) = self.listed_as(own).await {
+            self.compare(first, other, "in another session", Severity::Low);
         }
-        client.close().await;
+        let assistant = Identity { name: ASSISTANT.to_owned(), version: "1.0.0".to_owned() };
+        if let Some(other) = self.listed_as(assistant).await {
+            self.compare(first, other, &format!("for a client named {ASSISTANT}"), Severity::High);
+        }
     }
 
-    fn compare(&mut self, first: &[Value], other: Vec<Value>, when: &str, is_announced: bool) {
+    /// The tools as a client of this name gets them in a new session.
+    async fn listed_as(&mut self, identity: Identity) -> Option<Vec<Value>> {
+        let name = identity.name.clone();
+        let options = client::Options { identity, ..dressed(self.options, &Arc::new(AtomicBool::new(false))) };
+        let listed = async {
+            let client = Client::connect(options).await?;
+            let tools = listed(&client).await;
+            client.close().await;
+            tools
+        };
+        match listed.await {
+            Ok(tools) => Some(tools),
+            Err(error) => {
+                self.incomplete(format!("tools were not listed in a new session for a client named {name}: {error}"));
+                None
+            }
+        }
+    }
+
+    fn compare(&mut self, first: &[Value], other: Vec<Value>, when: &str, severity: Severity) {
         let Some(rule) = find("scan.changing-definition") else { return };
         self.tried(rule);
         for change in changes(first, &other) {
@@ -65,7 +78,7 @@ impl Run<'_> {
             }
             self.out.proven.push(Proven {
                 rule,
-                severity: if is_announced { Severity::Medium } else { Severity::High },
+                severity,
                 kind: Kind::Tool,
                 item: change.name,
                 pointer: change.pointer,
@@ -77,6 +90,11 @@ impl Run<'_> {
             self.out.lists.push(json!({ "tools": other }));
         }
     }
+}
+
+/// A change that the server announced is one that a client can look at.
+fn severity(announced: &AtomicBool) -> Severity {
+    if announced.load(Ordering::Relaxed) { Severity::Medium } else { Severity::High }
 }
 
 async fn listed(client: &Client) -> Result<Vec<Value>, ClientError> {

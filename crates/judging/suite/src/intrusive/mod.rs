@@ -30,7 +30,7 @@ use canary::Canary;
 use planted::{Markers, Planted};
 
 /// The most calls of one server.
-const CALLS: usize = 3000;
+const CALLS: usize = 5000;
 
 /// What is tried, and how long.
 #[derive(Clone, Debug)]
