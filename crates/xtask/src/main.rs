@@ -26,6 +26,7 @@ mod nightly;
 mod page;
 mod peers;
 mod pipe;
+mod scan_intrusive;
 mod scan_quality;
 mod served;
 mod signing;
@@ -128,6 +129,11 @@ const TASKS: &[Task] = &[
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
         run: peers::run,
+    },
+    Task {
+        name: "scan-intrusive",
+        help: "`proof scan --intrusive` on servers that are weak on purpose, and on their hardened twins",
+        run: scan_intrusive::run,
     },
     Task {
         name: "scan-quality",

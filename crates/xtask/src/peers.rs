@@ -106,6 +106,34 @@ pub(crate) fn names() -> Vec<String> {
     PEERS.iter().map(Peer::id).collect()
 }
 
+/// A server over stdio that is installed.
+pub(crate) struct Local {
+    pub(crate) name: String,
+    pub(crate) command: Vec<String>,
+    /// Its variables, `NAME=VALUE`.
+    pub(crate) env: Vec<String>,
+    /// The folder in its command and its variables that it may read and write.
+    pub(crate) files: String,
+}
+
+/// Every server over stdio of both sets that is installed, each once.
+pub(crate) fn local_servers() -> Vec<Local> {
+    let home = Home::new(&crate::root());
+    let files = home.files().to_string_lossy().into_owned();
+    let mut found: Vec<Local> = Vec::new();
+    for peer in PEERS.iter().chain(more::MORE) {
+        let serves = peer.transport == catalog::Transport::Stdio && matches!(peer.side, catalog::Side::Server { .. });
+        let command = home.command(peer);
+        // The program and its script; other paths are made when they are needed.
+        let is_there = command.iter().take(2).filter(|word| word.starts_with('/')).all(|word| Path::new(word).exists());
+        if serves && is_there && !found.iter().any(|one| one.name == peer.name) {
+            let (name, env) = (peer.name.to_owned(), home.filled(peer.env));
+            found.push(Local { name, command, env, files: files.clone() });
+        }
+    }
+    found
+}
+
 /// Builds `proof` in release and returns its path.
 pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
     judge::build_proof(&crate::root(), "release")

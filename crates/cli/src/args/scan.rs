@@ -1,5 +1,6 @@
 //! Options of `proof scan`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
@@ -21,9 +22,16 @@ Examples:
   proof scan --all-clients
   proof scan --classes
   proof scan --also sarif=scan.sarif tools.json
+  proof scan --intrusive --plant ./data -- ./server ./data
 
-Nothing is uploaded, and no tool is called. Servers of a configuration are started
-only with --start. Suppress a finding in .proof/scan.toml, with a reason.
+Nothing is uploaded, and no tool is called without --intrusive. Servers of a
+configuration are started only with --start. Suppress a finding in .proof/scan.toml, with a reason.
+
+--intrusive calls tools with commands, paths and addresses as arguments. They
+prove a weakness by harmless marks: a file in a temporary folder, a request to
+a listener on this machine, the text of a planted file. A weak server runs,
+writes and reads what it is sent: scan only servers that you own, with data that
+you can lose. Each answer may take --timeout seconds [10], all of it 30 times.
 
 Exit codes: 0 clean; 1 a finding at or above --fail-on, or an incomplete scan;
 2 usage error or unreadable file; 3 no MCP answer; 4 bug in proof.")]
@@ -51,10 +59,32 @@ pub(crate) struct ScanArgs {
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
     pub(crate) reach: Reach,
+    /// Also call tools with harmful-looking arguments; only for servers that you own
+    #[arg(long, conflicts_with = "configurations", help_heading = "Intrusive")]
+    pub(crate) intrusive: bool,
+    /// Folder that the server serves: plant canary files in it and next to it
+    #[arg(long, value_name = "DIR", requires = "intrusive", help_heading = "Intrusive")]
+    pub(crate) plant: Option<PathBuf>,
+    /// Serve a site for the server to fetch, at this address of this machine
+    #[arg(long, value_name = "IP:PORT", requires = "intrusive", value_parser = loopback, help_heading = "Intrusive")]
+    pub(crate) site: Option<SocketAddr>,
+    /// Which tools may be called
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        default_value = "unmarked",
+        requires = "intrusive",
+        help_heading = "Intrusive"
+    )]
+    pub(crate) call: ScanCall,
+    /// Environment variable with a valid token whose audience is another server
+    #[arg(long, value_name = "VAR", requires = "intrusive", help_heading = "Intrusive")]
+    pub(crate) other_audience_env: Option<String>,
     /// Print which rules cover which class of vulnerability, and scan nothing
     #[arg(
         long,
-        conflicts_with_all = ["targets", "command", "from", "configurations", "also", "suppressions"],
+        conflicts_with_all = ["targets", "command", "from", "configurations", "also", "suppressions", "intrusive"],
         help_heading = "Selection"
     )]
     pub(crate) classes: bool,
@@ -75,6 +105,15 @@ pub(crate) struct ScanArgs {
     pub(crate) also: Vec<(Format, PathBuf)>,
 }
 
+/// Which tools an intrusive scan may call.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScanCall {
+    /// Tools that are not marked as destructive
+    Unmarked,
+    /// All tools
+    All,
+}
+
 /// The lowest severity that fails a scan.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
@@ -86,4 +125,11 @@ pub(crate) enum FailOn {
     Medium,
     /// High alone
     High,
+}
+
+/// An address of this machine alone.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "expected IP:PORT, such as 127.0.0.2:8080".to_owned())?;
+    let is_local = address.ip().is_loopback() && address.port() > 0;
+    if is_local { Ok(address) } else { Err("expected an address of this machine, such as 127.0.0.2:8080".to_owned()) }
 }

@@ -115,6 +115,9 @@ fn scanned(rule: &guard::scan::Rule) -> String {
         0,
         &format!("{} of the {}; {}; {}.", rule.owasp, guard::scan::OWASP, rule.class.as_str(), threats.join(", ")),
     );
+    if rule.is_active() {
+        wrap(&mut out, 0, "It calls the server: only with `proof scan --intrusive`.");
+    }
     section(&mut out, "Why, and what is looked for", rule.why);
     section(&mut out, "How to fix it", rule.fix);
     out

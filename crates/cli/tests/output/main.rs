@@ -19,6 +19,9 @@ mod saved;
 mod scan;
 mod scan_clients;
 mod scan_formats;
+mod scan_intrusive;
 mod secrets;
+#[path = "../shared/serving.rs"]
+mod serving;
 mod verdicts;
 mod words;

@@ -88,8 +88,8 @@ fn nothing_found_or_read_is_never_clean() {
     incomplete("is damaged");
     put(path, ".cursor/mcp.json", "{}");
     assert_eq!(scanned(path, &[], &[]).code, Some(0));
-    put(path, ".config/goose/config.yaml", "extensions: {}\n");
-    incomplete("is YAML");
+    put(path, ".config/goose/config.yaml", "extensions: {}\nextensions: {}\n");
+    incomplete("is damaged");
     std::fs::remove_file(path.join(".config/goose/config.yaml")).expect("it is removed");
     std::fs::create_dir_all(path.join(".lmstudio/mcp.json")).expect("a folder");
     incomplete(".lmstudio/mcp.json");
@@ -118,17 +118,38 @@ fn servers_start_only_where_that_is_asked_for() {
     assert!(started.exists());
 }
 
-/// What ends the first must not keep the others from starting.
 #[test]
-fn every_command_of_a_configuration_is_started() {
+fn yaml_is_read_as_each_client_writes_it() {
+    for (file, text) in [
+        (
+            ".config/goose/config.yaml",
+            "extensions:\n  a:\n    type: stdio\n    cmd: npx\n    args: [-y, pkg]\n  b:\n    type: builtin\n",
+        ),
+        (
+            ".continue/config.yaml",
+            "name: mine\nmcpServers:\n  - name: a\n    command: npx\n    args:\n      - -y\n      - pkg\n",
+        ),
+        (".config/LibreChat/librechat.yaml", "mcpServers:\n  a:\n    command: npx\n    args: [\"-y\", \"pkg\"]\n"),
+    ] {
+        let home = tempfile::tempdir().expect("a folder");
+        put(home.path(), file, text);
+        let ran = scanned(home.path(), &[], &["--format", "json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let found: Vec<_> = report["results"].as_array().expect("results").iter().map(|one| &one["rule"]).collect();
+        assert_eq!(found, ["scan.unpinned-launch"], "{file}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(report["subject"]["servers"], json!(["a"]), "{file}");
+    }
+}
+
+#[test]
+fn every_server_of_a_configuration_is_started() {
     let home = tempfile::tempdir().expect("a folder");
-    let server =
-        json!({ "command": env!("CARGO_BIN_EXE_proof"), "args": ["serve", "--stdio", "--catalog", "official"] });
-    let file = home.path().join("two.json");
-    std::fs::write(&file, json!({ "mcpServers": { "one": server, "two": server } }).to_string()).expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
-    command.args(["scan", "--start", "--format", "json", "--config"]).arg(&file).stdin(Stdio::null());
-    let ran = Printed::by(&mut command);
+    let proof = env!("CARGO_BIN_EXE_proof");
+    let serve = |catalog: &str| json!({ "command": proof, "args": ["serve", "--stdio", "--catalog", catalog] });
+    let both = json!({ "mcpServers": { "a": serve("standard"), "b": serve("official") } });
+    put(home.path(), ".cursor/mcp.json", &both.to_string());
+    let ran = scanned(home.path(), &[], &["--start", "--format", "json", "--fail-on", "high"]);
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(report["incomplete"], json!([]), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(report["incomplete"], json!([]), "{}", ran.stderr);
+    assert!(report["summary"]["items"]["prompt"].as_u64() > Some(1), "{}", report["summary"]);
 }

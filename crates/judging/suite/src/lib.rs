@@ -5,6 +5,7 @@
 mod advice;
 pub mod generate;
 pub mod import;
+pub mod intrusive;
 mod jsonpath;
 mod requests;
 pub mod snapshot;

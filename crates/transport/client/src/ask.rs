@@ -9,7 +9,7 @@ use wire::{Era, Kind, Message, RequestId, Transport, meta};
 
 use super::link::{ClientEvent, Outcome, Rejection};
 use super::open::{Session, modern_meta};
-use super::{Client, ClientError, Params};
+use super::{BoxFuture, Client, ClientError, Params};
 
 /// How often a request may be sent in total.
 const ATTEMPTS: usize = 6;
@@ -26,6 +26,15 @@ struct Retries {
 }
 
 impl Client {
+    /// Sends one request and returns its first result, also one that asks for input: for probes that answer on purpose.
+    pub fn request_once<'a>(
+        &'a self,
+        method: &'a str,
+        params: &'a Params,
+    ) -> BoxFuture<'a, Result<Message, ClientError>> {
+        Box::pin(self.once(method, params))
+    }
+
     /// Sends one request and returns its result, even an incomplete one.
     pub(super) async fn once(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
         let mut retries = Retries::default();

@@ -1,5 +1,6 @@
 //! Probes of every class, made from plain words by small transformations, each with a near miss.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
@@ -123,11 +124,24 @@ fn worst(value: &Value, rule: Option<&str>) -> Option<Severity> {
     scan.findings.iter().filter(|one| rule.is_none_or(|rule| rule == one.rule.id)).map(|one| one.severity).max()
 }
 
+/// By rule, how many probes there are and how many it found.
+pub(super) fn rates() -> BTreeMap<&'static str, (usize, usize)> {
+    let mut rates: BTreeMap<_, (usize, usize)> = BTreeMap::new();
+    for (_, rule, value) in all() {
+        let rate = rates.entry(rule).or_default();
+        *rate = (rate.0 + 1, rate.1 + usize::from(worst(&value, Some(rule)).is_some()));
+    }
+    rates
+}
+
+fn all() -> impl Iterator<Item = Probe> {
+    ORDERS.iter().flat_map(|order| hidden(order).into_iter().chain(encoded(order))).chain(names())
+}
+
 /// The section of the page, and whether every probe was found and no near miss.
 pub(super) fn section() -> (String, bool) {
     let mut rows: Vec<(&str, &str, usize, usize)> = Vec::new();
-    let all = ORDERS.iter().flat_map(|order| hidden(order).into_iter().chain(encoded(order))).chain(names());
-    for (class, rule, value) in all {
+    for (class, rule, value) in all() {
         let found = usize::from(worst(&value, Some(rule)).is_some());
         match rows.iter_mut().find(|row| (row.0, row.1) == (class, rule)) {
             Some(row) => (row.2, row.3) = (row.2 + 1, row.3 + found),

@@ -27,7 +27,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
     ("rules", Some(&["wire", "schema"])),
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
-    ("suite", Some(&["wire", "schema", "document", "lock", "net", "client"])),
+    ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "net", "oauth"])),
     // The binary puts together what there is.
@@ -36,6 +36,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
         Some(&[
             "wire",
             "schema",
+            "document",
             "report",
             "lock",
             "guard",

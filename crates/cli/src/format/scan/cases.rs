@@ -1,6 +1,7 @@
 //! The scan as cases: one for each finding, one for each rule without any, one for each part that could not be read.
 
 use guard::scan::{RULES, Rule};
+use report::render::text::count;
 
 use super::{ScanView, Shown, place};
 
@@ -45,8 +46,12 @@ pub(super) fn cases(view: &ScanView) -> Vec<Case<'_>> {
         let shown = view.findings.iter().filter(|shown| shown.finding.rule.id == rule.id);
         all.extend(shown.map(|shown| found(view, shown)));
         all.extend(more(view, rule));
-        if all.len() == before {
-            all.push(Case { outcome: Outcome::Passed, ..bare(rule.id, format!("no finding: {}", rule.title)) });
+        // A rule that tried nothing has passed nothing.
+        let tried = view.tried.get(rule.id);
+        if all.len() == before && (!rule.is_active() || tried.is_some()) {
+            let times = tried.map(|times| format!(" ({})", count(*times, "attempt"))).unwrap_or_default();
+            let name = format!("no finding: {}{times}", rule.title);
+            all.push(Case { outcome: Outcome::Passed, ..bare(rule.id, name) });
         }
     }
     let unread = |what: &'_ String| Case {

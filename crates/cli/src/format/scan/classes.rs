@@ -32,7 +32,12 @@ pub(crate) fn markdown() -> String {
 fn cell(class: Class, phase: Phase, quote: &str) -> String {
     match coverage(class, phase) {
         Coverage::Rules(rules) => {
-            let ids: Vec<_> = rules.iter().map(|rule| format!("{quote}{}{quote}", rule.id)).collect();
+            let ids: Vec<_> = rules
+                .iter()
+                .map(|rule| {
+                    format!("{quote}{}{quote}{}", rule.id, if rule.is_active() { " (--intrusive)" } else { "" })
+                })
+                .collect();
             ids.join(", ")
         }
         Coverage::OutOfScope(why) => format!("out of scope: {why}"),

@@ -27,6 +27,7 @@ pub(crate) fn json(view: &ScanView) -> String {
         "results": view.findings.iter().map(result).collect::<Vec<_>>(),
         "more": more,
         "incomplete": view.incomplete,
+        "tried": view.tried,
         "notes": view.notes,
         "unused_suppressions": view.unused,
         "verdict": {

@@ -60,6 +60,8 @@ pub(crate) struct ScanView {
     pub(crate) incomplete: Vec<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) fail_on: Severity,
+    /// By rule that calls the server, how often it tried.
+    pub(crate) tried: BTreeMap<&'static str, usize>,
     /// Fingerprints that are accepted and were not found.
     pub(crate) unused: Vec<String>,
 }
@@ -97,6 +99,7 @@ impl ScanView {
             incomplete: scan.incomplete,
             notes,
             fail_on,
+            tried: scan.tried,
             unused,
         }
     }

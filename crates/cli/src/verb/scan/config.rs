@@ -1,4 +1,4 @@
-//! The servers in a client's configuration: JSON with comments, or TOML.
+//! The servers in a client's configuration: JSON with comments, TOML, or YAML.
 
 use std::path::Path;
 
@@ -105,11 +105,9 @@ pub(super) fn open(path: &Path) -> Result<Vec<Entry>, Unread> {
         remedy: "check the path and its permissions",
     })?;
     let is = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
-    if is("yaml") || is("yml") {
-        let what = format!("{shown} is YAML, which scan does not read");
-        return Err(Unread { what, remedy: "give a configuration in JSON or TOML" });
-    }
-    let parsed = if is("toml") {
+    let parsed = if is("yaml") || is("yml") {
+        yaml(&text)
+    } else if is("toml") {
         toml::from_str(&text).map_err(|error| error.message().to_owned())
     } else {
         serde_json::from_str(&without_comments(&text)).map_err(|error: serde_json::Error| error.to_string())
@@ -119,6 +117,16 @@ pub(super) fn open(path: &Path) -> Result<Vec<Entry>, Unread> {
         remedy: "repair the file; clients read it the same way",
     })?;
     Ok(entries(&value))
+}
+
+/// A YAML document. Of a key that stands twice, clients take the one or the other: such a file is damaged.
+fn yaml(text: &str) -> Result<Value, String> {
+    let shown = |error: &document::FileError| match error.at {
+        Some(at) => format!("{} (line {})", error.what, at.line),
+        None => error.what.clone(),
+    };
+    let (tree, errors) = document::read(text).map_err(|error| shown(&error))?;
+    errors.first().map_or_else(|| Ok(tree.to_value()), |error| Err(shown(error)))
 }
 
 /// The members under which clients keep their servers.

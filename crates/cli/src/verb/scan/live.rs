@@ -14,14 +14,14 @@ use crate::exit::{Exit, tell, tell_redacted};
 use crate::run::Run;
 use crate::verb::connecting::declared;
 
-/// Scans one server.
+/// Scans one server; returns the name by which reports call it.
 pub(super) fn server(
     run: &Run,
     args: &ScanArgs,
     address: Address,
     name: &str,
     scanner: &mut Scanner,
-) -> Result<(), Exit> {
+) -> Result<String, Exit> {
     let surface = listed(run, args, address)?;
     let server = surface["server"]["name"].as_str().unwrap_or(name).to_owned();
     let found = items(&surface, &server);
@@ -32,7 +32,7 @@ pub(super) fn server(
         tell(format_args!("error: {} lists nothing, so there is nothing to scan", wire::escape::line(&server)));
         return Err(Exit::NoAnswer);
     }
-    Ok(())
+    Ok(server)
 }
 
 /// Starts the servers of a configuration one after the other. Those that could not be read make the scan incomplete.

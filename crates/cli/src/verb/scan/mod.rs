@@ -5,6 +5,7 @@ mod clients;
 mod config;
 mod configured;
 mod file;
+mod intrusive;
 mod live;
 mod suppress;
 
@@ -42,6 +43,8 @@ impl From<FailOn> for Severity {
 pub(crate) fn run(run: &Run, args: &ScanArgs) -> Exit {
     let run = &run.with_environment(environment(&args.reach.inherit_env));
     let done = if args.classes { classes::print(args) } else { scanned(run, args) };
+    // On every way out, and only here: after it no other server can be started.
+    run.children.kill_all();
     match done {
         Ok(exit) | Err(exit) => exit,
     }
@@ -70,7 +73,10 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     }
     for target in &servers {
         let address = args.reach.address(*target)?.ok_or(Exit::Usage)?;
-        live::server(run, args, address, &name(*target), &mut scanner)?;
+        let server = live::server(run, args, address.clone(), &name(*target), &mut scanner)?;
+        if args.intrusive {
+            intrusive::server(run, args, address, &server, &mut scanner, &mut notes)?;
+        }
     }
     let scan = scanner.finish();
     if scan.is_empty() && !(is_config_only && unread.is_some()) {
@@ -97,6 +103,9 @@ fn redactor<'e>(
     for url in servers.iter().filter_map(|target| target.url) {
         secrets.address(url);
     }
+    if let Some(token) = args.other_audience_env.as_ref().and_then(|name| std::env::var(name).ok()) {
+        secrets.add(&token);
+    }
     for entry in entries {
         live::add_secrets(&entry.value, &mut secrets);
     }
@@ -113,6 +122,10 @@ fn targets(args: &ScanArgs) -> Result<(Vec<PathBuf>, Vec<Target<'_>>), Exit> {
         } else {
             files.push(target.into());
         }
+    }
+    if args.intrusive && servers.is_empty() && args.command.is_empty() {
+        let what = "--intrusive calls a server, and none is given";
+        return Err(usage(what, "give a URL, or a command after `--`: proof scan --intrusive -- ./server"));
     }
     if !args.command.is_empty() {
         servers.push(Target { url: None, command: &args.command });

@@ -22,11 +22,8 @@ pub fn coverage(class: Class, phase: Phase) -> Coverage {
 /// Why no rule of the scan looks for it.
 const fn out_of_scope(class: Class, phase: Phase) -> &'static str {
     match (class, phase) {
-        (Class::UnauthorizedContext, Phase::Exec) => "consent is given at the call, by the client or the gateway",
         (Class::CrossSession, Phase::Install | Phase::Update) => "lists and configurations have no sessions",
-        (Class::CrossSession, Phase::Exec) => "a trace is read by itself, not against those of other sessions",
         (Class::SupplyChain, Phase::Exec) => "messages do not show what runs; `proof lock` compares definitions",
-        (Class::NameCollisions, Phase::Exec) => "names come from lists; `proof check` judges the protocol",
         (Class::ResourceExhaustion, Phase::Install | Phase::Update) => "texts do not show load",
         (Class::ResourceExhaustion, Phase::Exec) => "only limits at the call stop it; the gateway has them",
         // Another pair has a rule, as the tests see to.

@@ -1,5 +1,6 @@
 //! Static examination of every string that a model may see. Bounded in time and memory, whatever the input.
 
+pub(crate) mod active;
 mod annotations;
 mod bidi;
 mod confusable;
@@ -22,11 +23,12 @@ mod terminal;
 mod text;
 mod walk;
 
+pub use active::ACTIVE;
 pub use coverage::{Coverage, coverage};
 pub use model::{Finding, Item, Kind, Place, Scan};
 pub use rule::{Class, Confidence, Phase, Rule, Severity, Threat};
 pub use rules::{OWASP, RULES, find};
-pub use scanner::Scanner;
+pub use scanner::{Proven, Scanner};
 pub use walk::{Found, items, listed, search};
 
 #[cfg(test)]

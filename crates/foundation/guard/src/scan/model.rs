@@ -126,6 +126,8 @@ pub struct Scan {
     pub strings: usize,
     /// What was left out, in words; such a scan is never clean.
     pub incomplete: Vec<String>,
+    /// By rule that calls the server, how often it tried to prove its subject.
+    pub tried: BTreeMap<&'static str, usize>,
     /// The names of the servers.
     pub servers: Vec<String>,
 }

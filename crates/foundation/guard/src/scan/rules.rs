@@ -1,5 +1,6 @@
 //! The table of rules. How each looks for its subject is in the module of its name.
 
+use super::active;
 use super::rule::{Class, Confidence, Phase, Rule, Severity, Threat};
 
 /// The list that the `owasp` ids of rules are from.
@@ -26,6 +27,14 @@ pub const RULES: &[&Rule] = &[
     &FLOWS,
     &SECRETS,
     &LAUNCH,
+    &active::COMMANDS,
+    &active::OPTIONS,
+    &active::SHELL,
+    &active::TRAVERSAL,
+    &active::SSRF,
+    &active::CHANGING,
+    &active::STATE,
+    &active::AUDIENCE,
 ];
 
 /// Rules that read lists and configurations.

@@ -1,5 +1,7 @@
 //! The scan: takes items one by one, keeps what rules across servers need, and is bounded by counts.
 
+mod proven;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
@@ -15,6 +17,8 @@ use super::scripts::{NATIVE, Script};
 use super::text::quote;
 use super::walk::{Text, strings};
 use super::{annotations, encoded, hidden, launch, markup, parameters, rules, scripts, secrets, terminal};
+
+pub use proven::Proven;
 
 /// How many findings of a rule are kept in full.
 const KEPT: usize = 100;
