@@ -127,7 +127,7 @@ pub(crate) fn distinct(written: &[&Path], read: &[&Path]) -> Result<(), Exit> {
 }
 
 /// Where a file is or will be, through links.
-pub(crate) fn place(path: &Path) -> PathBuf {
+fn place(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // As many links as the kernel follows; a link may lead to a file that is only about to be made.
     for _ in 0..40 {

@@ -88,8 +88,8 @@ fn nothing_found_or_read_is_never_clean() {
     incomplete("is damaged");
     put(path, ".cursor/mcp.json", "{}");
     assert_eq!(scanned(path, &[], &[]).code, Some(0));
-    put(path, ".config/goose/config.yaml", "extensions: {}\n");
-    incomplete("is YAML");
+    put(path, ".config/goose/config.yaml", "extensions: [\n");
+    incomplete("config.yaml is damaged: line 1");
     std::fs::remove_file(path.join(".config/goose/config.yaml")).expect("it is removed");
     std::fs::create_dir_all(path.join(".lmstudio/mcp.json")).expect("a folder");
     incomplete(".lmstudio/mcp.json");
@@ -116,4 +116,14 @@ fn servers_start_only_where_that_is_asked_for() {
     let ran = scanned(home.path(), &variables, &["--start"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     assert!(started.exists());
+}
+
+#[test]
+fn every_server_is_started_one_after_the_other() {
+    let home = tempfile::tempdir().expect("a folder");
+    let entry = json!({ "command": env!("CARGO_BIN_EXE_proof"), "args": ["serve", "--stdio"] });
+    put(home.path(), ".cursor/mcp.json", &json!({ "mcpServers": { "a": entry, "b": entry } }).to_string());
+    let path = std::env::var_os("PATH").expect("a path");
+    let ran = scanned(home.path(), &[("PATH", Path::new(&path))], &["--start"]);
+    assert!(!ran.stdout.contains("Incomplete") && !ran.stderr.contains("error"), "{}{}", ran.stdout, ran.stderr);
 }

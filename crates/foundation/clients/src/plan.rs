@@ -71,7 +71,7 @@ impl Target<'_> {
 
     /// Whether the file has the other form of two.
     pub fn is_also(&self, text: &str) -> bool {
-        text::read(text, self.client.format).is_ok_and(|value| self.way(&value).1)
+        !self.client.also.is_empty() && text::read(text, self.client.format).is_ok_and(|value| self.way(&value).1)
     }
 
     /// The text with a server. Members that it does not name stay, unless `replaces`.

@@ -33,6 +33,10 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
+/// What clients fill in themselves.
+const CLIENTS_OWN: [&str; 5] =
+    ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "extensionPath"];
+
 /// The variable that a text begins with, and its length.
 fn variable(text: &str) -> Option<(Part<'_>, usize)> {
     let (inner, is_named) = match text.strip_prefix("${") {
@@ -45,6 +49,9 @@ fn variable(text: &str) -> Option<(Part<'_>, usize)> {
         Some((name, default)) => (name, Some(default)),
         None => (body, None),
     };
+    if CLIENTS_OWN.contains(&name) {
+        return None;
+    }
     is_name(name).then(|| (Part::Variable { name, default }, text.len() - inner.len() + end + 1))
 }
 

@@ -21,7 +21,9 @@ use crate::run::Run;
 
 /// Adds the server.
 pub(crate) fn run(run: &Run, args: &AddArgs) -> Exit {
-    added(run, args).unwrap_or_else(|exit| exit)
+    let exit = added(run, args).unwrap_or_else(|exit| exit);
+    run.children.kill_all();
+    exit
 }
 
 fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
@@ -46,6 +48,9 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
         }
     }
     conceal_files(run, known, &drafts);
+    if matches!(target.launches[..], [Launch::Remote { transport: clients::server::Transport::Sse, .. }]) {
+        tell("warning: HTTP+SSE is deprecated; leave --transport sse out if the server has Streamable HTTP");
+    }
     if !args.showing.dry_run {
         drafts.write(&journal, &format!("add {}", target.name))?;
     }

@@ -26,7 +26,7 @@ struct Plain {
 }
 
 /// Where a server is, with the values of variables. `Err` says what is missing.
-pub(super) fn address(launch: &Launch, cwd: Option<&Path>) -> Result<Address, String> {
+pub(in crate::verb) fn address(launch: &Launch, cwd: Option<&Path>) -> Result<Address, String> {
     let value = |text: &str| {
         let variable = |name: &str| std::env::var(name).ok();
         expanded(text, variable)
@@ -57,7 +57,7 @@ pub(super) struct Greeted {
     pub(super) capabilities: Value,
 }
 
-/// Connects once, without asking for anything. An error is told.
+/// Connects once, without asking for anything. An error is told. The caller ends what may still run, when nothing more is started.
 pub(super) fn greet(run: &Run, address: Address) -> Result<Greeted, Exit> {
     let plain = Plain::try_parse_from(["proof"]).map_err(|_| Exit::Bug)?;
     let options = client_options::options(run, &plain.reach, address, None)?;
@@ -85,8 +85,6 @@ pub(super) fn greet(run: &Run, address: Address) -> Result<Greeted, Exit> {
             signal = &mut interrupted => Err(Exit::Interrupted(signal)),
         }
     });
-    // On every way out, end the children that still run.
-    run.children.kill_all();
     runtime.shutdown_background();
     greeted
 }

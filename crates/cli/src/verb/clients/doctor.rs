@@ -28,7 +28,9 @@ struct Diagnosis {
 
 /// Examines the entries of one name.
 pub(crate) fn run(run: &Run, args: &DoctorArgs) -> Exit {
-    examined(run, args).unwrap_or_else(|exit| exit)
+    let exit = examined(run, args).unwrap_or_else(|exit| exit);
+    run.children.kill_all();
+    exit
 }
 
 fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {

@@ -5,8 +5,6 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::verb::output;
-
 /// The largest file of a client.
 pub(in crate::verb) const LARGEST: u64 = 64 << 20;
 
@@ -54,7 +52,7 @@ pub(super) fn replace(
     steps: &mut impl Steps,
 ) -> io::Result<()> {
     steps.reached(Step::Started);
-    let path = &output::place(path);
+    let path = &followed(path);
     let Some(text) = text else {
         compare(path, before)?;
         fs::remove_file(path)?;
@@ -104,6 +102,19 @@ fn compare(path: &Path, text: Option<&str>) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other("another program changed the file meanwhile; nothing was written over it"))
+}
+
+/// What a link leads to, also where nothing is there yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many links as the kernel follows.
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(target) => path = folder(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
 }
 
 fn folder(path: &Path) -> &Path {

@@ -71,6 +71,11 @@ fn the_mode_and_a_link_stay_and_a_changed_file_is_left_alone() {
     let new = folder.path().join("deep/er/new.json");
     replace(&new, None, Some(NEW), true, &mut Quiet).expect("it is written");
     assert_eq!(mode(&new), 0o600);
+    // A link to what is not there yet makes it.
+    let ahead = folder.path().join("ahead.json");
+    symlink("not/yet.json", &ahead).expect("a link");
+    replace(&ahead, None, Some(NEW), false, &mut Quiet).expect("it is written");
+    assert_eq!(std::fs::read_to_string(folder.path().join("not/yet.json")).expect("a file"), NEW);
     assert!(replace(&new, None, Some("x"), true, &mut Quiet).is_err(), "it exists now");
     replace(&new, Some(NEW), None, true, &mut Quiet).expect("it is removed");
     assert!(!new.exists());

@@ -157,8 +157,9 @@ impl Journal {
         let now = digest(now);
         for record in self.records().ok()? {
             for (index, file) in record.files.iter().enumerate() {
-                if file.path == path && file.after.as_ref() == Some(&now) {
-                    return if file.added == [server] { record.before(index).ok() } else { None };
+                // A later removal may have led to the same text.
+                if file.path == path && file.after.as_ref() == Some(&now) && file.added == [server] {
+                    return record.before(index).ok();
                 }
             }
         }

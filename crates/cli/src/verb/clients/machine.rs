@@ -59,9 +59,13 @@ impl Machine {
 
     /// Every file of a client that exists; servers of one project alone stand in the user's.
     pub(super) fn places(&self, client: &'static Client) -> Vec<Place> {
-        let user = self.variables.user_files(client).into_iter().map(|path| (Scope::User, path));
-        // The first file of a project hides the others.
+        let user = self.variables.user_files(client);
+        // The first file of a project hides the others. In the user's own folder, it may be that of the user.
         let project = self.files(client, Scope::Project).into_iter().find(|path| exists(path));
+        let real = |path: &PathBuf| std::fs::canonicalize(path).ok();
+        let is_user = |path: &PathBuf| user.iter().any(|other| real(other).is_some() && real(other) == real(path));
+        let project = project.filter(|path| !is_user(path));
+        let user = user.iter().map(|path| (Scope::User, path.clone()));
         let all = user.chain(project.map(|path| (Scope::Project, path)));
         let found = all.filter(|(_, path)| exists(path));
         found.map(|(scope, path)| Place { client, scope, path }).collect()

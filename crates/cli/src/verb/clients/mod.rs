@@ -2,7 +2,7 @@
 //! `config effective`.
 
 mod add;
-mod connect;
+pub(in crate::verb) mod connect;
 mod doctor;
 mod drafts;
 mod effective;

@@ -75,7 +75,7 @@ impl Report {
                 one.scope,
                 output::shown(&one.path)
             );
-            for note in one.notes() {
+            for note in one.notes(is_dry) {
                 wrap(&mut text, 2, &note);
             }
         }
@@ -138,7 +138,7 @@ impl Report {
 }
 
 impl Done {
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, is_dry: bool) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.needs.is_empty() {
             notes.push(format!("Set {} where {} runs.", self.needs.join(", "), self.client.name));
@@ -146,7 +146,7 @@ impl Done {
         if !self.clear.is_empty() {
             notes.push(format!("In clear in this file: {}.", self.clear.join(", ")));
         }
-        if self.did != "unchanged" {
+        if !is_dry && matches!(self.did, "added" | "changed") {
             notes.extend(self.client.reload.clone());
         }
         notes

@@ -1,5 +1,7 @@
 //! What is secret in entries of clients.
 
+use std::sync::LazyLock;
+
 use clients::findings::entries;
 use clients::reference::has_variable;
 use clients::text::{Format, read};
@@ -40,7 +42,8 @@ pub(super) fn add_all(text: &str, format: Format, secrets: &mut Secrets) {
 
 /// Whether a value is secret, by its name and its look.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
-    let redactor = Redactor::masking();
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::masking);
+    let redactor = &*REDACTOR;
     if name.is_empty() {
         return redactor.redact_text(value) != value;
     }

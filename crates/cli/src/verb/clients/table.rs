@@ -28,8 +28,8 @@ fn printed(args: &ClientsArgs) -> Result<(), Exit> {
     }
     let mut text = String::new();
     for (client, is_found) in &shown {
-        let mark = if *is_found { "found" } else { "" };
-        let _ = writeln!(text, "{:<20} {:<30} {mark}", client.id, client.name);
+        let mark = if *is_found { "  (found)" } else { "" };
+        let _ = writeln!(text, "{:<20} {}{mark}", client.id, client.name);
         for scope in [Scope::User, Scope::Project].into_iter().filter(|scope| client.scopes().contains(scope)) {
             if let Some(path) = machine.file(client, scope) {
                 wrap(&mut text, 4, &format!("{scope}: {}", output::shown(&path)));

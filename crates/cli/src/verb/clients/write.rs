@@ -4,6 +4,7 @@ use clients::plan::{Problem, Target};
 use clients::shape::{self, Knowledge, Refusal};
 use clients::text;
 use clients::{Client, FileError, Launch, Scope, Server};
+use serde_json::Value;
 
 use super::drafts::Drafts;
 use super::machine::Machine;
@@ -82,7 +83,12 @@ impl Wish<'_> {
                     refuse(&place, what, "another --name, or --force to replace it")
                 }
             })?;
-        let value = text::read(&after, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?;
+        // Only where a file may have two forms does the place depend on what it holds.
+        let value = if client.also.is_empty() {
+            Value::Null
+        } else {
+            text::read(&after, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?
+        };
         let mut way = client.way(&value, scope, &project).0;
         way.push(client.step(self.name));
         let did = word(outcome);
@@ -105,7 +111,7 @@ impl Wish<'_> {
             let server = Server { name: self.name.to_owned(), launch: launch.clone() };
             match shape::entry(&server, client, target.scope, target.is_also(before), &known) {
                 Ok(entry) => return Ok(entry),
-                Err(refusal) => last = last.or(Some((refusal, launch))),
+                Err(refusal) => last = Some((refusal, launch)),
             }
         }
         Err(match last {

@@ -1,7 +1,6 @@
 //! `proof scan`: examines what servers tell a model, from servers, files, traces and configurations.
 
 mod classes;
-mod clients;
 mod config;
 mod configured;
 mod file;
@@ -22,6 +21,7 @@ use crate::exit::{self, Exit, usage};
 use crate::format::scan as format;
 use crate::format::scan::ScanView;
 use crate::run::Run;
+use crate::verb::clients::secrets;
 use crate::verb::output;
 use configured::Configured;
 use suppress::Suppressions;
@@ -41,6 +41,8 @@ impl From<FailOn> for Severity {
 pub(crate) fn run(run: &Run, args: &ScanArgs) -> Exit {
     let run = &run.with_environment(environment(&args.reach.inherit_env));
     let done = if args.classes { classes::print(args) } else { scanned(run, args) };
+    // On every way out, end the children that still run. None can be started after that.
+    run.children.kill_all();
     match done {
         Ok(exit) | Err(exit) => exit,
     }
@@ -97,7 +99,7 @@ fn redactor<'e>(
         secrets.address(url);
     }
     for entry in entries {
-        live::add_secrets(&entry.value, &mut secrets);
+        secrets::add(&entry.value, &mut secrets);
     }
     run.redactor_of(&secrets)
 }
