@@ -122,8 +122,8 @@ pub(crate) struct RemoveArgs {
 /// Take back the last change of `add`, `remove` or `sync`
 #[derive(Args)]
 #[command(after_help = "\
-A file that was changed by somebody else since is left alone; proof then names
-the copy of the text before.
+A file that another program changed since is left alone; proof then names the
+copy of the text before.
 
 Exit codes: 0 taken back; 1 a file was left alone; 2 nothing to take back.")]
 pub(crate) struct UndoArgs {

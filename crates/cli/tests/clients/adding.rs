@@ -141,6 +141,7 @@ fn two_at_once_lose_nothing() {
     let names: Vec<_> = (0..12).map(|number| format!("s{number}")).collect();
     let start = |name: &String| {
         home.command(&["add", name, "--client", "cursor,codex", "--no-verify", "--", "npx", "-y", "p@1.0.0"])
+            .stdout(Stdio::null())
             .spawn()
             .expect("it starts")
     };

@@ -1,4 +1,4 @@
-//! The verbs that change configurations of clients, as a user runs them: in a home of their own, against real files.
+//! The verbs that change configurations of clients, as a user runs them: each in a new home, on real files.
 
 mod adding;
 mod bench;

@@ -70,17 +70,35 @@ impl Target<'_> {
     }
 
     /// Whether the file has the other form of two.
-    pub fn is_also(&self, text: &str) -> bool {
-        !self.client.also.is_empty() && text::read(text, self.client.format).is_ok_and(|value| self.way(&value).1)
+    pub fn is_also(&self, value: &Value) -> bool {
+        self.way(value).1
+    }
+
+    /// The way to a server in a file that holds `value`.
+    pub fn way_to(&self, value: &Value, server: &str) -> Vec<Step> {
+        let mut way = self.way(value).0;
+        way.push(self.client.step(server));
+        way
     }
 
     /// The text with a server. Members that it does not name stay, unless `replaces`.
     pub fn add(&self, before: &str, name: &str, entry: &Entry, replaces: bool) -> Result<(String, Outcome), Problem> {
-        let format = self.client.format;
-        let value = text::read(before, format)?;
-        let mut way = self.way(&value).0;
+        let value = text::read(before, self.client.format)?;
+        self.add_to(before, &value, name, entry, replaces)
+    }
+
+    /// The same, where the value of the text is known.
+    pub fn add_to(
+        &self,
+        before: &str,
+        value: &Value,
+        name: &str,
+        entry: &Entry,
+        replaces: bool,
+    ) -> Result<(String, Outcome), Problem> {
+        let mut way = self.way(value).0;
         way.push(self.client.step(name));
-        let old = text::at(&value, &way).filter(|old| !old.is_null());
+        let old = text::at(value, &way).filter(|old| !old.is_null());
         let mut changes = Vec::new();
         match old {
             Some(old) if !replaces => {
@@ -93,7 +111,7 @@ impl Target<'_> {
         for input in &entry.inputs {
             let id = input["id"].as_str().unwrap_or_default();
             let place = vec![Step::key("inputs"), Step::Item("id", id.to_owned())];
-            if text::at(&value, &place).is_none() {
+            if text::at(value, &place).is_none() {
                 changes.push(Change::Set(place, input.clone()));
             }
         }
@@ -102,7 +120,7 @@ impl Target<'_> {
             Some(_) if changes.is_empty() => Outcome::Unchanged,
             Some(_) => Outcome::Changed,
         };
-        Ok((text::apply(before, format, &changes)?, outcome))
+        Ok((text::apply(before, self.client.format, &changes)?, outcome))
     }
 
     /// The text without a server; `None` where it has none of that name.
@@ -136,7 +154,7 @@ fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], v
         let (name, project) = (name.to_owned(), project.map(str::to_owned));
         found.push(Held { scope, project, name, value: value.clone() });
     };
-    // Goose lists what is built in beside servers.
+    // Goose lists its built-in extensions in the same place.
     let is_server = |value: &Value| Launch::of_entry(value).is_some() && value["bundled"] != true;
     match servers {
         Value::Object(members) if !client.list => {

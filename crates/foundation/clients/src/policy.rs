@@ -49,7 +49,7 @@ impl Policy {
     }
 
     /// Decides on a server. A denial wins. Where the list of what is allowed has commands, a command must be one of them, and a
-    /// name is not enough; likewise URLs.
+    /// name is not enough. The same holds for URLs.
     pub fn decide(&self, name: &str, launch: &Launch) -> Decision {
         if let Some(rule) = self.denied.iter().find(|rule| rule.matches(name, launch)) {
             return Decision::Denied(format!("deniedMcpServers has {}", rule.shown()));

@@ -197,7 +197,7 @@ impl Writer<'_> {
             return Ok(written);
         }
         let value = expanded(text, self.known.variable).map_err(Refusal::Variable)?;
-        // Somebody kept it out of files until now.
+        // The user kept it out of files until now.
         self.out.clear.push(place.to_owned());
         Ok(value)
     }

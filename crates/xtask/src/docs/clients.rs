@@ -35,7 +35,7 @@ fn text() -> String {
          A file that starts with a variable, such as `$CODEX_HOME/…`, is in the folder that the variable names, or in the \
          client's\nown folder below the user's. `$XDG_CONFIG_HOME` is `~/.config` where it is not set.\n\n\
          *Servers at* is the key that holds the servers. *URL* says whether the file may name servers by URL. *References* is \
-         how\nthe client takes the variable `NAME` from its environment; where it is none, secrets stand in clear or the server \
+         how\nthe client takes the variable `NAME` from its environment; without one, secrets stand in clear or the server \
          is left out.\n\n## Overview\n\n| id | client | format | servers at | scopes | URL | references |\n|---|---|---|---|---|---|---|\n",
     );
     for client in clients() {

@@ -57,7 +57,7 @@ pub(super) struct Greeted {
     pub(super) capabilities: Value,
 }
 
-/// Connects once, without asking for anything. An error is told. The caller ends what may still run, when nothing more is started.
+/// Connects once, without asking for anything. Prints an error. The caller ends what still runs.
 pub(super) fn greet(run: &Run, address: Address) -> Result<Greeted, Exit> {
     let plain = Plain::try_parse_from(["proof"]).map_err(|_| Exit::Bug)?;
     let options = client_options::options(run, &plain.reach, address, None)?;

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use clients::FileError;
+use clients::text::{Format, read};
+use serde_json::Value;
 use similar::TextDiff;
 
 use super::files::{self, Quiet};
@@ -17,6 +21,8 @@ pub(super) struct Drafts(BTreeMap<PathBuf, Draft>);
 struct Draft {
     before: Option<String>,
     now: Option<String>,
+    /// What `now` holds, once it was read.
+    value: Option<Rc<Value>>,
     is_secret: bool,
     added: Vec<String>,
 }
@@ -26,16 +32,28 @@ impl Drafts {
     pub(super) fn text(&mut self, path: &Path) -> Result<String, String> {
         if !self.0.contains_key(path) {
             let before = files::read(path).map_err(|error| error.to_string())?;
-            let draft = Draft { now: before.clone(), before, is_secret: false, added: Vec::new() };
+            let draft = Draft { now: before.clone(), before, value: None, is_secret: false, added: Vec::new() };
             self.0.insert(path.to_owned(), draft);
         }
         Ok(self.0[path].now.clone().unwrap_or_default())
+    }
+
+    /// What a file holds so far.
+    pub(super) fn value(&mut self, path: &Path, format: Format) -> Result<Rc<Value>, FileError> {
+        let Some(draft) = self.0.get_mut(path) else { return Ok(Rc::default()) };
+        if let Some(value) = &draft.value {
+            return Ok(Rc::clone(value));
+        }
+        let value = Rc::new(read(draft.now.as_deref().unwrap_or_default(), format)?);
+        draft.value = Some(Rc::clone(&value));
+        Ok(value)
     }
 
     /// Puts another text in the place of a file. `added` names a server that is new in it.
     pub(super) fn put(&mut self, path: &Path, text: Option<String>, added: Option<&str>, is_secret: bool) {
         if let Some(draft) = self.0.get_mut(path) {
             draft.now = text;
+            draft.value = None;
             draft.is_secret |= is_secret;
             draft.added.extend(added.map(str::to_owned));
         }

@@ -26,14 +26,14 @@ pub(super) trait Steps {
     fn reached(&mut self, step: Step);
 }
 
-/// Nobody listens.
+/// Ignores all steps.
 pub(super) struct Quiet;
 
 impl Steps for Quiet {
     fn reached(&mut self, _: Step) {}
 }
 
-/// A whole file; `None` where there is none.
+/// A whole file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match crate::verb::given_file::text(path, LARGEST) {
         Ok(text) => Ok(Some(text)),
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Puts `text` in the place of `before`, or removes the file where there is none. A file that is not as it was before is left
+/// Puts `text` in the place of `before`, or removes the file if that is `None`. A file that is not as it was before is left
 /// alone. A link stays; what it leads to is replaced.
 pub(super) fn replace(
     path: &Path,

@@ -1,3 +1,5 @@
+//! A write that is killed at each step, and what stays of a file.
+
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;

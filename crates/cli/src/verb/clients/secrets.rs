@@ -8,7 +8,7 @@ use clients::text::{Format, read};
 use serde_json::{Value, json};
 use wire::redact::{Redactor, Secrets};
 
-/// Adds the values of an entry that are secret; a reference to a variable is none.
+/// Adds the values of an entry that are secret; references to variables are not.
 pub(in crate::verb) fn add(entry: &Value, secrets: &mut Secrets) {
     let texts = |entry: &Value, member: &str| {
         let members = entry[member].as_object().into_iter().flatten();

@@ -2,9 +2,7 @@
 
 use clients::plan::{Problem, Target};
 use clients::shape::{self, Knowledge, Refusal};
-use clients::text;
 use clients::{Client, FileError, Launch, Scope, Server};
-use serde_json::Value;
 
 use super::drafts::Drafts;
 use super::machine::Machine;
@@ -68,14 +66,15 @@ impl Wish<'_> {
             .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
         let project = machine.project.to_string_lossy();
         let target = Target { client, scope, project: &project };
-        let entry = self.entry(&target, &before)?;
+        let value = drafts.value(&path, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?;
+        let entry = self.entry(&target, target.is_also(&value))?;
         let place = format!("{} ({})", client.id, output::shown(&path));
         if !entry.clear.is_empty() && !agree(client, &entry.clear).map_err(Stop::Exit)? {
             let what = format!("secrets would stand in clear: {}; it has no references", entry.clear.join(", "));
             return Err(refuse(&place, what, "agree with --clear-secrets, or leave this client out"));
         }
         let (after, outcome) =
-            target.add(&before, self.name, &entry, self.replaces).map_err(|problem| match problem {
+            target.add_to(&before, &value, self.name, &entry, self.replaces).map_err(|problem| match problem {
                 Problem::File(error) => Stop::Refused(refused_file(&path, &error)),
                 Problem::OtherServer { is, wanted } => {
                     let (is, wanted) = (wire::escape::line(&is).into_owned(), wire::escape::line(&wanted).into_owned());
@@ -83,33 +82,25 @@ impl Wish<'_> {
                     refuse(&place, what, "another --name, or --force to replace it")
                 }
             })?;
-        // Only where a file may have two forms does the place depend on what it holds.
-        let value = if client.also.is_empty() {
-            Value::Null
-        } else {
-            text::read(&after, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?
-        };
-        let mut way = client.way(&value, scope, &project).0;
-        way.push(client.step(self.name));
+        let pointer = pointer(&target.way_to(&value, self.name));
         let did = word(outcome);
         let added = (did == "added").then_some(self.name);
         if did != "unchanged" {
             drafts.put(&path, Some(after), added, !entry.clear.is_empty());
         }
-        let pointer = pointer(&way);
         let (needs, clear) = (entry.needs, entry.clear);
         Ok(Done { client, scope, path, pointer, server: self.name.to_owned(), did, needs, clear })
     }
 
     /// The entry by the first way that the client knows.
-    fn entry(&self, target: &Target<'_>, before: &str) -> Result<shape::Entry, Stop> {
+    fn entry(&self, target: &Target<'_>, is_also: bool) -> Result<shape::Entry, Stop> {
         let variable = |name: &str| std::env::var(name).ok();
         let known = Knowledge { is_secret: &is_secret, variable: &variable };
         let client = target.client;
         let mut last = None;
         for launch in self.launches {
             let server = Server { name: self.name.to_owned(), launch: launch.clone() };
-            match shape::entry(&server, client, target.scope, target.is_also(before), &known) {
+            match shape::entry(&server, client, target.scope, is_also, &known) {
                 Ok(entry) => return Ok(entry),
                 Err(refusal) => last = Some((refusal, launch)),
             }

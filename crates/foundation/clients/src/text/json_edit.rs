@@ -58,7 +58,7 @@ fn descend<'n, 'p>(text: &str, root: &'n Node, path: &'p [Step]) -> Result<(&'n 
     Ok((node, &[]))
 }
 
-/// The number of the child that a step leads to. Of two members with one name, nobody knows which is meant.
+/// The number of the child that a step leads to. Two members with one name are an error: it is unknown which is meant.
 fn child(text: &str, node: &Node, step: &Step) -> Result<Option<usize>, FileError> {
     match (step, &node.kind) {
         (Step::Key(key), Kind::Object(members)) => {

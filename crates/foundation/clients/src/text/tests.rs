@@ -1,3 +1,5 @@
+//! Changes of texts: what is not changed stays byte for byte.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -242,5 +244,20 @@ proptest! {
         let changed = set(&text, Format::Json, &["mcpServers", &name, "command"], json!("y"));
         prop_assert_eq!(&inside(&changed)[&name]["command"], "y");
         prop_assert_eq!(comments(&changed), comments(&text));
+    }
+
+    /// Whatever a file holds: an error or a text, never a panic, and what comes out can be read.
+    #[test]
+    fn no_text_is_too_strange(text in "[\\[\\]{}:,\"'#/*=\\-.|& \n\r\tab1é😀\\\\]{0,40}", head in 0..3_usize) {
+        let heads = ["", "a:\n  b: 1\n", "[a.b]\nc = 1\n"];
+        let text = format!("{}{text}", heads[head]);
+        for format in [Format::Json, Format::Yaml, Format::Toml] {
+            let path = vec![Step::key("a"), Step::key("b"), Step::key("c")];
+            for change in [Change::Set(path.clone(), json!({ "d": "e" })), Change::Remove(path[..2].to_vec())] {
+                if let Ok(changed) = apply(&text, format, &[change]) {
+                    prop_assert!(read(&changed, format).is_ok(), "{}", changed);
+                }
+            }
+        }
     }
 }
