@@ -70,6 +70,32 @@ fn scopes_of_claude_code() {
     assert!(undone.stderr.contains("it has no scope `local`"), "{}", undone.stderr);
 }
 
+/// As Claude Code 2.1.197 does it (`cargo xtask clients-peers`).
+#[test]
+fn the_local_scope_is_that_of_the_repository() {
+    let home = Home::new();
+    let add = |name: &str, folder: &str| {
+        let mut command = home.command(&["add", name, "--client", "claude-code", "--no-verify", "--", "x"]);
+        assert_eq!(
+            command.current_dir(home.path(folder)).stdout(Stdio::null()).status().expect("it runs").code(),
+            Some(0)
+        );
+    };
+    home.put("project/.git/HEAD", "");
+    home.put("project/sub/file", "");
+    add("below", "project/sub");
+    home.put("tree/.git", &format!("gitdir: {}/.git/worktrees/tree\n", home.project()));
+    add("worktree", "tree");
+    home.put("module/.git", "gitdir: ../project/.git/modules/module\n");
+    add("module", "module");
+    let projects = home.json(".claude.json")["projects"].clone();
+    let servers = &projects[home.project()]["mcpServers"];
+    assert!(servers["below"].is_object() && servers["worktree"].is_object(), "{projects}");
+    assert_eq!(projects.as_object().expect("projects").len(), 2, "{projects}");
+    assert!(home.done(&["list"]).contains("below"));
+    home.done(&["remove", "below"]);
+}
+
 #[test]
 fn a_dry_run_as_json_names_the_place_and_writes_nothing() {
     let home = Home::new();

@@ -65,7 +65,7 @@ fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
 
 /// Judges the entries that count in this folder.
 pub(super) fn judged(machine: &Machine, managed: &Managed, entries: Vec<Entry>) -> Vec<Judged> {
-    let here = machine.project.to_string_lossy();
+    let here = machine.local_project();
     let is_here = |entry: &Entry| entry.project.as_deref().is_none_or(|project| project == here);
     let mut groups: Vec<(&'static Client, Vec<Entry>)> = Vec::new();
     for entry in entries.into_iter().filter(is_here) {

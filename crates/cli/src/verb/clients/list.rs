@@ -109,7 +109,7 @@ fn notes(machine: &Machine, entries: &[Entry]) -> Vec<Vec<String>> {
 
 /// Entries that one of a stronger scope hides in this folder.
 fn shadowed(machine: &Machine, entries: &[Entry]) -> Vec<(usize, Scope)> {
-    let here = machine.project.to_string_lossy();
+    let here = machine.local_project();
     let mut found = Vec::new();
     let mut start = 0;
     for group in entries.chunk_by(|one, other| one.client.id == other.client.id) {

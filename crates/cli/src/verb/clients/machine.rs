@@ -9,6 +9,9 @@ use crate::args::clients::Selection;
 use crate::args::suggestion;
 use crate::exit::{Exit, prompt, usage};
 
+/// The largest `.git` that is a file.
+const LONGEST_LINK: u64 = 64 << 10;
+
 /// The user's folders, and where this run stands.
 pub(in crate::verb) struct Machine {
     pub(in crate::verb) variables: Variables<'static>,
@@ -35,6 +38,12 @@ impl Machine {
             usage(&format!("the working directory cannot be used: {error}"), "change to a directory that exists")
         })?;
         Ok(Self { variables, project })
+    }
+
+    /// The folder that Claude Code keeps entries of one project under: that of the repository, for all its worktrees.
+    pub(in crate::verb) fn local_project(&self) -> String {
+        let root = self.project.ancestors().find_map(repository).unwrap_or_else(|| self.project.clone());
+        root.to_string_lossy().into_owned()
     }
 
     /// Whether a client is installed, as far as its folders show.
@@ -102,6 +111,20 @@ impl Machine {
         let what = format!("no client is named; found: {}", ids.join(", "));
         Err(usage(&what, &format!("--client {}, or --all", ids[0])))
     }
+}
+
+/// The repository whose folder or worktree this is.
+fn repository(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return Some(folder.to_owned());
+    }
+    let text = crate::verb::given_file::text(&git, LONGEST_LINK).ok()?;
+    let place = folder.join(text.strip_prefix("gitdir:")?.trim());
+    // `REPOSITORY/.git/worktrees/NAME`
+    let worktrees = place.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"));
+    let root = worktrees.and_then(|worktrees| worktrees.parent()?.parent());
+    Some(root.map_or_else(|| folder.to_owned(), |root| std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned())))
 }
 
 /// Lets the user choose among clients.

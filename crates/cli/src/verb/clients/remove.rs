@@ -62,11 +62,11 @@ fn from_place(
     };
     let before = drafts.text(&place.path).map_err(unreadable)?;
     let value = text::read(&before, place.client.format).map_err(|error| broken(&error))?;
-    let here = machine.project.to_string_lossy();
+    let here = machine.local_project();
     for held in plan::held(place.client, place.scope, &value) {
         let is_meant = if args.pattern { wildcard(&args.name, &held.name) } else { held.name == args.name };
         // Servers of other projects are not seen from here.
-        let is_here = held.scope != Scope::Local || held.project.as_deref() == Some(&*here);
+        let is_here = held.scope != Scope::Local || held.project.as_deref() == Some(here.as_str());
         if !is_meant || !is_here || args.selection.scope.is_some_and(|scope| scope != held.scope) {
             continue;
         }

@@ -64,7 +64,7 @@ impl Wish<'_> {
         let before = drafts
             .text(&path)
             .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
-        let project = machine.project.to_string_lossy();
+        let project = machine.local_project();
         let target = Target { client, scope, project: &project };
         let value = drafts.value(&path, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?;
         let entry = self.entry(&target, target.is_also(&value))?;
