@@ -1,7 +1,8 @@
 //! The rule reference under `docs/rules/`: one page per page of the specification, made from the rules. `--check` only
-//! compares, for CI. And `docs/coverage.md`, `docs/gateway-translation.md`, and the tables in `docs/faults.md` and
+//! compares, for CI. And `docs/coverage.md`, `docs/gateway-translation.md`, `docs/clients.md`, and the tables in `docs/faults.md` and
 //! `docs/check-client.md`.
 
+mod clients;
 mod tables;
 mod translation;
 
@@ -29,7 +30,8 @@ pub fn run(args: &[String]) -> Verdict {
     let fresh = if check { compare(&folder, &pages) } else { write(&folder, &pages) }?;
     let covered = coverage(check)?;
     let translated = translation::page(check)?;
-    Ok(tables::tables(check)? && fresh && covered && translated)
+    let listed = clients::page(check)?;
+    Ok(tables::tables(check)? && fresh && covered && translated && listed)
 }
 
 /// `docs/coverage.md`.

@@ -7,6 +7,7 @@ mod atba;
 mod attack;
 mod bench;
 mod cargo;
+mod clients_peers;
 mod conformance;
 mod corpus;
 mod coverage;
@@ -66,6 +67,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         help: "bench check, client, test: how long each takes; bench serve, gateway: what a request costs",
         run: bench::run,
+    },
+    Task {
+        name: "clients-peers",
+        help: "real clients read what `proof add` writes, and list the servers",
+        run: clients_peers::run,
     },
     Task {
         name: "conformance",

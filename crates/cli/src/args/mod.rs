@@ -5,6 +5,7 @@ mod address;
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
+pub(crate) mod clients;
 pub(crate) mod faults;
 pub(crate) mod gateway;
 pub(crate) mod generate;
@@ -69,6 +70,22 @@ pub(crate) enum Verb {
     Snapshot(Box<snapshot::SnapshotArgs>),
     /// Find hidden text and injections in what servers tell a model
     Scan(Box<scan::ScanArgs>),
+    /// Add a server to the configurations of clients
+    Add(Box<clients::AddArgs>),
+    /// Remove a server from the configurations of clients
+    Remove(clients::RemoveArgs),
+    /// Take back the last change of `add`, `remove` or `sync`
+    Undo(clients::UndoArgs),
+    /// List the servers of all clients, and what is wrong with their entries
+    List(clients::ListArgs),
+    /// Bring a declared list of servers into clients
+    Sync(clients::SyncArgs),
+    /// Start a configured server as its clients would, and say what is wrong
+    Doctor(clients::DoctorArgs),
+    /// List the clients that proof knows
+    Clients(clients::ClientsArgs),
+    /// Show which entries clients use
+    Config(clients::ConfigArgs),
     /// Lock what a server tells the model, or show what changed since
     Lock(Box<lock::LockArgs>),
     /// Make a key that signs manifests

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
 mod client_options;
+pub(crate) mod clients;
 pub(crate) mod completion;
 mod conclude;
 mod connecting;

@@ -88,8 +88,8 @@ fn nothing_found_or_read_is_never_clean() {
     incomplete("is damaged");
     put(path, ".cursor/mcp.json", "{}");
     assert_eq!(scanned(path, &[], &[]).code, Some(0));
-    put(path, ".config/goose/config.yaml", "extensions: {}\nextensions: {}\n");
-    incomplete("is damaged");
+    put(path, ".config/goose/config.yaml", "extensions: [\n");
+    incomplete("config.yaml is damaged: line 2");
     std::fs::remove_file(path.join(".config/goose/config.yaml")).expect("it is removed");
     std::fs::create_dir_all(path.join(".lmstudio/mcp.json")).expect("a folder");
     incomplete(".lmstudio/mcp.json");

@@ -8,6 +8,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clients::Launch;
+use clients::findings::entries;
+use clients::reference::only_variable;
+use clients::text::Format;
 use serde_json::Value;
 use wire::redact::Redactor;
 
@@ -23,7 +27,7 @@ pub(crate) struct InitArgs {
     /// File to write
     #[arg(short, long, value_name = "FILE", default_value = "gateway.yaml")]
     output: PathBuf,
-    /// Take the servers of this client's configuration (JSON with `mcpServers` or `servers`)
+    /// Take the servers of this client's configuration
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// URLs of servers
@@ -74,51 +78,66 @@ pub(crate) fn run(args: &InitArgs) -> Result<(), Failure> {
 /// The servers of a client's configuration.
 fn of_client(file: &Path) -> Result<Vec<Found>, Failure> {
     let shown = file.display();
-    let bad = |why: String| Failure::usage(format!("{shown}: {why}"), "a JSON file with `mcpServers` or `servers`");
+    let remedy = "give a client's configuration, in JSON, YAML or TOML";
+    let bad = |why: String| Failure::usage(format!("{shown}: {why}"), remedy);
     let mut text = String::new();
     let opened = net::open_regular(file).map_err(|error| bad(error.to_string()))?;
     opened.take(MOST).read_to_string(&mut text).map_err(|error| bad(error.to_string()))?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    let servers = value.get("mcpServers").or_else(|| value.get("servers")).and_then(Value::as_object);
-    let servers = servers.ok_or_else(|| bad("it names no servers".to_owned()))?;
-    let found: Vec<_> = servers.iter().filter_map(|(name, entry)| of_entry(name, entry)).collect();
-    if found.len() < servers.len() {
-        tell(&format!("warning: {} entries have neither `command` nor `url`", servers.len() - found.len()));
+    let value = clients::text::read(&text, Format::of_path(file)).map_err(|error| {
+        let at = error.at.map(|at| format!("line {}, column {}: ", at.line, at.column)).unwrap_or_default();
+        bad(format!("{at}{}", error.what))
+    })?;
+    let found: Vec<_> = entries(&value).iter().filter_map(|(name, entry)| of_entry(name, entry)).collect();
+    if found.is_empty() {
+        return Err(bad("it names no servers".to_owned()));
+    }
+    let named = ["mcpServers", "servers"].iter().find_map(|member| value.get(*member)?.as_object());
+    let named = named.map_or(0, serde_json::Map::len);
+    if found.len() < named {
+        tell(&format!("warning: {} entries have neither `command` nor `url`", named - found.len()));
     }
     Ok(found)
 }
 
 fn of_entry(name: &str, entry: &Value) -> Option<Found> {
     let mut found = Found { name: plain_name(name), members: Vec::new(), needs: Vec::new() };
-    if let Some(command) = entry.get("command").and_then(Value::as_str) {
-        let args = entry.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
-        let words: Vec<_> = std::iter::once(Value::from(command)).chain(args).collect();
-        found.members.push(("command".to_owned(), Value::Array(words).to_string()));
-        found.values("env", entry.get("env"));
-    } else {
-        let url = ["url", "serverUrl", "httpUrl"].iter().find_map(|key| entry.get(*key)?.as_str())?;
-        found.members.push(("url".to_owned(), Value::from(url).to_string()));
-        found.values("headers", entry.get("headers"));
+    match Launch::of_entry(entry)? {
+        Launch::Stdio { command, args, env } => {
+            let words: Vec<_> = std::iter::once(command).chain(args).map(Value::from).collect();
+            found.members.push(("command".to_owned(), Value::Array(words).to_string()));
+            found.values("env", &env);
+        }
+        Launch::Remote { url, headers, .. } => {
+            found.members.push(("url".to_owned(), Value::from(url).to_string()));
+            found.values("headers", &headers);
+        }
     }
     Some(found)
 }
 
 impl Found {
     /// A mapping of texts, in which a secret is a reference.
-    fn values(&mut self, member: &str, values: Option<&Value>) {
-        let Some(values) = values.and_then(Value::as_object).filter(|values| !values.is_empty()) else { return };
+    fn values(&mut self, member: &str, values: &[(String, String)]) {
+        if values.is_empty() {
+            return;
+        }
         let mut parts = Vec::new();
-        for (name, value) in values {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        for (name, text) in values {
             let key = Value::from(name.as_str());
-            if is_secret(name, &text) {
-                let variable = variable_of(&self.name, name);
-                let prefix = text.strip_prefix("Bearer ").map_or("", |_| ", prefix: \"Bearer \"");
-                parts.push(format!("{key}: {{ from_env: {variable}{prefix} }}"));
-                self.needs.push(variable);
-            } else {
-                parts.push(format!("{key}: {}", Value::from(text)));
-            }
+            let (prefix, bare) = match text.strip_prefix("Bearer ") {
+                Some(bare) => (", prefix: \"Bearer \"", bare),
+                None => ("", text.as_str()),
+            };
+            let variable = match only_variable(bare) {
+                Some(variable) => variable.to_owned(),
+                None if is_secret(name, text) => variable_of(&self.name, name),
+                None => {
+                    parts.push(format!("{key}: {}", Value::from(text.as_str())));
+                    continue;
+                }
+            };
+            parts.push(format!("{key}: {{ from_env: {variable}{prefix} }}"));
+            self.needs.push(variable);
         }
         self.members.push((member.to_owned(), format!("{{ {} }}", parts.join(", "))));
     }
@@ -206,6 +225,7 @@ mod tests {
             ),
             ("docs", json!({ "command": "a", "env": { "API_KEY": "sk-1234567890abcdef" } })),
             ("none", json!({})),
+            ("codex", json!({ "url": "https://c.example/mcp", "bearer_token_env_var": "C_TOKEN" })),
         ];
         let mut found: Vec<_> = entries.iter().filter_map(|(name, entry)| of_entry(name, entry)).collect();
         found.push(of_url("http://127.0.0.1:8080/mcp"));
@@ -213,10 +233,10 @@ mod tests {
         let text = rendered(&found);
         assert!(!text.contains("abc123") && !text.contains("sk-1234"), "{text}");
         let needs: Vec<_> = found.iter().flat_map(|found| found.needs.clone()).collect();
-        assert_eq!(needs, ["DOCS_AUTHORIZATION", "DOCS_API_KEY"]);
+        assert_eq!(needs, ["DOCS_AUTHORIZATION", "DOCS_API_KEY", "C_TOKEN"]);
         let settings = read(&found);
         let names: Vec<_> = settings.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
-        assert_eq!(names, ["files---more", "docs", "docs-2", "127-0-0-1"]);
+        assert_eq!(names, ["files---more", "docs", "docs-2", "codex", "127-0-0-1"]);
     }
 
     #[test]

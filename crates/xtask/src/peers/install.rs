@@ -45,6 +45,8 @@ pub(super) struct Pin {
 
 /// The trees of implementations that sign.
 const SIGNING: &str = "signing";
+/// The tree of clients that read configurations.
+const CLIENTS: &str = "clients";
 
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
@@ -211,12 +213,21 @@ impl Home {
         Ok(tree.join("node_modules/@cerbos/cerbos-linux-x64/cerbos-linux-x64"))
     }
 
+    /// Installs real clients; returns their folder of modules.
+    pub(crate) fn install_clients(&self) -> anyhow::Result<PathBuf> {
+        let pins = self.prepare()?;
+        let tree = self.hidden.join(format!("npm-{CLIENTS}"));
+        let key = format!("npm:{CLIENTS}");
+        install_npm(&tree, "clients", pins.iter().filter(|pin| pin.registry == key))?;
+        Ok(tree.join("node_modules"))
+    }
+
     /// Installs the peers of the second set, each group in a tree of its own; it needs nothing of the first set.
     pub(super) fn install_more(&self) -> anyhow::Result<()> {
         let pins = self.prepare()?;
         let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
-        for (registry, name) in trees(&pins).into_iter().filter(|(_, name)| *name != SIGNING) {
+        for (registry, name) in trees(&pins).into_iter().filter(|(_, name)| ![SIGNING, CLIENTS].contains(name)) {
             let key = format!("{registry}:{name}");
             let tree = format!("{registry}-{name}");
             if registry == "npm" {

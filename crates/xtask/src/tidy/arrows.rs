@@ -20,6 +20,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("report", Some(&["wire"])),
     ("lock", Some(&["wire", "schema"])),
     ("guard", Some(&["wire"])),
+    ("clients", Some(&["document"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
@@ -29,7 +30,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
-    ("gateway", Some(&["wire", "schema", "document", "lock", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -40,6 +41,8 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "report",
             "lock",
             "guard",
+            "clients",
+            "document",
             "net",
             "oauth",
             "client",

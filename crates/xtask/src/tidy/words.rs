@@ -16,7 +16,7 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        crates: &["wire", "schema", "document", "report", "rules"],
+        crates: &["wire", "schema", "document", "clients", "report", "rules"],
         words: &[
             "tokio",
             "std::net",

@@ -1,17 +1,18 @@
 //! The servers of configurations: of those that are given, or of all clients that are found.
 
 use std::collections::HashSet;
-use std::io::ErrorKind;
 use std::path::Path;
 
+use clients::{Client, clients};
 use guard::scan::{Item, Scanner};
 use report::render::text::count;
 
 use super::config::Entry;
-use super::{clients, config, live};
+use super::{config, live};
 use crate::args::scan::ScanArgs;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
+use crate::verb::clients::machine::{Machine, exists};
 use crate::verb::output;
 
 /// The servers of a configuration, or of those of all clients. They are read before anything is scanned: the secrets of one may
@@ -36,24 +37,25 @@ impl Configured {
     /// Those of every client that has a configuration. A file that cannot be read makes the scan incomplete.
     pub(super) fn everywhere() -> Result<Self, Exit> {
         let remedy = "give a configuration: proof scan --config FILE";
-        let Some(places) = clients::places(|name| std::env::var_os(name)) else {
-            return Err(usage("HOME is not set, so there is no place to look for configurations", remedy));
-        };
-        let looked = format!("{} known places of {}", places.len(), count(clients::names().len(), "client"));
+        let machine = Machine::here()?;
+        let files =
+            |client: &'static Client| machine.variables.all_files(client).into_iter().map(move |path| (client, path));
+        let places: Vec<_> = clients().iter().flat_map(files).collect();
+        let looked = format!("{} known places of {}", places.len(), count(clients().len(), "client"));
         let (mut found, mut all, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
-        for place in places.iter().filter(|place| exists(&place.path)) {
-            let shown = output::shown(&place.path);
-            let entries = match config::open(&place.path) {
+        for (client, path) in places.iter().filter(|(_, path)| exists(path)) {
+            let shown = output::shown(path);
+            let entries = match config::open(path) {
                 Ok(entries) => entries,
                 Err(unread) => {
                     unreadable.push(unread.what);
                     continue;
                 }
             };
-            found.push(format!("{} ({shown}): {}", place.client, count(entries.len(), "server")));
+            found.push(format!("{} ({shown}): {}", client.id, count(entries.len(), "server")));
             // The client tells files apart in which the same server stands.
             let of_client = |entry: Entry| {
-                let item = Item { name: place.client.to_owned(), ..entry.item() };
+                let item = Item { name: client.id.clone(), ..entry.item() };
                 (entry, item)
             };
             all.extend(entries.into_iter().map(of_client));
@@ -63,7 +65,8 @@ impl Configured {
             let what: Vec<_> = std::iter::once(nothing).chain(found).chain(unreadable).collect();
             return Err(usage(&what.join("; "), remedy));
         }
-        let mut notes = vec![format!("Looked at {looked}: {}.", clients::names().join(", "))];
+        let names: Vec<_> = clients().iter().map(|client| client.id.as_str()).collect();
+        let mut notes = vec![format!("Looked at {looked}: {}.", names.join(", "))];
         notes.extend(found.iter().map(|what| format!("Found {what}.")));
         Ok(Self { entries: all, place: "these configurations".to_owned(), notes, unreadable })
     }
@@ -103,12 +106,6 @@ impl Configured {
 fn with_item(entry: Entry) -> (Entry, Item) {
     let item = entry.item();
     (entry, item)
-}
-
-/// Whether something is there; what may not be looked at is.
-fn exists(path: &Path) -> bool {
-    let absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
-    path.metadata().map_or_else(|error| !absent(error.kind()), |_| true)
 }
 
 fn not_started(servers: usize, place: &str) -> String {

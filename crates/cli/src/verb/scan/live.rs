@@ -4,7 +4,6 @@ use client::ClientError;
 use guard::scan::{Scanner, items};
 use net::client::Address;
 use serde_json::Value;
-use wire::redact::Secrets;
 
 use super::config::Entry;
 use super::{Addressed, no_address};
@@ -58,28 +57,6 @@ pub(super) fn entries(run: &Run, args: &ScanArgs, entries: &[&Entry], scanner: &
         }
     }
     failed
-}
-
-/// Adds the values of an entry that are secret.
-pub(super) fn add_secrets(entry: &Value, secrets: &mut Secrets) {
-    let texts = |member: &str| {
-        let members = entry[member].as_object().into_iter().flatten();
-        members.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect::<Vec<_>>()
-    };
-    for (name, value) in ["env", "envs", "environment"].into_iter().flat_map(texts) {
-        secrets.handed_variable(&name, &value);
-    }
-    for (name, value) in ["headers", "http_headers"].into_iter().flat_map(texts) {
-        secrets.header(&name, &value);
-    }
-    for member in ["command", "cmd", "args"] {
-        // Some files have a whole line for a command.
-        secrets.arguments(entry[member].as_str().into_iter().flat_map(str::split_whitespace));
-        secrets.arguments(entry[member].as_array().into_iter().flatten().filter_map(Value::as_str));
-    }
-    for member in ["url", "serverUrl", "httpUrl", "uri"] {
-        secrets.address(entry[member].as_str().unwrap_or_default());
-    }
 }
 
 /// Everything that a server declares.

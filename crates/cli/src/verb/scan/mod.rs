@@ -1,7 +1,6 @@
 //! `proof scan`: examines what servers tell a model, from servers, files, traces and configurations.
 
 mod classes;
-mod clients;
 mod config;
 mod configured;
 mod file;
@@ -24,6 +23,7 @@ use crate::exit::{self, Exit, usage};
 use crate::format::scan as format;
 use crate::format::scan::ScanView;
 use crate::run::Run;
+use crate::verb::clients::secrets;
 use crate::verb::output;
 use configured::Configured;
 use suppress::Suppressions;
@@ -107,7 +107,7 @@ fn redactor<'e>(
         secrets.add(&token);
     }
     for entry in entries {
-        live::add_secrets(&entry.value, &mut secrets);
+        secrets::add(&entry.value, &mut secrets);
     }
     run.redactor_of(&secrets)
 }

@@ -1,0 +1,144 @@
+//! `proof doctor`: starts a configured server as its clients would, and says what is wrong with the entry.
+
+use std::fmt::Write as _;
+
+use clients::Scope;
+use clients::findings::{Known, Machine as Facts, issues};
+use clients::scope::Standing;
+use report::render::text::wrap;
+use serde_json::{Value, json};
+
+use super::connect;
+use super::effective::{Judged, judged, managed, words as standing_words};
+use super::list::{can_start, entries, launched, words};
+use super::machine::Machine;
+use super::secrets::is_secret;
+use crate::args::clients::DoctorArgs;
+use crate::exit::{Exit, tell, usage};
+use crate::run::Run;
+use crate::verb::output;
+
+/// What is known of one entry.
+struct Diagnosis {
+    judged: Judged,
+    faults: Vec<String>,
+    notes: Vec<String>,
+    answer: Option<Result<String, Exit>>,
+}
+
+/// Examines the entries of one name.
+pub(crate) fn run(run: &Run, args: &DoctorArgs) -> Exit {
+    let exit = examined(run, args).unwrap_or_else(|exit| exit);
+    run.children.kill_all();
+    exit
+}
+
+fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
+    let machine = Machine::here()?;
+    let managed = managed(args.managed.as_deref())?;
+    let (entries, refused) = entries(run, &machine, &Machine::named(&args.client)?);
+    for one in &refused {
+        tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
+    }
+    let of_name: Vec<_> =
+        judged(&machine, &managed, entries).into_iter().filter(|one| one.entry.name == args.name).collect();
+    if of_name.is_empty() {
+        let what = format!("no client has a server `{}` here", wire::escape::line(&args.name));
+        return Err(usage(&what, "`proof list` shows all names"));
+    }
+    let found: Vec<_> = of_name.into_iter().map(|one| diagnosis(run, &machine, one)).collect();
+    if let Some(exit) = found
+        .iter()
+        .find_map(|one| one.answer.as_ref()?.as_ref().err().filter(|exit| matches!(exit, Exit::Interrupted(_))))
+    {
+        return Ok(*exit);
+    }
+    let text = if args.json { document(&found) } else { found.iter().map(text).collect() };
+    output::print(&text)?;
+    let is_silent = found.iter().any(|one| matches!(one.answer, Some(Err(_))));
+    let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty());
+    Ok(match (is_silent, has_fault) {
+        (true, _) => Exit::NoAnswer,
+        (false, true) => Exit::Finding,
+        (false, false) => Exit::Clean,
+    })
+}
+
+fn diagnosis(run: &Run, machine: &Machine, judged: Judged) -> Diagnosis {
+    let entry = &judged.entry;
+    let (mut faults, mut notes) = (Vec::new(), Vec::new());
+    if matches!(judged.standing, Standing::Denied(_) | Standing::Exclusive) {
+        faults.push(standing_words(&judged.standing));
+    }
+    faults.extend(judged.unset.iter().map(|what| format!("{what} is not set, and has no default")));
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let facts = Facts { has_command: &|command| can_start(&paths, command), is_secret: &is_secret };
+    let known = Known { place: "", name: &entry.name, launch: &entry.launch };
+    for issue in issues(&[known], &facts).into_iter().flatten() {
+        let is_fault = matches!(issue, clients::findings::Issue::MissingCommand(_));
+        if is_fault { faults.push(words(&issue)) } else { notes.push(words(&issue)) }
+    }
+    let mut answer = None;
+    if judged.unset.is_empty() && judged.standing == Standing::Used {
+        // A client starts the servers of a project in its folder, and we are there.
+        match connect::address(&entry.launch, Some(&machine.project)) {
+            Err(why) => faults.push(why),
+            Ok(address) => {
+                answer = Some(connect::greet(run, address).map(|greeted| {
+                    let announced = greeted.announces();
+                    if !announced.is_empty() {
+                        notes.push(format!("announces changes of its {}", announced.join(", ")));
+                    }
+                    if greeted.is_channel() {
+                        notes.push("is a channel: start Claude Code with --channels to get its messages".to_owned());
+                    }
+                    greeted.line()
+                }));
+            }
+        }
+    }
+    if entry.client.id == "claude-code" && entry.scope == Scope::Project {
+        notes.push("Claude Code asks once whether servers of .mcp.json may run".to_owned());
+    }
+    Diagnosis { judged, faults, notes, answer }
+}
+
+fn text(one: &Diagnosis) -> String {
+    let entry = &one.judged.entry;
+    let state = match &one.answer {
+        _ if !one.faults.is_empty() => "faulty",
+        Some(Ok(_)) => "works",
+        Some(Err(_)) => "does not answer",
+        None => "not started",
+    };
+    let mut out = String::new();
+    let _ = writeln!(out, "{} ({}): {state}", entry.client.id, entry.scope);
+    wrap(&mut out, 2, &format!("{} from {}", wire::escape::line(&launched(&entry.launch)), output::shown(&entry.path)));
+    if let Some(Ok(line)) = &one.answer {
+        wrap(&mut out, 2, &wire::escape::line(line));
+    }
+    if matches!(one.judged.standing, Standing::Shadowed(_)) {
+        wrap(&mut out, 2, &standing_words(&one.judged.standing));
+    }
+    for fault in &one.faults {
+        wrap(&mut out, 2, &format!("fault: {}", wire::escape::line(fault)));
+    }
+    for note in &one.notes {
+        wrap(&mut out, 2, &format!("note: {}", wire::escape::line(note)));
+    }
+    out
+}
+
+fn document(found: &[Diagnosis]) -> String {
+    let entries = found.iter().map(|one| {
+        let entry = &one.judged.entry;
+        json!({
+            "client": entry.client.id, "scope": entry.scope.to_string(), "file": entry.path, "launch": launched(&entry.launch),
+            "standing": standing_words(&one.judged.standing), "faults": one.faults, "notes": one.notes,
+            "answers": one.answer.as_ref().map(Result::is_ok),
+            "server": one.answer.as_ref().and_then(|answer| answer.as_ref().ok()),
+        })
+    });
+    let value = json!({ "schema": "proof.doctor/1", "entries": entries.collect::<Value>() });
+    format!("{}\n", wire::escape::json(&serde_json::to_string_pretty(&value).unwrap_or_default()))
+}

@@ -1,0 +1,167 @@
+//! Which clients and files there are on this machine. Reads no configuration.
+
+use std::io::{ErrorKind, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use clients::{Client, Platform, Scope, Variables, clients, find};
+
+use crate::args::clients::Selection;
+use crate::args::suggestion;
+use crate::exit::{Exit, prompt, usage};
+
+/// The largest `.git` that is a file.
+const LONGEST_LINK: u64 = 64 << 10;
+
+/// The user's folders, and where this run stands.
+pub(in crate::verb) struct Machine {
+    pub(in crate::verb) variables: Variables<'static>,
+    /// The folder of the project.
+    pub(in crate::verb) project: PathBuf,
+}
+
+/// A file of a client that exists.
+pub(in crate::verb) struct Place {
+    pub(in crate::verb) client: &'static Client,
+    pub(in crate::verb) scope: Scope,
+    pub(in crate::verb) path: PathBuf,
+}
+
+fn environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from)
+}
+
+impl Machine {
+    pub(in crate::verb) fn here() -> Result<Self, Exit> {
+        let no_home = || usage("HOME is not set, so there is no place to look for configurations", "export HOME");
+        let variables = Variables::new(Platform::here(), &environment).ok_or_else(no_home)?;
+        let project = std::env::current_dir().map_err(|error| {
+            usage(&format!("the working directory cannot be used: {error}"), "change to a directory that exists")
+        })?;
+        Ok(Self { variables, project })
+    }
+
+    /// The folder that Claude Code keeps entries of one project under: that of the repository, for all its worktrees.
+    pub(in crate::verb) fn local_project(&self) -> String {
+        let root = self.project.ancestors().find_map(repository).unwrap_or_else(|| self.project.clone());
+        root.to_string_lossy().into_owned()
+    }
+
+    /// Whether a client is installed, as far as its folders show.
+    pub(super) fn is_found(&self, client: &Client) -> bool {
+        let in_project = client.project.iter().any(|file| exists(&self.project.join(file)));
+        in_project || self.variables.signs(client).iter().any(|path| exists(path))
+    }
+
+    /// The file that a new server goes into: the first that exists, or else the first.
+    pub(super) fn file(&self, client: &Client, scope: Scope) -> Option<PathBuf> {
+        let files = self.files(client, scope);
+        files.iter().find(|path| exists(path)).or(files.first()).cloned()
+    }
+
+    fn files(&self, client: &Client, scope: Scope) -> Vec<PathBuf> {
+        match scope {
+            Scope::Project => client.project.iter().map(|file| self.project.join(file)).collect(),
+            Scope::Local if !client.local => Vec::new(),
+            Scope::Local | Scope::User => self.variables.user_files(client),
+        }
+    }
+
+    /// Every file of a client that exists; servers of one project alone stand in the user's.
+    pub(super) fn places(&self, client: &'static Client) -> Vec<Place> {
+        let user = self.variables.user_files(client);
+        // The first file of a project hides the others. In the user's own folder, it may be that of the user.
+        let project = self.files(client, Scope::Project).into_iter().find(|path| exists(path));
+        let real = |path: &PathBuf| std::fs::canonicalize(path).ok();
+        let is_user = |path: &PathBuf| user.iter().any(|other| real(other).is_some() && real(other) == real(path));
+        let project = project.filter(|path| !is_user(path));
+        let user = user.iter().map(|path| (Scope::User, path.clone()));
+        let all = user.chain(project.map(|path| (Scope::Project, path)));
+        let found = all.filter(|(_, path)| exists(path));
+        found.map(|(scope, path)| Place { client, scope, path }).collect()
+    }
+
+    /// The clients that are named, or all; `names` empty means all that are known.
+    pub(super) fn named(names: &[String]) -> Result<Vec<&'static Client>, Exit> {
+        if names.is_empty() {
+            return Ok(clients().iter().collect());
+        }
+        let mut found: Vec<&Client> = names.iter().map(|name| named(name)).collect::<Result<_, _>>()?;
+        found.dedup_by_key(|client| &client.id);
+        Ok(found)
+    }
+
+    /// The clients that a change is for: those that are named, or those that are found. On a terminal, the user chooses.
+    pub(super) fn chosen(&self, selection: &Selection) -> Result<Vec<&'static Client>, Exit> {
+        if !selection.client.is_empty() {
+            return Self::named(&selection.client);
+        }
+        let found: Vec<&Client> =
+            clients().iter().filter(|client| !client.discontinued && self.is_found(client)).collect();
+        if found.is_empty() {
+            let remedy = "name one with --client; `proof clients` lists them";
+            return Err(usage("no client was found on this machine", remedy));
+        }
+        if selection.all {
+            return Ok(found);
+        }
+        let ids: Vec<_> = found.iter().map(|client| client.id.as_str()).collect();
+        if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+            return asked(&found);
+        }
+        let what = format!("no client is named; found: {}", ids.join(", "));
+        Err(usage(&what, &format!("--client {}, or --all", ids[0])))
+    }
+}
+
+/// The repository whose folder or worktree this is.
+fn repository(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    if git.is_dir() {
+        return Some(folder.to_owned());
+    }
+    let text = crate::verb::given_file::text(&git, LONGEST_LINK).ok()?;
+    let place = folder.join(text.strip_prefix("gitdir:")?.trim());
+    // `REPOSITORY/.git/worktrees/NAME`
+    let worktrees = place.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"));
+    let root = worktrees.and_then(|worktrees| worktrees.parent()?.parent());
+    Some(root.map_or_else(|| folder.to_owned(), |root| std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned())))
+}
+
+/// Lets the user choose among clients.
+fn asked(found: &[&'static Client]) -> Result<Vec<&'static Client>, Exit> {
+    let lines: Vec<_> = found.iter().enumerate().map(|(at, client)| format!("  {} {}", at + 1, client.name)).collect();
+    prompt(&format!("Clients on this machine:\n{}\nNumbers, or Enter for all: ", lines.join("\n")));
+    let line = answer()?;
+    let words: Vec<_> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        return Ok(found.to_vec());
+    }
+    let chosen = words.iter().map(|word| found.get(word.parse::<usize>().ok()?.checked_sub(1)?).copied());
+    let chosen: Option<Vec<_>> = chosen.collect();
+    chosen.ok_or_else(|| usage("that is no number of the list", "run the command again, or use --client"))
+}
+
+/// A line that the user types. The end of the input is no answer.
+pub(super) fn answer() -> Result<String, Exit> {
+    let mut line = String::new();
+    match std::io::stdin().read_line(&mut line) {
+        Ok(length) if length > 0 => Ok(line.trim().to_owned()),
+        _ => Err(usage("no answer was given", "run the command again")),
+    }
+}
+
+fn named(name: &str) -> Result<&'static Client, Exit> {
+    find(name).ok_or_else(|| {
+        let what = format!("unknown client `{}`", wire::escape::line(name));
+        match suggestion(name, clients().iter().map(|client| client.id.as_str())) {
+            Some(near) => usage(&what, &format!("`{near}`; `proof clients` lists all")),
+            None => usage(&what, "`proof clients` lists all"),
+        }
+    })
+}
+
+/// Whether something is there; what may not be looked at is.
+pub(in crate::verb) fn exists(path: &Path) -> bool {
+    let absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
+    path.metadata().map_or_else(|error| !absent(error.kind()), |_| true)
+}

@@ -1,0 +1,29 @@
+//! Verbs that read and change configurations of clients: `add`, `remove`, `undo`, `list`, `sync`, `doctor`, `clients` and
+//! `config effective`.
+
+mod add;
+pub(in crate::verb) mod connect;
+mod doctor;
+mod drafts;
+mod effective;
+mod files;
+mod journal;
+mod list;
+pub(in crate::verb) mod machine;
+mod outcome;
+mod remove;
+pub(in crate::verb) mod secrets;
+mod sync;
+mod table;
+mod target;
+mod undo;
+mod write;
+
+pub(crate) use add::run as add;
+pub(crate) use doctor::run as doctor;
+pub(crate) use effective::run as effective;
+pub(crate) use list::run as list;
+pub(crate) use remove::run as remove;
+pub(crate) use sync::run as sync;
+pub(crate) use table::run as clients;
+pub(crate) use undo::run as undo;

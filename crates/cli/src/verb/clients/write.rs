@@ -1,0 +1,126 @@
+//! Plans one server's entry in one client. Writes nothing.
+
+use clients::plan::{Problem, Target};
+use clients::shape::{self, Knowledge, Refusal};
+use clients::{Client, FileError, Launch, Scope, Server};
+
+use super::drafts::Drafts;
+use super::machine::Machine;
+use super::outcome::{Done, Refused, pointer, word};
+use super::secrets::is_secret;
+use crate::exit::Exit;
+use crate::verb::output;
+
+/// Whether a client may have these places in clear.
+pub(super) type Agree<'a> = &'a mut dyn FnMut(&Client, &[String]) -> Result<bool, Exit>;
+
+/// A server for several clients.
+pub(super) struct Wish<'w> {
+    pub(super) name: &'w str,
+    /// The ways to reach it, the best first.
+    pub(super) launches: &'w [Launch],
+    pub(super) scope: Option<Scope>,
+    pub(super) replaces: bool,
+}
+
+/// Why nothing is planned.
+pub(super) enum Stop {
+    Refused(Refused),
+    Exit(Exit),
+}
+
+fn refuse(place: &str, what: impl Into<String>, remedy: impl Into<String>) -> Stop {
+    Stop::Refused(Refused { place: place.to_owned(), what: what.into(), remedy: remedy.into() })
+}
+
+/// An error of a file, with its place.
+pub(super) fn refused_file(path: &std::path::Path, error: &FileError) -> Refused {
+    let at = error.at.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+    let what = wire::escape::line(&error.what).into_owned();
+    Refused { place: format!("{}{at}", output::shown(path)), what, remedy: error.remedy.clone() }
+}
+
+impl Wish<'_> {
+    /// Plans the entry in one client.
+    pub(super) fn plan(
+        &self,
+        machine: &Machine,
+        drafts: &mut Drafts,
+        client: &'static Client,
+        agree: Agree<'_>,
+    ) -> Result<Done, Stop> {
+        let scope = self.scope.or(client.default_scope).unwrap_or(Scope::User);
+        if !client.scopes().contains(&scope) {
+            let scopes: Vec<_> = client.scopes().iter().map(ToString::to_string).collect();
+            return Err(refuse(
+                &client.id,
+                format!("it has no scope `{scope}`"),
+                format!("--scope {}", scopes.join(", or --scope ")),
+            ));
+        }
+        let Some(path) = machine.file(client, scope) else {
+            return Err(refuse(&client.id, "it has no file for this scope", "another --scope"));
+        };
+        let before = drafts
+            .text(&path)
+            .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
+        let project = machine.local_project();
+        let target = Target { client, scope, project: &project };
+        let value = drafts.value(&path, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?;
+        let entry = self.entry(&target, target.is_also(&value))?;
+        let place = format!("{} ({})", client.id, output::shown(&path));
+        if !entry.clear.is_empty() && !agree(client, &entry.clear).map_err(Stop::Exit)? {
+            let what = format!("secrets would stand in clear: {}; it has no references", entry.clear.join(", "));
+            return Err(refuse(&place, what, "agree with --clear-secrets, or leave this client out"));
+        }
+        let (after, outcome) =
+            target.add_to(&before, &value, self.name, &entry, self.replaces).map_err(|problem| match problem {
+                Problem::File(error) => Stop::Refused(refused_file(&path, &error)),
+                Problem::OtherServer { is, wanted } => {
+                    let (is, wanted) = (wire::escape::line(&is).into_owned(), wire::escape::line(&wanted).into_owned());
+                    let what = format!("`{}` is another server there: {is}, not {wanted}", self.name);
+                    refuse(&place, what, "another --name, or --force to replace it")
+                }
+            })?;
+        let pointer = pointer(&target.way_to(&value, self.name));
+        let did = word(outcome);
+        let added = (did == "added").then_some(self.name);
+        if did != "unchanged" {
+            drafts.put(&path, Some(after), added, !entry.clear.is_empty());
+        }
+        let (needs, clear) = (entry.needs, entry.clear);
+        Ok(Done { client, scope, path, pointer, server: self.name.to_owned(), did, needs, clear })
+    }
+
+    /// The entry by the first way that the client knows.
+    fn entry(&self, target: &Target<'_>, is_also: bool) -> Result<shape::Entry, Stop> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let known = Knowledge { is_secret: &is_secret, variable: &variable };
+        let client = target.client;
+        let mut last = None;
+        for launch in self.launches {
+            let server = Server { name: self.name.to_owned(), launch: launch.clone() };
+            match shape::entry(&server, client, target.scope, is_also, &known) {
+                Ok(entry) => return Ok(entry),
+                Err(refusal) => last = Some((refusal, launch)),
+            }
+        }
+        Err(match last {
+            Some((Refusal::Discontinued, _)) => refuse(&client.id, "it is not developed any more", "another client"),
+            Some((Refusal::Transport(what), Launch::Remote { url, .. })) => {
+                let bridge = format!(
+                    "a bridge: proof add {} --client {} -- npx -y mcp-remote@latest {}",
+                    self.name,
+                    client.id,
+                    wire::escape::line(url)
+                );
+                refuse(&client.id, format!("its file has no {what}"), bridge)
+            }
+            Some((Refusal::Variable(name), _)) => {
+                let what = format!("it has no references, and {name} is not set here");
+                refuse(&client.id, what, format!("export {name}, or leave this client out"))
+            }
+            _ => refuse(&client.id, "it does not know this kind of server", "another client"),
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! List, effective and doctor.
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+
+#[test]
+fn the_list_shows_what_is_wrong() {
+    let home = Home::new();
+    let entry = |command: &str, args: Value| json!({ "command": command, "args": args });
+    home.put(
+        ".cursor/mcp.json",
+        &json!({ "mcpServers": {
+            "unpinned": entry("npx", json!(["-y", "p"])), "pinned": entry("npx", json!(["-y", "q@1.0.0"])),
+            "twice": entry("npx", json!(["-y", "q@2.0.0"])), "missing": entry("/no/such/command", json!([])),
+        } })
+        .to_string(),
+    );
+    home.put("project/.cursor/mcp.json", &json!({ "mcpServers": { "pinned": entry("sh", json!([])) } }).to_string());
+    home.put(
+        ".config/goose/config.yaml",
+        "extensions:\n  developer: { type: builtin, bundled: true, cmd: x }\n  mine: { type: stdio, cmd: sh }\n",
+    );
+    let document: Value = serde_json::from_str(&home.done(&["list", "--json"])).expect("JSON");
+    let notes = |name: &str, scope: &str| {
+        let servers = document["servers"].as_array().expect("a list");
+        let one =
+            servers.iter().find(|one| one["name"] == name && one["scope"] == scope).unwrap_or_else(|| panic!("{name}"));
+        one["notes"].to_string()
+    };
+    assert_eq!(notes("unpinned", "user"), "[\"p has no fixed version\"]");
+    assert!(notes("pinned", "user").contains("shadowed by the entry of scope project"));
+    assert!(notes("pinned", "user").contains("the same server as twice"));
+    assert!(notes("missing", "user").contains("/no/such/command is not found"));
+    assert_eq!(notes("pinned", "project"), "[]");
+    assert_eq!(notes("mine", "user"), "[]");
+    assert!(!document.to_string().contains("developer"), "what is built in is no server of the user");
+    let text = home.done(&["list"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.ends_with("6 entries in 2 clients, 5 notes\n"), "{text}");
+    home.put(".kiro/settings/mcp.json", "{");
+    let ran = home.run(&["list"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains(".kiro/settings/mcp.json:1:2: expected a name in quotes"), "{}", ran.stderr);
+}
+
+/// The managed files of Claude Code, in a folder of the test.
+#[test]
+fn managed_files_decide() {
+    let home = Home::new();
+    for (name, words) in [("exact", ["npx", "-y", "x"].as_slice()), ("other", &["npx", "x"])] {
+        home.done(&[&["add", name, "--client", "claude-code", "--scope", "user", "--no-verify", "--"], words].concat());
+    }
+    home.done(&["add", "corp", "https://a.corp/mcp", "--client", "claude-code", "--scope", "user", "--no-verify"]);
+    home.done(&["add", "far", "https://a.example/mcp", "--client", "claude-code", "--scope", "user", "--no-verify"]);
+    let managed = home.path("managed").to_string_lossy().into_owned();
+    let standings = || {
+        let text = home.done(&["config", "effective", "--managed", &managed, "--json"]);
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        let entries = document["entries"].as_array().expect("a list").clone();
+        entries
+            .iter()
+            .map(|one| format!("{} {}", one["name"].as_str().unwrap(), one["standing"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(standings(), ["corp used", "exact used", "far used", "other used"]);
+    home.put(
+        "managed/managed-settings.json",
+        &json!({
+            "allowedMcpServers": [{ "serverCommand": ["npx", "-y", "x"] }, { "serverUrl": "https://*.corp/*" }],
+            "deniedMcpServers": [{ "serverName": "corp" }],
+        })
+        .to_string(),
+    );
+    assert_eq!(standings(), ["corp denied", "exact used", "far denied", "other denied"]);
+    let doctor = home.run(&["doctor", "other", "--managed", &managed]);
+    assert_eq!(doctor.code, Some(1), "{}", doctor.stderr);
+    assert!(
+        doctor.stdout.contains("fault: not used: denied, because allowedMcpServers does not have it"),
+        "{}",
+        doctor.stdout
+    );
+    home.put("managed/managed-mcp.json", &json!({ "mcpServers": { "given": { "command": "y" } } }).to_string());
+    assert_eq!(standings(), ["corp", "exact", "far", "other"].map(|name| format!("{name} ignored: exclusive")));
+    let text = home.done(&["config", "effective", "--managed", &managed]);
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("managed-mcp.json alone: given."), "{text}");
+    home.put("managed/managed-settings.json", &json!({ "deniedMcpServers": [{ "name": "x" }] }).to_string());
+    let ran = home.run(&["config", "effective", "--managed", &managed]);
+    assert_eq!(ran.code, Some(2), "a policy that is half understood decides nothing");
+    assert!(ran.stderr.contains("has the unknown member `name`"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_doctor_names_variables_without_a_value_by_their_place() {
+    let home = Home::new();
+    home.put(
+        "project/.mcp.json",
+        &json!({ "mcpServers": {
+            "a": { "command": "${C}", "args": ["${A}", "${D:-given}"], "env": { "E": "${E}" } },
+            "b": { "type": "http", "url": "https://${U}/mcp", "headers": { "X-Key": "${H}" } },
+        } })
+        .to_string(),
+    );
+    for (name, places) in
+        [("a", ["C in command", "A in args[0]", "E in env.E"].as_slice()), ("b", &["U in url", "H in headers.X-Key"])]
+    {
+        let ran = home.run(&["doctor", name, "--client", "claude-code"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        for place in places {
+            assert!(
+                ran.stdout.contains(&format!("fault: {place} is not set, and has no default")),
+                "{place}: {}",
+                ran.stdout
+            );
+        }
+        assert!(!ran.stdout.contains("D in"), "{}", ran.stdout);
+    }
+    assert_eq!(home.run(&["doctor", "none"]).code, Some(2));
+}
+
+#[test]
+fn the_list_of_clients_shows_what_is_found() {
+    let home = Home::new();
+    home.put(".cursor/other", "");
+    assert!(home.done(&["clients", "--found"]).ends_with("1 clients, 1 found on this machine\n"));
+    let text = home.done(&["clients"]);
+    assert!(text.lines().count() > 80 && text.contains("claude-code          Claude Code"), "{text}");
+}

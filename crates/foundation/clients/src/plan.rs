@@ -1,0 +1,209 @@
+//! What a verb changes in one file: the whole text before, the whole text after. Knows no file system.
+
+use document::FileError;
+use serde_json::Value;
+
+use crate::catalogue::Client;
+use crate::scope::Scope;
+use crate::server::Launch;
+use crate::shape::Entry;
+use crate::text::{self, Change, Step};
+
+/// A file of a client, and in it the part of one scope.
+#[derive(Clone, Copy)]
+pub struct Target<'t> {
+    /// The client.
+    pub client: &'t Client,
+    /// The scope.
+    pub scope: Scope,
+    /// The project's folder, for servers of one project in the user's file.
+    pub project: &'t str,
+}
+
+/// How an entry came to be what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is new.
+    Added,
+    /// It was there, and is changed.
+    Changed,
+    /// It was there as it should be.
+    Unchanged,
+}
+
+/// Why a file is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It cannot be read, or not be changed.
+    File(FileError),
+    /// Another server has the name.
+    OtherServer {
+        /// What the name stands for now.
+        is: String,
+        /// What it would stand for.
+        wanted: String,
+    },
+}
+
+impl From<FileError> for Problem {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+/// An entry that a file holds.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its scope.
+    pub scope: Scope,
+    /// The project's folder, where the scope is local.
+    pub project: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+}
+
+impl Target<'_> {
+    fn way(&self, value: &Value) -> (Vec<Step>, bool) {
+        self.client.way(value, self.scope, self.project)
+    }
+
+    /// Whether the file has the other form of two.
+    pub fn is_also(&self, value: &Value) -> bool {
+        self.way(value).1
+    }
+
+    /// The way to a server in a file that holds `value`.
+    pub fn way_to(&self, value: &Value, server: &str) -> Vec<Step> {
+        let mut way = self.way(value).0;
+        way.push(self.client.step(server));
+        way
+    }
+
+    /// The text with a server. Members that it does not name stay, unless `replaces`.
+    pub fn add(&self, before: &str, name: &str, entry: &Entry, replaces: bool) -> Result<(String, Outcome), Problem> {
+        let value = text::read(before, self.client.format)?;
+        self.add_to(before, &value, name, entry, replaces)
+    }
+
+    /// The same, where the value of the text is known.
+    pub fn add_to(
+        &self,
+        before: &str,
+        value: &Value,
+        name: &str,
+        entry: &Entry,
+        replaces: bool,
+    ) -> Result<(String, Outcome), Problem> {
+        let mut way = self.way(value).0;
+        way.push(self.client.step(name));
+        let old = text::at(value, &way).filter(|old| !old.is_null());
+        let mut changes = Vec::new();
+        match old {
+            Some(old) if !replaces => {
+                check_identity(old, &entry.value)?;
+                differences(&way, old, &merged(old, &entry.value), &mut changes);
+            }
+            Some(old) => differences(&way, old, &entry.value, &mut changes),
+            None => changes.push(Change::Set(way, entry.value.clone())),
+        }
+        for input in &entry.inputs {
+            let id = input["id"].as_str().unwrap_or_default();
+            let place = vec![Step::key("inputs"), Step::Item("id", id.to_owned())];
+            if text::at(value, &place).is_none() {
+                changes.push(Change::Set(place, input.clone()));
+            }
+        }
+        let outcome = match old {
+            None => Outcome::Added,
+            Some(_) if changes.is_empty() => Outcome::Unchanged,
+            Some(_) => Outcome::Changed,
+        };
+        Ok((text::apply(before, self.client.format, &changes)?, outcome))
+    }
+
+    /// The text without a server; `None` where it has none of that name.
+    pub fn remove(&self, before: &str, name: &str) -> Result<Option<String>, FileError> {
+        let value = text::read(before, self.client.format)?;
+        let mut way = self.way(&value).0;
+        way.push(self.client.step(name));
+        if text::at(&value, &way).is_none() {
+            return Ok(None);
+        }
+        text::apply(before, self.client.format, &[Change::Remove(way)]).map(Some)
+    }
+}
+
+/// Every server in a file of a client. `scope` is that of the file; a user's file may hold some of projects.
+pub fn held(client: &Client, scope: Scope, value: &Value) -> Vec<Held> {
+    let mut found = Vec::new();
+    collect(client, scope, None, &client.way(value, scope, "").0, value, &mut found);
+    if client.local && scope == Scope::User {
+        for project in value["projects"].as_object().into_iter().flat_map(|projects| projects.keys()) {
+            let way = client.way(value, Scope::Local, project).0;
+            collect(client, Scope::Local, Some(project), &way, value, &mut found);
+        }
+    }
+    found
+}
+
+fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], value: &Value, found: &mut Vec<Held>) {
+    let Some(servers) = text::at(value, way) else { return };
+    let mut add = |name: &str, value: &Value| {
+        let (name, project) = (name.to_owned(), project.map(str::to_owned));
+        found.push(Held { scope, project, name, value: value.clone() });
+    };
+    // Goose lists its built-in extensions in the same place.
+    let is_server = |value: &Value| Launch::of_entry(value).is_some() && value["bundled"] != true;
+    match servers {
+        Value::Object(members) if !client.list => {
+            members.iter().filter(|(_, value)| is_server(value)).for_each(|(name, value)| add(name, value));
+        }
+        Value::Array(items) if client.list => items
+            .iter()
+            .filter(|item| is_server(item))
+            .for_each(|item| add(item["name"].as_str().unwrap_or("unnamed"), item)),
+        _ => {}
+    }
+}
+
+fn check_identity(old: &Value, new: &Value) -> Result<(), Problem> {
+    let identity = |value: &Value| Launch::of_entry(value).map(|launch| launch.identity()).unwrap_or_default();
+    let (is, wanted) = (identity(old), identity(new));
+    if is == wanted { Ok(()) } else { Err(Problem::OtherServer { is, wanted }) }
+}
+
+/// `old` with the members of `new`; objects in both are put together.
+fn merged(old: &Value, new: &Value) -> Value {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let mut all = old.clone();
+            for (key, value) in new {
+                let value = old.get(key).map_or_else(|| value.clone(), |old| merged(old, value));
+                all.insert(key.clone(), value);
+            }
+            Value::Object(all)
+        }
+        _ => new.clone(),
+    }
+}
+
+/// The smallest changes from one value to the other: comments between members stay.
+fn differences(way: &[Step], old: &Value, new: &Value, changes: &mut Vec<Change>) {
+    if old == new {
+        return;
+    }
+    let (Value::Object(before), Value::Object(after)) = (old, new) else {
+        changes.push(Change::Set(way.to_vec(), new.clone()));
+        return;
+    };
+    let inner = |key: &str| way.iter().cloned().chain([Step::key(key)]).collect::<Vec<_>>();
+    changes.extend(before.keys().filter(|key| !after.contains_key(*key)).map(|key| Change::Remove(inner(key))));
+    for (key, value) in after {
+        match before.get(key) {
+            Some(old) => differences(&inner(key), old, value, changes),
+            None => changes.push(Change::Set(inner(key), value.clone())),
+        }
+    }
+}
