@@ -247,6 +247,10 @@ impl Relay {
                 Err(Trouble::SessionGone) if again => {
                     again = false;
                     lease.conversation().core.abandon();
+                    drop(lease);
+                    if !self.is_still_approved().await {
+                        return Err(Trouble::SessionGone);
+                    }
                 }
                 Err(trouble) => return Err(trouble),
             }

@@ -14,6 +14,7 @@ mod guards;
 mod inputs;
 mod interceptors;
 mod listen;
+mod locks;
 mod members;
 mod outputs;
 mod policy;
@@ -86,6 +87,7 @@ const MEMBERS: &[&str] = &[
     "inputs",
     "outputs",
     "search",
+    "lock",
     "telemetry",
     "egress",
     "interceptors",
@@ -167,6 +169,7 @@ impl Reader<'_> {
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
+        let lock = members.get("lock").and_then(|entry| self.lock(entry, &upstreams));
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {
             listen,
@@ -197,6 +200,7 @@ impl Reader<'_> {
             inputs: self.section(&members, "inputs", Self::inputs),
             outputs: self.section(&members, "outputs", Self::outputs),
             search: self.section(&members, "search", Self::search),
+            lock,
             telemetry: self.section(&members, "telemetry", Self::telemetry),
             limits,
         })

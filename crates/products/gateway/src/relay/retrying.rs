@@ -49,7 +49,15 @@ impl Relay {
         let left = self.time_left().min(self.gateway.limits.request.saturating_sub(passage.age()));
         let Some(pause) = passage.again(least, left) else { return false };
         sleep(pause).await;
-        passage.enter().is_ok()
+        self.is_still_approved().await && passage.enter().is_ok()
+    }
+
+    /// Whether the server still says of what is asked for what a lock has: it may have been started again since.
+    pub(super) async fn is_still_approved(&self) -> bool {
+        let named = if self.method() == "resources/read" { "uri" } else { "name" };
+        let shown = self.call.message.string_member(named).unwrap_or_default();
+        let there = self.edits.name.as_ref().map_or(&*shown, |(_, name)| name);
+        self.gateway.is_still_approved(&self.upstream, (self.method(), there), &self.client).await
     }
 
     async fn step_once(&self, asks: bool, round: Option<Round>, number: u32) -> Result<Step, Trouble> {
