@@ -248,9 +248,7 @@ impl Relay {
                     again = false;
                     lease.conversation().core.abandon();
                     drop(lease);
-                    if !self.is_still_approved().await {
-                        return Err(Trouble::SessionGone);
-                    }
+                    Box::pin(self.look_again()).await?;
                 }
                 Err(trouble) => return Err(trouble),
             }

@@ -14,7 +14,7 @@ use crate::audit::Trail;
 use crate::catalogue::{Blocked, List, Merged, fits};
 use crate::failure;
 use crate::locks::{Cause, Judged, Withheld, now};
-use crate::upstream::{Client, Profile, Upstream};
+use crate::upstream::{Client, Profile, Trouble, Upstream};
 
 /// The member of `_meta` that says what is withheld.
 pub(super) const WITHHELD: &str = "dev.proofhouse/withheld";
@@ -219,23 +219,33 @@ impl Inner {
         Ok((listed.items.iter().filter_map(name).collect(), listed.judged.unwrap_or_default()))
     }
 
-    /// Whether a request may be sent once more: its server may be another one by now.
-    pub(crate) async fn is_still_approved(
+    /// Looks once more before a request is sent once more: its server may be another one by now.
+    pub(crate) async fn look_again(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         (method, there): (&str, &str),
-        client: &Client,
-    ) -> bool {
-        if !self.judges(upstream) {
-            return true;
-        }
-        let cause = match method {
-            "tools/call" => self.cause_now(upstream, (List::Tools, there), client).await,
-            "prompts/get" => self.cause_now(upstream, (List::Prompts, there), client).await,
-            "resources/read" => self.cause_of_resource(upstream, there, client).await,
-            _ => return true,
+        (client, trail): (&Client, &Trail),
+    ) -> Result<(), Trouble> {
+        let list = match method {
+            "tools/call" => List::Tools,
+            "prompts/get" => List::Prompts,
+            "resources/read" => List::Resources,
+            _ => return Ok(()),
         };
-        matches!(cause, Ok(None))
+        if !self.judges(upstream) {
+            return Ok(());
+        }
+        let looked = match list {
+            List::Resources => self.cause_of_resource(upstream, there, client).await,
+            list => self.cause_now(upstream, (list, there), client).await,
+        };
+        match looked {
+            Ok(None) => Ok(()),
+            Ok(Some(cause)) => Err(Trouble::Refused(self.refused((upstream, list, &cause), (there, there), trail))),
+            Err(_) => {
+                Err(Trouble::NotSent("what it says cannot be held against the lock: its list is missing".to_owned()))
+            }
+        }
     }
 
     /// The instructions of an upstream, where they may be passed on; and what is said of them where not.

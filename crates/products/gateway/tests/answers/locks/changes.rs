@@ -1,6 +1,8 @@
 //! A server that changes after it was locked (rug pull), in every way that a client might not notice.
 
-use gateway::settings::{ServerSettings, Settings, Unlocked};
+use gateway::settings::{
+    Change, Pattern, RetrySettings, Selection, ServerSettings, Settings, TrafficSettings, Unlocked,
+};
 use serde_json::json;
 
 use super::shop::{Locked, MODERN, Says, write};
@@ -42,6 +44,55 @@ async fn what_changed_is_withheld_and_the_rest_serves() {
     assert_eq!(text(&client.call("buy", json!({})).await), "ran buy");
     assert_eq!(scene.status()["withheld"], json!([]));
     scene.scene.end().await;
+}
+
+#[tokio::test]
+async fn what_the_configuration_renames_is_judged_as_the_server_says_it() {
+    let scene = Locked::open(|settings| {
+        let pattern = Pattern { upstream: None, text: "buy".to_owned() };
+        let (name, description) = (Some("order".to_owned()), Some("Orders.".to_owned()));
+        let change = Change { name, description, ..Change::default() };
+        let tools = Selection { change: vec![(pattern, change)], ..Selection::default() };
+        settings.servers =
+            vec![ServerSettings { tools, ..ServerSettings::everything("default", vec!["a".to_owned()]) }];
+    })
+    .await;
+    let client = scene.client().await;
+    assert_eq!(listed(&client, "tools/list").await.0, ["order", "look", "ask"]);
+    assert_eq!(text(&client.call("order", json!({})).await), "ran buy");
+    // The name and the description that clients see are those of the configuration, as before.
+    scene.shop.says().tools[0]["description"] = json!("Other.");
+    let answer = client.call("order", json!({})).await;
+    assert!(refusal(&answer).1.contains("`order`") && refusal(&answer).1.contains("'tool buy'"), "{answer}");
+    let shown = until(async || listed(&client, "tools/list").await, |(names, _)| names.len() == 2).await;
+    assert_eq!(shown.1[0]["names"], json!(["order"]));
+    assert_eq!(scene.seen.calls("buy"), 1);
+    scene.scene.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_as_another_one_gets_no_call_a_second_time() {
+    for changes in [false, true] {
+        let retries = RetrySettings { most: 20, budget_percent: 100, ..RetrySettings::default() };
+        let scene = Locked::open(|settings| {
+            at_lists_only(settings);
+            settings.traffic = Some(TrafficSettings { retries: Some(retries), ..TrafficSettings::default() });
+        })
+        .await;
+        let client = scene.client().await;
+        assert_eq!(listed(&client, "tools/list").await.0.len(), 3);
+        scene.scene.end_upstream().await;
+        if changes {
+            scene.shop.says().tools[0]["description"] = json!("Other.");
+        }
+        let (calling, _again) = tokio::join!(client.call("buy", json!({})), async {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            scene.start_again().await
+        });
+        assert_eq!(calling["error"].is_null(), !changes, "{calling}");
+        assert_eq!(scene.seen.calls("buy"), usize::from(!changes), "{calling}");
+        scene.scene.end().await;
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use lock::jws::{Signing, sign};
 use lock::manifest::{Statement, draft};
 use lock::{Entry, Identity, Lock, Surface};
 use net::client::HttpAddress;
-use net::server::http;
+use net::server::http::{self, Server};
 use net::service::{Answer, Call, Reply, Service};
 use oauth::jose::Signer;
 use serde_json::{Value, json};
@@ -201,6 +201,13 @@ impl Locked {
             Target::Http(address) => address.url.to_string(),
             target => panic!("{target:?}"),
         }
+    }
+
+    /// The server is there again, at the same address.
+    pub(super) async fn start_again(&self) -> Server {
+        let at = Url::parse(&self.upstream_address()).expect("a URL");
+        let at = at.socket_addrs(|| None).expect("an address")[0];
+        http::listen(Arc::new(self.shop.clone()), at, http::Options::default()).await.expect("its port is free")
     }
 
     /// What `status` says of the lock.
