@@ -169,6 +169,15 @@ async fn of_two_tools_with_one_name_and_of_a_list_that_reads_two_ways_nothing_pa
     assert_eq!(refusal(&client.call("look", json!({})).await).0, "lock-changed");
     assert_eq!(scene.seen.calls(""), 0);
     scene.scene.end().await;
+    // The second page is refused as if there were no lists: the first one counts all the same.
+    let scene = Locked::open(|_| {}).await;
+    let client = scene.client().await;
+    scene.shop.says().text = Some(format!(
+        r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":{evil},"nextCursor":"2"}}"#
+    ));
+    assert_eq!(listed(&client, "tools/list").await.0.len(), 0);
+    assert_eq!(refusal(&client.call("buy", json!({})).await).0, "lock-changed");
+    scene.scene.end().await;
 }
 
 #[tokio::test]

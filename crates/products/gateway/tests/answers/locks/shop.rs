@@ -9,7 +9,7 @@ use lock::manifest::{Statement, draft};
 use lock::{Entry, Identity, Lock, Surface};
 use net::client::HttpAddress;
 use net::server::http::{self, Server};
-use net::service::{Answer, Call, Reply, Service};
+use net::service::{Answer, Call, Reply, RpcError, Service};
 use oauth::jose::Signer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -113,6 +113,10 @@ impl Service for Shop {
                     "instructions": self.says().instructions,
                     "_meta": { meta::SERVER_INFO: { "name": "shop", "version": "1.0.0" } } });
                 Answer::result(call.id(), &body).into()
+            }
+            // Its first page says that there is another one.
+            "tools/list" if call.message.body_member("cursor").is_some() => {
+                Answer::error(Some(call.id()), &RpcError::method_not_found("tools/list")).into()
             }
             "tools/list" if let Some(text) = written => {
                 let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{text}}}"#, call.id().to_json());
