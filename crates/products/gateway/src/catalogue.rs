@@ -9,6 +9,7 @@ use wire::Revision;
 use wire::translate::table::Loss;
 
 use crate::gateway::Missing;
+use crate::locks::{Cause, Judged};
 use crate::search::Index;
 use crate::view::View;
 
@@ -79,6 +80,17 @@ pub(crate) struct Route {
     pub(crate) pinned: Option<Arc<Map<String, Value>>>,
 }
 
+/// Something that is withheld.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Blocked {
+    /// The upstream.
+    pub(crate) upstream: usize,
+    /// The name there.
+    pub(crate) name: String,
+    /// Why.
+    pub(crate) cause: Cause,
+}
+
 /// The items of one list from all upstreams, under names that are unique.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Merged {
@@ -90,6 +102,10 @@ pub(crate) struct Merged {
     pub(crate) mirrored: HashMap<(usize, String), Arc<Value>>,
     /// The tools that run only as a task (2025-11-25).
     pub(crate) task_only: HashSet<(usize, String)>,
+    /// What is withheld because it differs from the lock, by the name that clients would see.
+    pub(crate) withheld: HashMap<String, Blocked>,
+    /// The verdicts by which, by upstream.
+    pub(crate) judged: HashMap<usize, Judged>,
     /// The servers whose items are missing.
     pub(crate) missing: Vec<Missing>,
     /// The words of tools, where clients search them: made once.
@@ -123,10 +139,49 @@ impl Merged {
         self.index.get_or_init(|| Index::new(&self.items))
     }
 
-    /// Keeps names of an earlier list that have no meaning in this one.
-    pub(crate) fn keep_routes(&mut self, before: &Self) {
-        for (shown, target) in &before.routes {
-            self.routes.entry(shown.clone()).or_insert_with(|| target.clone());
+    /// Takes out what a lock does not allow of one upstream.
+    pub(crate) fn withhold(
+        &mut self,
+        (list, view): (List, &View),
+        (index, upstream): (usize, &str),
+        mut judged: Judged,
+    ) {
+        let is_blocked =
+            |_: &String, route: &mut Route| route.upstream == index && judged.blocked.contains_key(&route.name);
+        let out: Vec<_> = self.routes.extract_if(is_blocked).collect();
+        let names: HashSet<&str> = out.iter().map(|(shown, _)| shown.as_str()).collect();
+        self.items.retain(|item| item[list.key()].as_str().is_none_or(|name| !names.contains(name)));
+        self.mirrored.retain(|(owner, name), _| *owner != index || !judged.blocked.contains_key(name));
+        self.task_only.retain(|(owner, name)| *owner != index || !judged.blocked.contains_key(name));
+        let known = out.into_iter().map(|(shown, route)| (shown, route.name));
+        let unknown = judged.unknown.iter().filter_map(|item| {
+            let there = item.get(list.key())?.as_str()?.to_owned();
+            Some((view.show(list, upstream, item)?.name, there))
+        });
+        for (shown, there) in known.chain(unknown) {
+            let Some(cause) = judged.blocked.get(&there).cloned() else { continue };
+            if !self.routes.contains_key(&shown) {
+                let blocked = Blocked { upstream: index, name: there, cause };
+                self.withheld.entry(shown).or_insert(blocked);
+            }
+        }
+        judged.unknown.clear();
+        self.judged.insert(index, judged);
+    }
+
+    /// Keeps names of an earlier list that have no meaning in this one. What is withheld now stays so; of upstreams that
+    /// are judged, only those that are `away` keep theirs.
+    pub(crate) fn keep_routes(&mut self, before: &Self, away: impl Fn(usize) -> bool) {
+        for (shown, blocked) in before.withheld.iter().filter(|(_, blocked)| away(blocked.upstream)) {
+            if !self.routes.contains_key(shown) {
+                self.withheld.entry(shown.clone()).or_insert_with(|| blocked.clone());
+            }
+        }
+        let stays = |route: &Route| !self.judged.contains_key(&route.upstream) || away(route.upstream);
+        for (shown, target) in before.routes.iter().filter(|(_, route)| stays(route)) {
+            if !self.withheld.contains_key(shown) {
+                self.routes.entry(shown.clone()).or_insert_with(|| target.clone());
+            }
         }
         for (target, schema) in &before.mirrored {
             self.mirrored.entry(target.clone()).or_insert_with(|| schema.clone());

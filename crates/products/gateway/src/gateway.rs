@@ -2,29 +2,28 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::join_all;
-use net::service::{Answer, Call, Reply, RpcError, code};
+use net::service::{Answer, Call, Reply, RpcError};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use wire::translate::result_and_losses;
 use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, Revision, meta, method};
 
-use self::known_lists::{Cached, Lists};
+use self::known_lists::Lists;
 use crate::access::{Access, Action, DecisionPoint};
-use crate::answers::{Answers, Hints};
+use crate::answers::Answers;
 use crate::audit::{AuditLog, Trail};
 use crate::budget::Budgets;
-use crate::catalogue::{List, Merged, Rendered, merge};
+use crate::catalogue::List;
 use crate::changes::Changes;
 use crate::failure;
 use crate::guards::GuardState;
 use crate::hub::Hub;
 use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
+use crate::locks::Locks;
 use crate::long_calls::Tasks;
 use crate::losses::Losses;
 use crate::parked::ParkedRequests;
@@ -72,6 +71,8 @@ pub(crate) struct Inner {
     traffic: Option<Arc<Traffic>>,
     /// Who looks at calls on their way.
     interceptors: Option<Arc<Interceptors>>,
+    /// What servers may say.
+    locks: Option<Arc<Locks>>,
     changes: Arc<Changes>,
     pub(crate) stats: Arc<Stats>,
     lists: Mutex<Lists>,
@@ -94,7 +95,7 @@ impl Inner {
         let guard_state = Arc::clone(&hub.guarded);
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
         let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
-        let (traffic, interceptors) = (hub.traffic(), hub.interceptors());
+        let (traffic, interceptors, locks) = (hub.traffic(), hub.interceptors(), hub.locks());
         let hub = Arc::downgrade(hub);
         Self {
             limits,
@@ -115,6 +116,7 @@ impl Inner {
             tasks,
             traffic,
             interceptors,
+            locks,
             changes,
             stats,
             lists: Mutex::default(),
@@ -122,10 +124,17 @@ impl Inner {
     }
 
     /// Whether it already is what these settings say.
-    pub(crate) fn is(&self, server: &ServerSettings, upstreams: &[Arc<Upstream>], answers: &AnswerSettings) -> bool {
+    pub(crate) fn is(
+        &self,
+        server: &ServerSettings,
+        upstreams: &[Arc<Upstream>],
+        answers: &AnswerSettings,
+        locks: Option<&Arc<Locks>>,
+    ) -> bool {
         let same = |(a, b): (&Arc<Upstream>, &Arc<Upstream>)| Arc::ptr_eq(a, b);
         self.view.is(server)
             && *self.answers.settings == *answers
+            && self.locks.as_ref().map(Arc::as_ptr) == locks.map(Arc::as_ptr)
             && self.upstreams.len() == upstreams.len()
             && self.upstreams.iter().zip(upstreams).all(same)
     }
@@ -173,7 +182,7 @@ impl Inner {
     pub(crate) fn upstream_alone(&self) -> Option<&Arc<Upstream>> {
         // A rule is about names that a list has: a server may answer to others, too.
         let shows_all = self.view.is_plain() && self.access.is_none() && !self.shaping.needs_names();
-        self.upstreams.first().filter(|_| self.upstreams.len() == 1 && shows_all)
+        self.upstreams.first().filter(|one| self.upstreams.len() == 1 && shows_all && !self.judges(one))
     }
 
     async fn answer(self: Arc<Self>, call: Call, trail: Trail) -> Answer {
@@ -284,129 +293,12 @@ impl Inner {
         };
         let (upstream, route) = match found {
             Ok(found) => found,
-            Err(error) => return Answer::error(Some(&id), &error),
+            Err(error) => return Answer::error(Some(&id), &locked::of_round(error, &call)),
         };
         match finding::edits(&call, &method, &route) {
             Ok(edits) => self.guarded(upstream, (client, trail), call, edits).await,
             Err(error) => Answer::error(Some(&id), &error),
         }
-    }
-
-    /// Answers a list with what all upstreams have.
-    async fn list(self: &Arc<Self>, call: &Call, (client, trail): (&Client, &Trail), list: List) -> Answer {
-        if call.message.body_member("cursor").is_some() {
-            return Answer::error(Some(call.id()), &failure::PARAMS_INVALID.error("Invalid params: no such cursor"));
-        }
-        let merged = self.merged(list, client).await;
-        if let Some(first) = merged.missing.first().filter(|_| merged.missing.len() == self.upstreams.len()) {
-            return Answer::error(Some(call.id()), &first.error());
-        }
-        let revision = call.context.revision;
-        let render = |items: &[Value]| {
-            let body = json!({ list.member(): items });
-            let (mut body, losses) = result_and_losses(list.method(), &body, revision, &identity());
-            missing::note(&mut body, &merged.missing);
-            Rendered { text: body.to_string(), losses }
-        };
-        let allowed = match self.allowed(list, &merged, (client, trail)).await {
-            Ok(allowed) => allowed,
-            Err(error) => return Answer::error(Some(call.id()), &error),
-        };
-        let own;
-        let Rendered { text, losses } = match self.searched(list, &merged, allowed) {
-            None => merged.rendered(revision, || render(&merged.items)),
-            Some(items) => {
-                own = render(&items);
-                &own
-            }
-        };
-        for loss in losses {
-            self.losses.count(*loss, "", list.method());
-        }
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{text}}}"#, call.id().to_json());
-        noted(Answer::raw(text.into_bytes(), None), losses)
-    }
-
-    /// One list of all upstreams.
-    async fn merged(self: &Arc<Self>, list: List, client: &Client) -> Arc<Merged> {
-        let key = (list, self.owner(client), client.shape.context.clone());
-        let mark = {
-            let lists = lock(&self.lists);
-            if let Some(cached) = lists.get(&key).filter(|cached| cached.until > Instant::now()) {
-                return Arc::clone(&cached.merged);
-            }
-            lists.mark(list)
-        };
-        let fetched = join_all(self.upstreams.iter().map(|upstream| async move {
-            let items = self.items(upstream, list, client);
-            // Without other servers, nobody waits but for this one.
-            let (items, fresh) = self.part(upstream, list.method(), self.limits.list * 4, items).await?;
-            Ok((upstream.index, upstream.name.as_str(), items, fresh))
-        }));
-        let (mut lists, mut missing, mut fresh) = (Vec::new(), Vec::new(), Duration::MAX);
-        for fetched in fetched.await {
-            match fetched {
-                Ok((index, name, items, fresh_there)) => {
-                    fresh = fresh.min(fresh_there);
-                    lists.push((index, name, items));
-                }
-                Err(one) => missing.push(one),
-            }
-        }
-        let complete = missing.is_empty();
-        let mut merged = merge(list, &self.view, &lists);
-        merged.missing = missing;
-        if let Some(before) = lock(&self.lists).get(&key).filter(|_| !complete) {
-            // A call to who is missing shall learn why, and no name shall change for it.
-            merged.keep_routes(&before.merged);
-        }
-        let merged = Arc::new(merged);
-        let until = Instant::now() + if complete { fresh.min(LONGEST) } else { FRESH };
-        lock(&self.lists).insert(key, Cached::new(&merged, until), mark);
-        merged
-    }
-
-    /// All pages of one list of one upstream, and how long it may be used again.
-    async fn items(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        list: List,
-        client: &Client,
-    ) -> Result<(Vec<Value>, Duration), Trouble> {
-        let lease = upstream.lease(client, false).await?;
-        let conversation = lease.conversation();
-        let follows = self.follow_changes(upstream, conversation, client);
-        let profile = &conversation.profile;
-        if !profile.declares(&[list.capability()]) {
-            return Ok((Vec::new(), if upstream.is_per_user() { FRESH } else { WATCHED }));
-        }
-        // What one user is told of changes says nothing of what another one sees.
-        let watched = follows && !upstream.is_per_user() && profile.declares(&[list.capability(), "listChanged"]);
-        let (mut items, mut cursor, mut hints) = (Vec::new(), None::<Value>, Vec::new());
-        for _ in 0..PAGES {
-            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-            let message = self.request(conversation, client, list.method(), params).await?;
-            let Some(result) = message.result() else {
-                // A server without such lists may say so. Any other error is no empty list.
-                let code = message.error_code().unwrap_or(code::INTERNAL_ERROR);
-                if code == code::METHOD_NOT_FOUND {
-                    return Ok((items, self.fresh_for(list, watched, &hints)));
-                }
-                return Err(Trouble::Refused(
-                    failure::LIST_REFUSED.error(format!("it refuses {} with {code}", list.method())),
-                ));
-            };
-            hints.push(Hints::of(&message));
-            items.extend(result.get(list.member()).and_then(Value::as_array).cloned().unwrap_or_default());
-            match result.get("nextCursor") {
-                Some(next @ Value::String(_)) => cursor = Some(next.clone()),
-                _ => break,
-            }
-        }
-        if list == List::Tools && rejected::are_looked_for(conversation) {
-            items.retain(|tool| !rejected::is_rejected(&upstream.name, tool));
-        }
-        Ok((items, self.fresh_for(list, watched, &hints)))
     }
 
     /// Sends a request of our own.
@@ -564,6 +456,8 @@ mod guarded;
 mod intercepting;
 mod known_lists;
 mod known_tools;
+mod listing;
+mod locked;
 mod measured;
 mod minimised;
 mod missing;

@@ -5,6 +5,8 @@ mod access;
 mod consenting;
 mod entrance;
 mod forwarding;
+mod error;
+mod locking;
 mod measures;
 mod replicas;
 
@@ -21,9 +23,12 @@ use wire::Message;
 
 pub use self::entrance::Entrance;
 use self::entrance::gone;
+pub use self::error::SettingsError;
+use self::locking::Enforced;
+pub use self::locking::check_lock;
 pub(crate) use self::replicas::ToldWrite;
 use self::replicas::{Announced, Writes};
-use crate::access::{Access, ConditionError};
+use crate::access::Access;
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
 use crate::budget::{BudgetState, Budgets};
@@ -77,50 +82,6 @@ pub struct Reloaded {
     pub ended: usize,
 }
 
-/// Why a gateway cannot run with its settings.
-#[derive(Debug)]
-pub enum SettingsError {
-    /// The address of an upstream is wrong.
-    Address(net::OpenError),
-    /// The condition of an access rule is wrong.
-    Condition(ConditionError),
-    /// The audit log cannot be written.
-    Audit(std::io::Error),
-    /// The store cannot be used.
-    Store(std::io::Error),
-    /// Consents cannot be kept.
-    Consents(std::io::Error),
-    /// The keys of `replicas` cannot be used, or no store is shared.
-    Replicas,
-}
-
-impl std::fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Address(error) => error.fmt(f),
-            Self::Condition(error) => error.fmt(f),
-            Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
-            Self::Store(error) => write!(f, "the store cannot be used: {error}"),
-            Self::Consents(error) => write!(f, "consents cannot be kept: {error}"),
-            Self::Replicas => f.write_str("`replicas` has no usable keys, or no store that gateways share"),
-        }
-    }
-}
-
-impl std::error::Error for SettingsError {}
-
-impl From<net::OpenError> for SettingsError {
-    fn from(error: net::OpenError) -> Self {
-        Self::Address(error)
-    }
-}
-
-impl From<ConditionError> for SettingsError {
-    fn from(error: ConditionError) -> Self {
-        Self::Condition(error)
-    }
-}
-
 /// What all servers share.
 pub(crate) struct Hub {
     children: Children,
@@ -144,6 +105,8 @@ pub(crate) struct Hub {
     traffic: RwLock<Option<Arc<Traffic>>>,
     /// Who looks at calls on their way.
     interceptors: RwLock<Option<Arc<Interceptors>>>,
+    /// What servers may say.
+    enforced: RwLock<Enforced>,
     /// Where requests are recorded.
     pub(crate) audit: Option<Arc<AuditLog>>,
     /// Makes spans of requests.
@@ -198,6 +161,7 @@ impl Gateway {
             long_calls: (Arc::new(LongCalls::new(ids)), Arc::default()),
             traffic: RwLock::default(),
             interceptors: RwLock::default(),
+            enforced: RwLock::default(),
             audit,
             telemetry,
             consents,
@@ -284,6 +248,9 @@ impl Gateway {
         if let Some(traffic) = self.0.traffic() {
             status["traffic"] = traffic.status();
         }
+        if let Some(lock) = self.lock_status() {
+            status["lock"] = lock;
+        }
         status
     }
 
@@ -342,6 +309,7 @@ impl Gateway {
             self.0.long_calls.0.sweep();
             self.0.guarded.sweep();
             self.0.kept.sweep();
+            self.0.look_at_manifests();
             self.0.consents.iter().for_each(|consents| consents.pending.sweep(std::time::Instant::now()));
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
@@ -489,9 +457,10 @@ impl Hub {
                 reloaded.begun += 1;
             }
         }
-        let interceptors = self.interceptors_of(settings)?;
+        let (interceptors, enforced) = (self.interceptors_of(settings)?, self.enforced_by(settings)?);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         *self.interceptors.write().unwrap_or_else(PoisonError::into_inner) = interceptors;
+        self.enforce(enforced, settings);
         self.keep_by(&settings.answers);
         if state.settings.traffic != settings.traffic {
             self.limit_by(settings.traffic.as_ref());
@@ -529,8 +498,8 @@ impl Hub {
         let entrance = known.cloned().unwrap_or_else(|| Arc::new(Entrance::new(&server.name)));
         let chosen = server.upstreams.iter().filter_map(|name| upstreams.iter().find(|one| one.name == *name)).cloned();
         let chosen: Vec<_> = chosen.collect();
-        let old = entrance.inner();
-        let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers));
+        let (old, locks) = (entrance.inner(), self.locks());
+        let stays = old.as_ref().is_some_and(|old| old.is(&server, &chosen, &settings.answers, locks.as_ref()));
         if stays && before.settings.make_the_same(settings) {
             return entrance;
         }

@@ -19,6 +19,7 @@ mod ids;
 mod inputs;
 mod interceptors;
 mod kept_tasks;
+mod locks;
 mod long_calls;
 mod losses;
 mod metrics;
@@ -42,7 +43,8 @@ mod traffic;
 mod upstream;
 mod view;
 
-pub use hub::{Endpoint, Entrance, Gateway, Reloaded, SettingsError};
+pub use hub::{Endpoint, Entrance, Gateway, Reloaded, SettingsError, check_lock};
+pub use locks::{LockError, LockFiles};
 pub use losses::Losses;
 pub use pages::Pages;
 pub use replicas::{Announcing, Replicas};

@@ -75,6 +75,7 @@ fn ended(args: &mut Args) -> Result<ExitCode, Failure> {
         if let Some(tls) = listener::tls(&settings)? {
             tell(&listener::described(&tls.certificate()));
         }
+        gateway::check_lock(&settings).map_err(|error| unusable(&gateway::SettingsError::Lock(error)))?;
         tell(&format!("{} upstreams, no mistakes found", settings.upstreams.len()));
         return Ok(ExitCode::SUCCESS);
     }
@@ -254,6 +255,7 @@ async fn admin_pages(gateway: &Gateway, address: SocketAddr, settings: &Settings
 pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
     let remedy = match error {
         gateway::SettingsError::Address(_) => "correct the address of the upstream",
+        gateway::SettingsError::Lock(error) => error.remedy(),
         gateway::SettingsError::Audit(_) => "give `audit` a folder of its own that you can write to",
         gateway::SettingsError::Store(_) => {
             "give `store` a folder of its own, that you can write to and no other gateway uses"

@@ -247,6 +247,8 @@ impl Relay {
                 Err(Trouble::SessionGone) if again => {
                     again = false;
                     lease.conversation().core.abandon();
+                    drop(lease);
+                    Box::pin(self.look_again()).await?;
                 }
                 Err(trouble) => return Err(trouble),
             }

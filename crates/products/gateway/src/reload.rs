@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway::Gateway;
 use gateway::settings::Settings;
+use gateway::{Gateway, LockFiles};
 use net::server::tls::ServerTls;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -29,6 +29,8 @@ pub(crate) struct Configuration {
     args: ArgsOfFile,
     /// What the listener shows.
     tls: Option<Arc<ServerTls>>,
+    /// The files of the lock as they were when they were read last, good or bad, and as they were seen last.
+    lock_files: [Option<LockFiles>; 2],
 }
 
 /// What of the command line counts beside a file.
@@ -40,7 +42,7 @@ impl Configuration {
     pub(crate) fn of(args: &Args, running: Settings) -> Option<Self> {
         let file = args.config.clone()?;
         let text = text_of(&file).unwrap_or_default();
-        Some(Self { file, text, args: ArgsOfFile(running.clone()), running, tls: None })
+        Some(Self { file, text, args: ArgsOfFile(running.clone()), running, tls: None, lock_files: [None, None] })
     }
 
     /// The same for a listener that speaks TLS: its files are read again when they change.
@@ -65,6 +67,7 @@ impl Configuration {
                     self.take_over(gateway, &update);
                 }
                 Err(failure) if forced => report(&failure),
+                Ok(_) if self.lock_changed(gateway) => self.take_over(gateway, &update),
                 // A file that is being replaced is missing for a moment.
                 Ok(_) | Err(_) => {}
             }
@@ -72,6 +75,19 @@ impl Configuration {
                 renew(tls, None);
             }
         }
+    }
+
+    /// Whether the lock or a manifest is another file than the one that was read last.
+    fn lock_changed(&mut self, gateway: &Gateway) -> bool {
+        let now = gateway.changed_lock_files();
+        let seen_before = std::mem::replace(&mut self.lock_files[1], now.clone()) == now;
+        let Some(files) = now.filter(|now| self.lock_files[0].as_ref() != Some(now)) else { return false };
+        // One that is being replaced is missing for a moment.
+        if files.is_incomplete() && !seen_before {
+            return false;
+        }
+        self.lock_files[0] = Some(files);
+        true
     }
 
     fn take_over(&mut self, gateway: &Gateway, update: &impl Fn()) {

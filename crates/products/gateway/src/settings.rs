@@ -10,6 +10,7 @@ mod credentials;
 mod guards;
 mod inputs;
 mod interceptors;
+mod locks;
 mod outputs;
 mod replicas;
 mod sanitize;
@@ -41,6 +42,7 @@ pub use credentials::{CredentialGrant, CredentialSettings};
 pub use guards::{ConfirmSettings, SequenceRule, SequenceScope};
 pub use inputs::{InputRule, InputSettings, SecretInputs, UnknownInputs};
 pub use interceptors::{InterceptorSettings, InterceptorTarget};
+pub use locks::{LockSettings, ManifestSettings, Unlocked};
 pub use outputs::{OutputSettings, SchemaMode};
 pub use replicas::ReplicaSettings;
 pub use sanitize::{Instructions, Personal, SanitizeSettings, TenantRecords};
@@ -115,6 +117,8 @@ pub struct Settings {
     pub outputs: Option<OutputSettings>,
     /// When clients search for tools instead of listing them.
     pub search: Option<SearchSettings>,
+    /// Which lock servers are held against.
+    pub lock: Option<LockSettings>,
     /// Where spans of requests go.
     pub telemetry: Option<TelemetrySettings>,
     /// Bounds.
@@ -158,6 +162,7 @@ impl Settings {
             inputs,
             outputs,
             search,
+            lock,
             limits,
         } = self;
         let same = *access == other.access
@@ -168,7 +173,8 @@ impl Settings {
         let same = same && *traffic == other.traffic && *context == other.context && *sanitize == other.sanitize;
         let same = same && *interceptors == other.interceptors && *confirm == other.confirm;
         let same = same && *sequences == other.sequences && *inputs == other.inputs && *outputs == other.outputs;
-        same && *search == other.search && *limits == other.limits
+        // What its files hold is compared for each server.
+        same && *search == other.search && *lock == other.lock && *limits == other.limits
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
+use crate::locks::Book;
 use crate::metrics::{Page, Security, ToolTimes, escaped};
 
 /// The most different targets that are counted apart; further ones are counted under `…`.
@@ -27,6 +28,8 @@ pub struct Stats {
     tools: ToolTimes,
     /// Requests that were refused for who sent them.
     pub(crate) security: Security,
+    /// What locks withhold.
+    pub(crate) withheld: Book,
 }
 
 /// What a request is for.
@@ -74,6 +77,7 @@ impl Default for Stats {
             watchers: broadcast::Sender::new(BEHIND),
             tools: ToolTimes::default(),
             security: Security::default(),
+            withheld: Book::default(),
         }
     }
 }
@@ -194,6 +198,7 @@ impl Stats {
         let mut more = Page::default();
         self.tools.write(&mut more);
         self.security.write(&mut more);
+        self.withheld.write(&mut more);
         page.push_str(&more.into_text());
         page
     }

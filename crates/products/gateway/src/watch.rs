@@ -1,5 +1,6 @@
 //! The commands that look at a running gateway: `status`, `top`, `slo`, `tail`, `reload`. What servers sent is shown escaped.
 
+mod lock;
 mod slo;
 
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use wire::timestamp::rfc3339;
 
+use self::lock::lock_lines;
 use self::slo::slo;
 use crate::control::{remove, sockets};
 use crate::tell::Failure;
@@ -215,6 +217,9 @@ fn status(value: &Value) -> String {
     }
     if let Some(traffic) = value.get("traffic") {
         out.push_str(&traffic_lines(traffic));
+    }
+    if let Some(lock) = value.get("lock") {
+        out.push_str(&lock_lines(lock));
     }
     if !failures.is_empty() {
         out.push('\n');

@@ -58,7 +58,7 @@ impl Reader<'_> {
     }
 
     /// The value of one of some words.
-    fn word_of<T: Copy>(&mut self, entry: &Entry, words: &[(&str, T)]) -> Option<T> {
+    pub(super) fn word_of<T: Copy>(&mut self, entry: &Entry, words: &[(&str, T)]) -> Option<T> {
         if !matches!(entry.node.content, Content::Text(_)) {
             let expected: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             self.wrong_type(&quoted(&entry.key), entry.at, &entry.node, "a text", &expected.join(", "));

@@ -14,6 +14,7 @@ mod guards;
 mod inputs;
 mod interceptors;
 mod listen;
+mod locks;
 mod members;
 mod outputs;
 mod policy;
@@ -88,6 +89,7 @@ const MEMBERS: &[&str] = &[
     "inputs",
     "outputs",
     "search",
+    "lock",
     "telemetry",
     "egress",
     "interceptors",
@@ -171,6 +173,7 @@ impl Reader<'_> {
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let store = self.section(&members, "store", Self::store);
         let replicas = self.replicas(tree.at, &members, store.as_ref());
+        let lock = members.get("lock").and_then(|entry| self.lock(entry, &upstreams));
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {
             listen,
@@ -202,6 +205,7 @@ impl Reader<'_> {
             inputs: self.section(&members, "inputs", Self::inputs),
             outputs: self.section(&members, "outputs", Self::outputs),
             search: self.section(&members, "search", Self::search),
+            lock,
             telemetry: self.section(&members, "telemetry", Self::telemetry),
             limits,
         })

@@ -10,6 +10,7 @@ mod guards;
 mod inputs;
 mod interceptors;
 mod listen;
+mod locks;
 mod outputs;
 mod replicas;
 mod sandbox;

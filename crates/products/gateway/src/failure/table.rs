@@ -187,6 +187,12 @@ rows! {
     TOO_MANY_AT_ONCE = Failure::new("too-many-at-once", INTERNAL_ERROR, ResourceExhausted,
         "`traffic.concurrency`: all places of the server are taken").not_run().retry(1000);
 
+    LOCK_CHANGED = Failure::new("lock-changed", INVALID_REQUEST, PermissionDenied,
+        "`lock`: what is asked for changed since it was locked, or is not locked").not_run()
+        .action("Go on without it, and ask those who run the gateway to review it and to run `proof lock --approve`");
+    MANIFEST_REFUSED = Failure::new("manifest-refused", INVALID_REQUEST, PermissionDenied,
+        "`lock.manifests`: the manifest of the server is not verified, has expired, or is refused").not_run()
+        .action("Go on without this server, and tell those who run the gateway to get a manifest of its publisher");
     INTERCEPTOR_REFUSED = Failure::new("interceptor-refused", INVALID_REQUEST, PermissionDenied,
         "`interceptors`: one of them does not allow the call").not_run()
         .action("Read the reason in the message, and send a call that the interceptor allows");

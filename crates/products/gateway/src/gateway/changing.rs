@@ -238,7 +238,7 @@ impl Inner {
         let may = self.may_each(Action::ResourcesSubscribe, &named, (client, &Trail::default())).await;
         let mut found = Vec::new();
         for (uri, may) in uris.iter().zip(may.unwrap_or_default()) {
-            if may && let Some((upstream, route)) = self.locate_resource(uri, client).await {
+            if may && let Ok(Some((upstream, route))) = self.locate_resource(uri, (client, &Trail::default())).await {
                 found.push((upstream, route.name));
             }
         }

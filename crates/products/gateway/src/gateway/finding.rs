@@ -41,11 +41,16 @@ impl Inner {
         // What a client may not use reads as what does not exist. A name that is not there is decided about as well: otherwise
         // the time that it takes, or a policy decision point that fails, would tell.
         let may = self.may(action, &name, (&merged, arguments), (client, trail)).await?;
-        let route = route.filter(|_| {
+        let withheld = merged.withheld.get(&name);
+        if route.is_some() || withheld.is_some() {
             self.decided(trail, may);
-            may
-        });
+        }
+        if let Some(blocked) = withheld.filter(|_| may) {
+            return Err(self.refused_by_list(blocked, (list, &name), trail));
+        }
+        let route = route.filter(|_| may);
         let (upstream, route) = route.ok_or_else(|| missing::unknown(kind, &name, &merged.missing))?;
+        self.approved(upstream, (list, &name, &route.name), (client, trail)).await?;
         Ok((Arc::clone(upstream), route.clone()))
     }
 
@@ -112,7 +117,10 @@ impl Inner {
         let uri = uri.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `uri` is not a string"))?;
         let may = self.may_each(action, &[(&uri, None)], (client, trail)).await? == [true];
         self.decided(trail, may);
-        let found = if may { self.locate_resource(&uri, client).await } else { None };
+        let found = if may { self.locate_resource(&uri, (client, trail)).await? } else { None };
+        if let Some((upstream, route)) = &found {
+            self.approved(upstream, (List::Resources, &uri, &route.name), (client, trail)).await?;
+        }
         found.ok_or_else(|| {
             let is_legacy = client.revision.era() == Era::Legacy;
             let code = if is_legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
@@ -121,26 +129,44 @@ impl Inner {
         })
     }
 
-    /// The upstream that lists a resource, or else the first one whose template fits.
+    /// The upstream that lists a resource, or else the first one whose template fits. What is withheld is not looked for
+    /// elsewhere.
     pub(super) async fn locate_resource(
         self: &Arc<Self>,
         uri: &str,
-        client: &Client,
-    ) -> Option<(Arc<Upstream>, Route)> {
+        (client, trail): (&Client, &Trail),
+    ) -> Result<Option<(Arc<Upstream>, Route)>, RpcError> {
         // A URI that a template names may be one that is not shown.
         let by = |index: usize| {
             let upstream = self.upstream(index).filter(|one| self.view.shows(List::Resources, &one.name, uri))?;
             Some((Arc::clone(upstream), Route { upstream: index, name: uri.to_owned(), pinned: None }))
         };
         let listed = self.merged(List::Resources, client).await;
+        if let Some(blocked) = listed.withheld.get(uri) {
+            return Err(self.refused_by_list(blocked, (List::Resources, uri), trail));
+        }
         if let Some(found) = listed.routes.get(uri).and_then(|route| by(route.upstream)) {
-            return Some(found);
+            return Ok(Some(found));
         }
         let templates = self.merged(List::Templates, client).await;
-        let mut fitting: Vec<_> = templates.routes.iter().filter(|(template, _)| fits(template, uri)).collect();
-        // The longest template that fits says most of what it means.
-        fitting.sort_by_key(|(template, route)| (std::cmp::Reverse(template.len()), route.upstream));
-        fitting.first().and_then(|(_, route)| by(route.upstream))
+        let withheld = templates.withheld.iter().map(|(template, blocked)| (template, blocked.upstream, Some(blocked)));
+        let routes = templates.routes.iter().map(|(template, route)| (template, route.upstream, None));
+        // The longest template that fits says most of what it means: it alone is judged.
+        let fitting = routes.chain(withheld).filter(|(template, ..)| fits(template, uri));
+        match fitting.min_by_key(|(template, upstream, _)| (std::cmp::Reverse(template.len()), *upstream)) {
+            None => Ok(None),
+            Some((template, _, Some(blocked))) => {
+                Err(self.refused_by_list(blocked, (List::Templates, template), trail))
+            }
+            Some((_, upstream, None)) => match listed.judged.get(&upstream).and_then(|judged| judged.doubt.as_ref()) {
+                // Whether the server lists the resource itself, nobody can say.
+                Some(doubt) => Err(by(upstream).map_or_else(
+                    || failure::RESOURCE_UNKNOWN.error("Resource not found"),
+                    |(upstream, _)| self.refused((&upstream, List::Resources, doubt), (uri, uri), trail),
+                )),
+                None => Ok(by(upstream)),
+            },
+        }
     }
 
     /// The items that the client may use; `None` where it may use all of them.

@@ -50,6 +50,9 @@ impl Inner {
             trail.decided(false);
             return Err(missing::unknown("tool", &name, &tools.missing));
         }
+        if let Some(blocked) = tools.withheld.get(&name) {
+            return Err(self.refused_by_list(blocked, (List::Tools, &name), trail));
+        }
         let tool = tools.item(&name);
         if tool.is_none() && rule.needs_schema() {
             return Err(missing::unknown("tool", &name, &tools.missing));

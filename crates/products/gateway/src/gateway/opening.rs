@@ -14,6 +14,7 @@ use wire::translate::task::legacy_capability;
 use wire::translate::{hidden_capability, implementation, result, server_capabilities};
 use wire::{Era, Revision, Transport};
 
+use super::locked::WITHHELD;
 use super::missing::note;
 use super::{Inner, Missing, identity};
 use crate::catalogue::List;
@@ -117,7 +118,9 @@ impl Inner {
         revision: Revision,
         is_partial: bool,
     ) -> Map<String, Value> {
-        let mut body = introduction(profiles, revision, self.upstreams.len(), is_partial);
+        let said: Vec<_> = profiles.iter().map(|(name, profile)| self.instructions(name, profile)).collect();
+        let (texts, withheld): (Vec<_>, Vec<_>) = said.into_iter().unzip();
+        let mut body = introduction((profiles, &texts), revision, self.upstreams.len(), is_partial);
         let makes_tasks = profiles.iter().any(|(_, profile)| profile.makes_tasks());
         let as_tasks = revision == Revision::R2025_11_25 && makes_tasks && self.upstream_alone().is_some();
         if let Some(capabilities) = body.get_mut("capabilities").filter(|_| as_tasks) {
@@ -144,6 +147,10 @@ impl Inner {
         if let Some(notice) = notice(&lost) {
             body.insert("_meta".to_owned(), notice);
         }
+        let withheld: Vec<_> = withheld.into_iter().flatten().collect();
+        if !withheld.is_empty() {
+            body.entry("_meta").or_insert_with(|| json!({}))[WITHHELD] = json!(withheld);
+        }
         if let Some(instructions) = self.view.instructions() {
             body.insert("instructions".to_owned(), Value::from(instructions));
         }
@@ -159,9 +166,9 @@ fn server_of(profiles: &[(String, Arc<Profile>)], revision: Revision, count: usi
     }
 }
 
-/// What those of `count` servers declare together that are there, and how to use them.
+/// What those of `count` servers declare together that are there, and how to use them, by the instructions that may be passed on.
 fn introduction(
-    profiles: &[(String, Arc<Profile>)],
+    (profiles, said): (&[(String, Arc<Profile>)], &[Option<&str>]),
     revision: Revision,
     count: usize,
     incomplete: bool,
@@ -187,9 +194,9 @@ fn introduction(
     }
     let mut body = Map::new();
     body.insert("capabilities".to_owned(), Value::Object(capabilities));
-    let texts = profiles.iter().filter_map(|(name, profile)| Some((name, profile.instructions.as_ref()?)));
-    let instructions = if let ([(_, profile)], 1) = (profiles, count) {
-        profile.instructions.clone()
+    let texts = profiles.iter().zip(said).filter_map(|((name, _), said)| Some((name, (*said)?)));
+    let instructions = if let ([said], 1) = (said, count) {
+        said.map(str::to_owned)
     } else {
         let parts: Vec<_> = texts.map(|(name, text)| format!("## {name}\n\n{text}")).collect();
         Some(parts.join("\n\n")).filter(|text| !text.is_empty())

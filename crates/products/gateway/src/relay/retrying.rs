@@ -24,9 +24,14 @@ impl Relay {
         let is_first = round.is_none();
         passage.enter()?;
         // The last attempt that the server may have run decides what is known of the request.
-        let mut open = None;
+        let (mut open, mut is_again) = (None, false);
         loop {
-            let ended = self.step_once(asks, round.clone(), number).await;
+            // On the heap: few requests are sent twice.
+            let looked = if is_again { Box::pin(self.look_again()).await } else { Ok(()) };
+            let ended = match looked {
+                Ok(()) => self.step_once(asks, round.clone(), number).await,
+                Err(trouble) => Err(trouble),
+            };
             passage.leave(ended.as_ref().err());
             let trouble = match ended {
                 Ok(step) => return Ok(step),
@@ -40,6 +45,7 @@ impl Relay {
                 return Err(open.unwrap_or(trouble));
             }
             passage.note_again(self.request, &trouble);
+            is_again = true;
         }
     }
 
@@ -50,6 +56,14 @@ impl Relay {
         let Some(pause) = passage.again(least, left) else { return false };
         sleep(pause).await;
         passage.enter().is_ok()
+    }
+
+    /// Whether the server still says of what is asked for what a lock has: it may have been started again since.
+    pub(super) async fn look_again(&self) -> Result<(), Trouble> {
+        let named = if self.method() == "resources/read" { "uri" } else { "name" };
+        let shown = self.call.message.string_member(named).unwrap_or_default();
+        let there = self.edits.name.as_ref().map_or(&*shown, |(_, name)| name);
+        self.gateway.look_again(&self.upstream, (self.method(), there), (&self.client, &self.trail)).await
     }
 
     async fn step_once(&self, asks: bool, round: Option<Round>, number: u32) -> Result<Step, Trouble> {

@@ -6,6 +6,7 @@ mod ends;
 mod errors;
 mod idempotency;
 mod interceptors;
+mod locks;
 mod looker;
 mod restarts;
 mod scene;

@@ -17,9 +17,9 @@ use super::scene::{result, text, upstream};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The binary with a configuration file.
-struct Gateway {
+pub(crate) struct Gateway {
     process: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Drop for Gateway {
@@ -31,7 +31,7 @@ impl Drop for Gateway {
 }
 
 impl Gateway {
-    fn start(folder: &Path) -> Self {
+    pub(crate) fn start(folder: &Path) -> Self {
         let log = folder.join("log");
         let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
         command.arg("--config").arg(folder.join("gateway.yaml")).stdin(Stdio::null()).stdout(Stdio::null());

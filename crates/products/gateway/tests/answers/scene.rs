@@ -51,6 +51,27 @@ impl Seen {
         all.iter().filter(is_it).cloned().collect()
     }
 
+    /// Takes note of a request.
+    pub(crate) fn note(&self, call: &Call) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(call.message.value().clone());
+    }
+
+    /// Answers a request to follow changes, until the stream ends.
+    pub(crate) fn follow(&self, call: Call) -> Reply {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).push((call.id().clone(), call.link.clone()));
+        let subscription = json!({ SUBSCRIPTION_ID: call.id().to_value() });
+        let body = json!({ "_meta": subscription, "notifications": call.message.value()["params"]["notifications"] });
+        let _ = call.link.notify("notifications/subscriptions/acknowledged", body);
+        let end = Arc::clone(&self.2);
+        Reply::later(async move {
+            tokio::select! {
+                () = call.link.closing() => {}
+                () = end.notified() => {}
+            }
+            Answer::result(call.id(), &json!({ "resultType": "complete" }))
+        })
+    }
+
     /// How many calls of a tool there were.
     pub(crate) fn calls(&self, name: &str) -> usize {
         self.of("tools/call", name).len()
@@ -124,7 +145,7 @@ fn tools() -> Value {
 
 impl Service for Upstream {
     fn call(&self, call: Call) -> Reply {
-        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).push(call.message.value().clone());
+        self.seen.note(&call);
         let server = json!({ "name": "scripted", "version": "1" });
         let capabilities = json!({ "tools": { "listChanged": true }, "resources": { "subscribe": true, "listChanged": true },
             "prompts": {} });
@@ -149,21 +170,7 @@ impl Service for Upstream {
             "server/discover" => with(json!({ "supportedVersions": [self.revision.as_str()],
                 "capabilities": capabilities, "_meta": { meta::SERVER_INFO: server } })),
             "tools/list" if call.message.body_member("cursor").is_none() => with(json!({ "tools": tools() })),
-            "subscriptions/listen" => {
-                self.seen.1.lock().unwrap_or_else(PoisonError::into_inner).push((call.id().clone(), call.link.clone()));
-                let subscription = json!({ SUBSCRIPTION_ID: call.id().to_value() });
-                let body =
-                    json!({ "_meta": subscription, "notifications": call.message.value()["params"]["notifications"] });
-                let _ = call.link.notify("notifications/subscriptions/acknowledged", body);
-                let end = Arc::clone(&self.seen.2);
-                Reply::later(async move {
-                    tokio::select! {
-                        () = call.link.closing() => {}
-                        () = end.notified() => {}
-                    }
-                    Answer::result(call.id(), &json!({ "resultType": "complete" }))
-                })
-            }
+            "subscriptions/listen" => self.seen.follow(call),
             "resources/templates/list" => with(json!({ "resourceTemplates": [] })),
             _ => (self.answer)(call),
         }
@@ -254,7 +261,7 @@ impl Scene {
         Self::changed(target, (upstream, seen), answers, guarded, |settings| settings.access = access).await
     }
 
-    async fn changed(
+    pub(crate) async fn changed(
         target: Target,
         (upstream, seen): (Option<Server>, Seen),
         answers: AnswerSettings,
@@ -335,10 +342,16 @@ pub(crate) struct Raw {
     revision: Revision,
     headers: HashMap<String, String>,
     capabilities: Value,
+    name: String,
     next: AtomicI64,
 }
 
 impl Raw {
+    /// At an address, without a token (2026-07-28).
+    pub(crate) async fn at(url: &str) -> Self {
+        Self::open(&Url::parse(url).expect("a URL"), Revision::R2026_07_28, None, json!({})).await
+    }
+
     async fn open(url: &Url, revision: Revision, token: Option<String>, capabilities: Value) -> Self {
         let http = HttpUpstream::new(&HttpAddress::new(url.clone()), PATIENCE).expect("a valid address");
         let mut headers = HashMap::from([
@@ -346,7 +359,8 @@ impl Raw {
             ("content-type".to_owned(), "application/json".to_owned()),
         ]);
         headers.extend(token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))));
-        let mut client = Self { http, revision, headers, capabilities, next: AtomicI64::new(1) };
+        let (name, next) = ("raw".to_owned(), AtomicI64::new(1));
+        let mut client = Self { http, revision, headers, capabilities, name, next };
         if revision.era() == Era::Legacy {
             let params = json!({ "protocolVersion": revision.as_str(), "capabilities": client.capabilities,
                 "clientInfo": { "name": "raw", "version": "1" } });
@@ -358,6 +372,11 @@ impl Raw {
             client.start(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }), &[]).await;
         }
         client
+    }
+
+    /// The same client under another name (2026-07-28).
+    pub(crate) fn called(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     async fn start(&self, message: &Value, headers: &[(&str, &str)]) -> Response {
@@ -385,7 +404,7 @@ impl Raw {
     pub(crate) async fn ask(&self, method: &str, mut params: Value, headers: &[(&str, &str)]) -> Value {
         if self.revision.era() == Era::Modern {
             params["_meta"][meta::PROTOCOL_VERSION] = json!(self.revision.as_str());
-            params["_meta"][meta::CLIENT_INFO] = json!({ "name": "raw", "version": "1" });
+            params["_meta"][meta::CLIENT_INFO] = json!({ "name": self.name, "version": "1" });
             params["_meta"][meta::CLIENT_CAPABILITIES] = self.capabilities.clone();
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
