@@ -48,6 +48,7 @@ given in clear becomes one, too, where the client has references.
 
 Exit codes: 0 done; 1 a client was left out; 2 usage error, or nothing was
 changed; 3 the server did not answer; 4 bug in proof.")]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option of the command line")]
 pub(crate) struct AddArgs {
     /// Name of the server, its URL, or its name in a registry
     #[arg(value_name = "NAME|URL", conflicts_with = "from_claude")]

@@ -35,7 +35,7 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
     let machine = Machine::here()?;
     let clients = machine.chosen(&args.selection)?;
     let journal = Journal::of(&machine);
-    let _locked = if args.showing.dry_run { None } else { Some(journal.lock()?) };
+    let locked = if args.showing.dry_run { None } else { Some(journal.lock()?) };
     let (mut drafts, mut report) = (Drafts::default(), Report::default());
     let scope = args.selection.scope.or(target.scope);
     let wish = Wish { name: &target.name, launches: &target.launches, scope, replaces: args.force };
@@ -58,7 +58,7 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
     if args.showing.dry_run || report.done.is_empty() {
         return Ok(report.exit());
     }
-    drop(_locked);
+    drop(locked);
     let verified =
         if args.no_verify { Exit::Clean } else { verify(run, &machine, &target.launches, args.showing.json) };
     let locked = if args.lock && verified == Exit::Clean { lock(run, &target)? } else { Exit::Clean };
@@ -146,7 +146,7 @@ fn verify(run: &Run, machine: &Machine, launches: &[Launch], as_json: bool) -> E
             let line = greeted.line();
             // The one document on stdout stays alone.
             if as_json {
-                tell(&line)
+                tell(&line);
             } else {
                 let _ = crate::verb::output::print(&format!("{}\n", wire::escape::line(&line)));
             }

@@ -1,5 +1,6 @@
 //! The texts of files before each change, for `proof undo`; and the lock that lets one `proof` at a time change files.
 
+use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,10 @@ pub(super) struct Upcoming<'u> {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
 }
 
 impl Journal {
@@ -153,6 +157,7 @@ impl Journal {
     }
 
     /// The text of a file before the change that added a server, if nothing else was changed in it since.
+    #[expect(clippy::option_option, reason = "no such change; no file before it; the text before it")]
     pub(super) fn before_addition(&self, path: &Path, now: &str, server: &str) -> Option<Option<String>> {
         let now = digest(now);
         for record in self.records().ok()? {

@@ -36,7 +36,9 @@ pub(in crate::verb) fn add(entry: &Value, secrets: &mut Secrets) {
 /// Adds those of all entries in a file.
 pub(super) fn add_all(text: &str, format: Format, secrets: &mut Secrets) {
     if let Ok(value) = read(text, format) {
-        entries(&value).iter().for_each(|(_, entry)| add(entry, secrets));
+        for (_, entry) in entries(&value) {
+            add(&entry, secrets);
+        }
     }
 }
 

@@ -20,6 +20,9 @@ use crate::verb::{given_file, output};
 /// The largest list.
 const LARGEST: u64 = 4 << 20;
 
+/// What a list looks like.
+const SHAPE: &str = "`servers:` with a name and a `command` or a `url` for each";
+
 /// A declared list.
 struct Declared {
     clients: Vec<String>,
@@ -74,7 +77,6 @@ fn declared(args: &SyncArgs) -> Result<Declared, Exit> {
         let at = error.at.map(|at| format!("{}:{}: ", at.line, at.column)).unwrap_or_default();
         broken(&format!("{at}{}", error.what), &error.remedy)
     })?;
-    const SHAPE: &str = "`servers:` with a name and a `command` or a `url` for each";
     let top = value.as_object().ok_or_else(|| broken("it is no mapping", SHAPE))?;
     if let Some(unknown) = top.keys().find(|key| !matches!(key.as_str(), "clients" | "servers")) {
         return Err(broken(&format!("unknown key `{unknown}`"), "`clients` and `servers` are known"));

@@ -1,5 +1,7 @@
 //! `proof undo`: the files as they were before the last change.
 
+use std::fmt::Write as _;
+
 use wire::redact::Secrets;
 
 use super::add::conceal_files;
@@ -70,7 +72,7 @@ fn print(args: &UndoArgs, record: &Record, drafts: &Drafts, alone: &[usize]) -> 
     }
     let mut text = if args.showing.dry_run { drafts.diffs() } else { String::new() };
     let verb = if args.showing.dry_run { "would take back" } else { "took back" };
-    text += &format!("{verb} `{}` of {}\n", wire::escape::line(&record.by), record.at);
+    let _ = writeln!(text, "{verb} `{}` of {}", wire::escape::line(&record.by), record.at);
     text.extend(files.iter().map(|file| format!("  {file}\n")));
     output::print(&text)
 }
