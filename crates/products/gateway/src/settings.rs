@@ -2,6 +2,7 @@
 //! is the business of [`crate::config`].
 
 mod answers;
+mod assertions;
 mod authzen;
 mod budgets;
 mod consents;
@@ -32,6 +33,7 @@ use serde_json::{Map, Value};
 use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
+pub use assertions::{AssertionKey, AssertionKeys, AssertionSettings};
 pub use authzen::{AuthzenMapping, AuthzenSettings};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use consents::{ConsentLogin, ConsentSettings};
@@ -85,6 +87,8 @@ pub struct Settings {
     pub store: Option<StoreSettings>,
     /// Consents of users that the gateway calls servers in their name.
     pub consents: Option<ConsentSettings>,
+    /// In whose name assertions are signed, and with which keys.
+    pub assertions: Option<AssertionKeys>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
     /// How long calls of tools may take.
@@ -138,6 +142,8 @@ impl Settings {
             audit: _,
             store: _,
             consents: _,
+            // Upstreams hold what they need of it.
+            assertions: _,
             telemetry: _,
             access,
             authzen,
@@ -405,6 +411,8 @@ pub struct UpstreamSettings {
     pub sessions: Sessions,
     /// The tokens that it gets, in addition to its headers.
     pub credentials: Option<CredentialSettings>,
+    /// The assertions that it gets with each request.
+    pub assertion: Option<AssertionSettings>,
 }
 
 /// Where an upstream is.

@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod assertions;
 mod audit;
 mod authzen;
 pub(crate) mod budgets;
@@ -42,7 +43,7 @@ use url::Url;
 use self::members::Members;
 pub use self::policy::read_policy;
 use self::sources::Sources;
-use crate::settings::{Limits, ServerSettings, Settings, UpstreamSettings};
+use crate::settings::{AssertionKeys, Limits, ServerSettings, Settings, UpstreamSettings};
 
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -72,6 +73,7 @@ const MEMBERS: &[&str] = &[
     "audit",
     "store",
     "consents",
+    "assertions",
     "idempotency",
     "cache",
     "errors",
@@ -113,7 +115,7 @@ fn read_with(text: &str, file: &str, sources: Sources<'_>) -> Result<Settings, F
     }
     let (tree, errors) = document::read(text).map_err(|error| refuse(without_value(error)))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut reader = Reader { sources, folder, errors, egress: egress::without_section() };
+    let mut reader = Reader::new(sources, folder, errors);
     match reader.settings(&tree) {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
         _ => Err(FileErrors::new(file, reader.errors)),
@@ -138,6 +140,17 @@ struct Reader<'s> {
     errors: Vec<FileError>,
     /// Where the gateway may connect to, unless an upstream says otherwise.
     egress: EgressRules,
+    /// What `assertion` of an upstream needs.
+    assertion_keys: Option<AssertionKeys>,
+    /// The file has that section, right or wrong.
+    has_assertion_keys: bool,
+}
+
+impl<'s> Reader<'s> {
+    fn new(sources: Sources<'s>, folder: &'s Path, errors: Vec<FileError>) -> Self {
+        let (assertion_keys, has_assertion_keys) = (None, false);
+        Self { sources, folder, errors, egress: egress::without_section(), assertion_keys, has_assertion_keys }
+    }
 }
 
 impl Reader<'_> {
@@ -155,6 +168,8 @@ impl Reader<'_> {
         if let Some(rules) = members.get("egress").and_then(|entry| self.egress(entry, "egress")) {
             self.egress = rules;
         }
+        self.has_assertion_keys = members.get("assertions").is_some();
+        self.assertion_keys = self.section(&members, "assertions", Self::assertion_keys);
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
@@ -184,6 +199,7 @@ impl Reader<'_> {
             audit: self.section(&members, "audit", Self::audit),
             store: self.section(&members, "store", Self::store),
             consents,
+            assertions: self.assertion_keys.take(),
             answers,
             budgets,
             slo: self.section(&members, "slo", Self::slo),

@@ -38,7 +38,7 @@ rows! {
         "`_meta` names a plan that `budgets.chains` does not have").not_run()
         .action("Name a plan of the configuration, or list the steps");
     CONTEXT_MISSING = Failure::new("context-missing", INVALID_REQUEST, PermissionDenied,
-        "`context`: the access token lacks a claim that `context` requires").not_run()
+        "`context`, `assertion`: the access token lacks a claim that servers must get").not_run()
         .action("Get a token with this claim");
     METHOD_UNKNOWN = Failure::new("method-unknown", METHOD_NOT_FOUND, InvalidInput,
         "the revision or the server does not have the method").not_run()
@@ -120,7 +120,7 @@ rows! {
     TOKEN_UNCHECKED = Failure::http("token-unchecked", 503, UpstreamFailure,
         "`auth.introspection`: the authorization server cannot be asked about a token").not_run().retry(1000);
     USER_NEEDED = Failure::new("user-needed", INVALID_REQUEST, PermissionDenied,
-        "`credentials`: the server is used in the name of a user, and the request has no user's token").not_run()
+        "`credentials`, `assertion`: the server must learn which user asks, and the request has no user's token").not_run()
         .action("Connect over HTTP with a token of the issuer that `auth` names");
     EXCHANGE_DENIED = Failure::new("exchange-denied", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the authorization server gives this user no token for the server").not_run()

@@ -119,8 +119,14 @@ impl Scene {
         };
         let target = Target::StreamableHttp(HttpAddress::new(Url::parse(&url).expect("a URL")));
         let (name, sessions) = ("crm".to_owned(), Sessions::default());
-        let upstreams =
-            vec![UpstreamSettings { name, target, revision: None, sessions, credentials: Some(credentials) }];
+        let upstreams = vec![UpstreamSettings {
+            name,
+            target,
+            revision: None,
+            sessions,
+            credentials: Some(credentials),
+            assertion: None,
+        }];
         let auth = AuthSettings {
             issuer: issuer.url(""),
             keys: Some(Source::File(keys)),
