@@ -122,6 +122,13 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The claim of tokens by which one subject in two tenants is two users, if the gateway knows tenants.
+    pub(crate) fn tenant_claim(&self) -> Option<&str> {
+        let by_records = self.sanitize.as_ref().and_then(|sanitize| sanitize.tenants.as_ref());
+        let by_records = by_records.map(|tenants| tenants.claim.as_str());
+        by_records.or_else(|| self.context.as_ref()?.tenant_claim())
+    }
+
     /// Whether what clients see is made the same way by `other`, apart from the servers, their upstreams and their answers.
     pub(crate) fn make_the_same(&self, other: &Self) -> bool {
         // A new member has to be sorted in here, or nothing compiles.

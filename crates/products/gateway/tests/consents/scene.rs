@@ -137,7 +137,7 @@ impl Scene {
             egress: None,
         };
         let consents = ConsentSettings {
-            folder: folder.path().join("consents"),
+            folder: Some(folder.path().join("consents")),
             keys: vec![Secret::new(KEY)],
             login: match login {
                 Login::Page => ConsentLogin::Page,
@@ -164,6 +164,11 @@ impl Scene {
         self.address = server.local_addr();
         self.gateway = gateway;
         self.running.push(server);
+    }
+
+    /// All consents, as those who run the gateway see them.
+    pub(crate) async fn list(&self) -> Value {
+        self.gateway.list_consents().await.expect("there is no store")["consents"].take()
     }
 
     /// A user's token for the gateway.
@@ -280,8 +285,13 @@ fn message_in(response: &str) -> Value {
     serde_json::from_str(&response[begin..=end]).unwrap_or_else(|_| panic!("no message: {response}"))
 }
 
+/// A token of `USER` or of `USER@TENANT`.
 fn token(signer: &Signer, issuer: &str, user: &str) -> String {
-    let claims = json!({ "iss": issuer, "aud": "gateway", "exp": now() + 60, "sub": user, "jti": oauth::random() });
+    let (user, tenant) = user.split_once('@').map_or((user, None), |(user, tenant)| (user, Some(tenant)));
+    let mut claims = json!({ "iss": issuer, "aud": "gateway", "exp": now() + 60, "sub": user, "jti": oauth::random() });
+    if let Some(tenant) = tenant {
+        claims["tenant_id"] = json!(tenant);
+    }
     signer.sign(json!({ "typ": "at+jwt" }), &claims)
 }
 
