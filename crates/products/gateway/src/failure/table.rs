@@ -255,8 +255,8 @@ rows! {
     IDEMPOTENCY_NOT_WRITTEN = Failure::new("idempotency-not-written", INTERNAL_ERROR, InternalError,
         "`store` cannot be written, so that the call could run twice").not_run().retry(5000);
     STORE_AWAY = Failure::new("store-away", INTERNAL_ERROR, InternalError,
-        "`store` cannot be reached, so that the call could run twice").not_run().retry(2000)
-        .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
+        "`store` cannot be reached: the call could run twice, or nobody knows of its user's consent").not_run().retry(2000)
+        .action("Wait `retry_after_ms`, then send the same call, with its idempotency key if it had one");
     STORE_RECOVERING = Failure::new("store-recovering", INTERNAL_ERROR, InternalError,
         "`store` lost its memory or restarted; gateways write again what they know").not_run().retry(3000)
         .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
