@@ -168,8 +168,6 @@ impl Reader<'_> {
         if let Some(rules) = members.get("egress").and_then(|entry| self.egress(entry, "egress")) {
             self.egress = rules;
         }
-        self.has_assertion_keys = members.get("assertions").is_some();
-        self.assertion_keys = self.section(&members, "assertions", Self::assertion_keys);
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
         let auth = members.get("auth").and_then(|entry| self.auth(entry));
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
@@ -235,6 +233,8 @@ impl Reader<'_> {
         members: &Members<'_>,
         has_auth: bool,
     ) -> (Vec<UpstreamSettings>, Vec<ServerSettings>) {
+        self.has_assertion_keys = members.get("assertions").is_some();
+        self.assertion_keys = self.section(members, "assertions", Self::assertion_keys);
         let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
         // A misspelt key was reported as unknown.
         if upstreams.is_none() && !members.has_unknown {

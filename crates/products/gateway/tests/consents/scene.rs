@@ -107,26 +107,7 @@ impl Scene {
             method: Some("client_secret_post".to_owned()),
             ..Client::new(id, Credential::Secret(Secret::new("s3cret")))
         };
-        let credentials = CredentialSettings {
-            grant: CredentialGrant::AuthorizationCode,
-            issuer: None,
-            token_endpoint: None,
-            client: None,
-            scopes: vec!["crm.read".to_owned()],
-            audience: None,
-            resource: None,
-            egress: None,
-        };
-        let target = Target::StreamableHttp(HttpAddress::new(Url::parse(&url).expect("a URL")));
-        let (name, sessions) = ("crm".to_owned(), Sessions::default());
-        let upstreams = vec![UpstreamSettings {
-            name,
-            target,
-            revision: None,
-            sessions,
-            credentials: Some(credentials),
-            assertion: None,
-        }];
+        let upstreams = vec![named_crm(&url)];
         let auth = AuthSettings {
             issuer: issuer.url(""),
             keys: Some(Source::File(keys)),
@@ -277,6 +258,23 @@ impl Scene {
         let (mut browser, back) = self.underway(user).await;
         browser.get(&back).await
     }
+}
+
+/// The server that users consent to.
+fn named_crm(url: &str) -> UpstreamSettings {
+    let credentials = CredentialSettings {
+        grant: CredentialGrant::AuthorizationCode,
+        issuer: None,
+        token_endpoint: None,
+        client: None,
+        scopes: vec!["crm.read".to_owned()],
+        audience: None,
+        resource: None,
+        egress: None,
+    };
+    let target = Target::StreamableHttp(HttpAddress::new(Url::parse(url).expect("a URL")));
+    let (name, sessions, credentials) = ("crm".to_owned(), Sessions::default(), Some(credentials));
+    UpstreamSettings { name, target, revision: None, sessions, credentials, assertion: None }
 }
 
 fn message_in(response: &str) -> Value {

@@ -346,7 +346,14 @@ impl Scene {
         assert!(matches!(&outcome, Outcome::Response { status: 200, .. }), "{outcome:?}");
     }
 
-    async fn ask(&self, (replica, owner): (usize, &str), method: &str, name: &str, mut params: Value) -> Outcome {
+    /// A request of a client of 2026-07-28.
+    pub(crate) async fn ask(
+        &self,
+        (replica, owner): (usize, &str),
+        method: &str,
+        name: &str,
+        mut params: Value,
+    ) -> Outcome {
         let mut meta = json!({
             wire::meta::PROTOCOL_VERSION: "2026-07-28",
             wire::meta::CLIENT_INFO: { "name": "a", "version": "1" },
