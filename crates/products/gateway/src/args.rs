@@ -213,7 +213,7 @@ impl Args {
     }
 
     fn upstream(&self, name: String, target: Target, sessions: Sessions) -> UpstreamSettings {
-        UpstreamSettings { name, target, revision: self.revision, sessions, credentials: None }
+        UpstreamSettings { name, target, revision: self.revision, sessions, credentials: None, assertion: None }
     }
 }
 

@@ -68,26 +68,39 @@ pub(crate) async fn run(args: &ConsentsArgs) -> Result<(), Failure> {
 async fn answer(pid: Option<u32>, word: &str) -> Result<Value, Failure> {
     let mut lines = ask(&find(pid).await?, word).await?;
     let line = lines.next_line().await.ok().flatten().unwrap_or_default();
-    serde_json::from_str(&line)
-        .map_err(|_| Failure::usage("the gateway gave no answer".to_owned(), "is it still running?"))
+    let value: Value = serde_json::from_str(&line)
+        .map_err(|_| Failure::usage("the gateway gave no answer".to_owned(), "is it still running?"))?;
+    match value["error"].as_str() {
+        Some(why) => Err(Failure::usage(why.to_owned(), "check that the Redis or Valkey of `store` is running")),
+        None => Ok(value),
+    }
 }
 
 fn lines(value: &Value) -> String {
+    let all: Vec<_> = value["consents"].as_array().into_iter().flatten().collect();
+    let has_tenants = all.iter().any(|one| one["tenant"].is_string());
     let mut rows = vec![["id", "server", "since", "opens", "issuer", "principal"].map(str::to_owned).to_vec()];
-    for one in value["consents"].as_array().into_iter().flatten() {
+    rows[0].extend(has_tenants.then(|| "tenant".to_owned()));
+    for one in all {
         let since = rfc3339(Duration::from_secs(one["since"].as_u64().unwrap_or_default()));
+        let is_known = one["since"].is_u64();
         let opens = if one["opens"] == true { "yes" } else { "no key" };
         rows.push(vec![
             text(one, "id").to_owned(),
             text(one, "upstream").to_owned(),
-            since.get(..19).unwrap_or_default().to_owned(),
+            since.get(..19).filter(|_| is_known).unwrap_or("-").to_owned(),
             opens.to_owned(),
             text(one, "issuer").to_owned(),
             text(one, "principal").to_owned(),
         ]);
+        if let Some(row) = rows.last_mut().filter(|_| has_tenants) {
+            row.push(text(one, "tenant").to_owned());
+        }
     }
-    let pending = value["pending"].as_u64().unwrap_or_default();
-    format!("{}\n{pending} users are asked at this moment\n", table(&rows))
+    match value["pending"].as_u64() {
+        Some(pending) => format!("{}\n{pending} users are asked at this moment\n", table(&rows)),
+        None => table(&rows),
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +119,13 @@ mod tests {
             "{shown}"
         );
         assert!(shown.ends_with("\n2 users are asked at this moment\n"), "{shown}");
+        // Of a shared store: what no key opens, and tenants. Links are not counted.
+        let value = json!({ "pending": null, "consents": [
+            { "id": "abc", "principal": "ann", "tenant": "acme", "upstream": "crm", "issuer": "i", "since": 1, "opens": true },
+            { "id": "def", "principal": null, "tenant": null, "upstream": null, "issuer": null, "since": null, "opens": false },
+        ] });
+        let shown = lines(&value);
+        assert!(shown.contains("ann        acme") && shown.contains("no key"), "{shown}");
+        assert!(!shown.contains("asked") && shown.matches("1970").count() == 1, "{shown}");
     }
 }

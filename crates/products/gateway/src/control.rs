@@ -56,6 +56,11 @@ pub(crate) fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
+/// What is answered while the store does not answer.
+fn away() -> Value {
+    json!({ "error": "the store of consents does not answer" })
+}
+
 impl Control {
     /// Answers for as long as it is polled.
     pub(crate) async fn serve(self, listener: LocalListener) {
@@ -91,10 +96,10 @@ impl Control {
                 self.reload.notify_one();
                 Value::Null
             }
-            "consents" => self.gateway.list_consents(),
+            "consents" => self.gateway.list_consents().await.unwrap_or_else(away),
             word if word.starts_with(REVOKE) => {
                 let id = word.strip_prefix(REVOKE).unwrap_or_default();
-                json!({ "revoked": self.gateway.revoke_consent(id).await })
+                self.gateway.revoke_consent(id).await.map_or_else(away, |ended| json!({ "revoked": ended }))
             }
             "tail" => return self.tail(stream).await,
             _ => json!({ "error": "unknown word" }),

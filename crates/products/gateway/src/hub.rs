@@ -139,7 +139,8 @@ impl Gateway {
         let audit = audit.map_err(SettingsError::Audit)?.map(Arc::new);
         let kept = Kept::open(settings.store.as_ref()).map_err(SettingsError::Store)?;
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
-        let consents = settings.consents.as_ref().map(|consents| Consents::open(consents, settings.auth.as_ref()));
+        let consents = settings.consents.as_ref();
+        let consents = consents.map(|consents| Consents::open(consents, settings.auth.as_ref(), kept.shared.as_ref()));
         let consents = consents.transpose().map_err(SettingsError::Consents)?;
         let replicas = forwarding::replicas_of(settings, &kept)?;
         let ids = Ids::new(replicas.as_ref().map(|replicas| replicas.tags()));
@@ -170,6 +171,7 @@ impl Gateway {
         });
         hub.take_over(settings)?;
         hub.follow_replicas();
+        hub.follow_consents();
         Ok(Self(hub))
     }
 
@@ -310,7 +312,7 @@ impl Gateway {
             self.0.guarded.sweep();
             self.0.kept.sweep();
             self.0.look_at_manifests();
-            self.0.consents.iter().for_each(|consents| consents.pending.sweep(std::time::Instant::now()));
+            self.0.consents.iter().for_each(|consents| consents.sweep());
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
                 upstream.look_again();
@@ -332,7 +334,7 @@ impl Gateway {
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
             if let Some(consents) = consents {
-                consents.vault.close();
+                consents.close();
             }
             if let Some(audit) = audit {
                 audit.close();

@@ -3,6 +3,7 @@
 
 pub mod access;
 mod answers;
+mod assertions;
 pub mod audit;
 pub mod budget;
 mod catalogue;

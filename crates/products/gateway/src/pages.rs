@@ -1,17 +1,22 @@
-//! The pages for those who run the gateway: whether it lives, whether it is ready, what it counted. Knows no message.
+//! The pages for those who run the gateway: whether it lives, whether it is ready, what it counted; and, for servers, the keys
+//! of its assertions. Knows no message.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use net::server::http::{Body, Bytes, HeaderValue, HttpFuture, Layer, Method, Next, Request, Response, StatusCode};
 
+use crate::assertions;
 use crate::hub::Gateway;
 use crate::metrics::Page;
 
 /// How long `/ready` waits for an upstream that was not used yet.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// `Content-Type` and `Cache-Control` of a page, and of published keys.
+const PAGE: (&str, &str) = ("text/plain; charset=utf-8", "no-store");
+const PUBLISHED: (&str, &str) = ("application/jwk-set+json", "max-age=300");
 
-/// Answers at `/health`, `/ready` and `/metrics`.
+/// Answers at `/health`, `/ready`, `/metrics`, and where keys are published.
 #[derive(Debug)]
 pub struct Pages {
     gateway: Gateway,
@@ -77,6 +82,7 @@ impl Pages {
                 Err(missing) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: no answer from {missing}\n")),
             }),
             "/metrics" if !self.hides_names => Some((StatusCode::OK, self.metrics())),
+            assertions::KEYS => Some((StatusCode::OK, self.gateway.published_keys()?)),
             _ => None,
         }
     }
@@ -87,6 +93,7 @@ impl Layer for Pages {
         Box::pin(async move {
             let is_ours = match request.uri().path() {
                 "/health" | "/ready" => true,
+                assertions::KEYS => self.gateway.published_keys().is_some(),
                 "/metrics" => !self.hides_names,
                 _ => false,
             };
@@ -102,12 +109,14 @@ impl Layer for Pages {
                 response.headers_mut().insert("allow", HeaderValue::from_static("GET, HEAD"));
                 return response;
             }
-            let Some((status, text)) = self.page(request.uri().path()).await else { return next.run(request).await };
+            let path = request.uri().path();
+            let (content_type, cache) = if path == assertions::KEYS { PUBLISHED } else { PAGE };
+            let Some((status, text)) = self.page(path).await else { return next.run(request).await };
             let mut response = Response::new(Body::Whole(Some(Bytes::from(text))));
             *response.status_mut() = status;
             let headers = response.headers_mut();
-            headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
-            headers.insert("cache-control", HeaderValue::from_static("no-store"));
+            headers.insert("content-type", HeaderValue::from_static(content_type));
+            headers.insert("cache-control", HeaderValue::from_static(cache));
             response
         })
     }

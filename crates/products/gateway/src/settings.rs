@@ -2,6 +2,7 @@
 //! is the business of [`crate::config`].
 
 mod answers;
+mod assertions;
 mod authzen;
 mod budgets;
 mod consents;
@@ -34,6 +35,7 @@ use serde_json::{Map, Value};
 use wire::Revision;
 
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
+pub use assertions::{AssertionKey, AssertionKeys, AssertionSettings};
 pub use authzen::{AuthzenMapping, AuthzenSettings};
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use consents::{ConsentLogin, ConsentSettings};
@@ -91,6 +93,8 @@ pub struct Settings {
     pub replicas: Option<ReplicaSettings>,
     /// Consents of users that the gateway calls servers in their name.
     pub consents: Option<ConsentSettings>,
+    /// In whose name assertions are signed, and with which keys.
+    pub assertions: Option<AssertionKeys>,
     /// Answers that are kept, and the form of errors.
     pub answers: AnswerSettings,
     /// How long calls of tools may take.
@@ -126,6 +130,13 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The claim of tokens by which one subject in two tenants is two users, if the gateway knows tenants.
+    pub(crate) fn tenant_claim(&self) -> Option<&str> {
+        let by_records = self.sanitize.as_ref().and_then(|sanitize| sanitize.tenants.as_ref());
+        let by_records = by_records.map(|tenants| tenants.claim.as_str());
+        by_records.or_else(|| self.context.as_ref()?.tenant_claim())
+    }
+
     /// Whether what clients see is made the same way by `other`, apart from the servers, their upstreams and their answers.
     pub(crate) fn make_the_same(&self, other: &Self) -> bool {
         // A new member has to be sorted in here, or nothing compiles.
@@ -147,6 +158,8 @@ impl Settings {
             store: _,
             replicas: _,
             consents: _,
+            // Upstreams hold what they need of it.
+            assertions: _,
             telemetry: _,
             access,
             authzen,
@@ -416,6 +429,8 @@ pub struct UpstreamSettings {
     pub sessions: Sessions,
     /// The tokens that it gets, in addition to its headers.
     pub credentials: Option<CredentialSettings>,
+    /// The assertions that it gets with each request.
+    pub assertion: Option<AssertionSettings>,
 }
 
 /// Where an upstream is.

@@ -74,6 +74,7 @@ impl Shaping {
         let claim = |name: &str| claims.and_then(|claims| claims.get(name)).and_then(claim_text);
         let tenant_claim = self.sanitizer.as_ref().and_then(|sanitizer| sanitizer.tenant_claim());
         let tenant = tenant_claim.and_then(claim);
+        let user_tenant = self.user_tenant_claim().and_then(claim).map(Arc::from);
         let mut parts = Vec::new();
         if tenant_claim.is_some() {
             parts.push(tenant.clone());
@@ -94,9 +95,16 @@ impl Shaping {
             context,
             sanitizer: self.sanitizer.clone(),
             tenant: tenant.map(Arc::from),
+            user_tenant,
             ..ClientShape::default()
         };
         Ok(())
+    }
+
+    /// The claim by which one user of several tenants is several users.
+    fn user_tenant_claim(&self) -> Option<&str> {
+        let by_records = self.sanitizer.as_ref().and_then(|sanitizer| sanitizer.tenant_claim());
+        by_records.or_else(|| self.context.as_ref()?.tenant_claim())
     }
 }
 
@@ -107,6 +115,8 @@ pub(crate) struct ClientShape {
     pub(crate) context: Option<Arc<Injected>>,
     sanitizer: Option<Arc<Sanitizer>>,
     tenant: Option<Arc<str>>,
+    /// The tenant of its user, where one subject in two tenants is two users.
+    pub(crate) user_tenant: Option<Arc<str>>,
     /// What interceptors changed of its request.
     pub(crate) intercepted: Option<Arc<Intercepted>>,
     /// The name or the arguments of its call are no longer what its headers repeat.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::error::{OAuthError, quoted};
@@ -24,6 +25,17 @@ pub(crate) struct Request {
     issuer: String,
     announces_iss: bool,
     verifier: Arc<dyn Verifier>,
+}
+
+/// A request as a text that another process can go on with. Holds secrets.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedRequest {
+    url: String,
+    redirect: String,
+    code_verifier: Secret,
+    state: String,
+    issuer: String,
+    announces_iss: bool,
 }
 
 /// The parts of a request.
@@ -59,6 +71,25 @@ impl Request {
         let code_verifier = Secret::new(code_verifier);
         let (issuer, announces_iss, verifier) = (issuer.id.clone(), issuer.announces_iss, Arc::clone(verifier));
         Ok(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier })
+    }
+
+    /// What is needed to go on with it.
+    pub(crate) fn saved(&self) -> SavedRequest {
+        SavedRequest {
+            url: self.url.to_string(),
+            redirect: self.redirect.clone(),
+            code_verifier: self.code_verifier.clone(),
+            state: self.state.clone(),
+            issuer: self.issuer.clone(),
+            announces_iss: self.announces_iss,
+        }
+    }
+
+    /// The request again, whose response is verified by `verifier`; `None` where its address is none.
+    pub(crate) fn restored(saved: SavedRequest, verifier: Arc<dyn Verifier>) -> Option<Self> {
+        let SavedRequest { url, redirect, code_verifier, state, issuer, announces_iss } = saved;
+        let url = Url::parse(&url).ok()?;
+        Some(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier })
     }
 
     /// `state`, by which a service finds the request again.

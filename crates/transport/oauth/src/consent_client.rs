@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 use wire::Revision;
 
-use super::authorize::{Request, RequestParts};
+use super::authorize::{Request, RequestParts, SavedRequest};
 use super::backend::NetBackend;
 use super::challenge::AuthChallenge;
 use super::discovery::{Discovered, discover, discover_named, issuer};
@@ -99,7 +99,28 @@ impl fmt::Debug for ConsentRequest {
     }
 }
 
+/// The same as a text.
+#[derive(Serialize, Deserialize)]
+struct SavedConsentRequest {
+    request: SavedRequest,
+    client: Client,
+    resource: Option<String>,
+}
+
 impl ConsentRequest {
+    /// The request as JSON, for another process of the service. Holds secrets: encrypt it before it is kept anywhere.
+    pub fn save(&self) -> Vec<u8> {
+        let (client, resource) = (self.client.clone(), self.resource.clone());
+        let saved = SavedConsentRequest { request: self.request.saved(), client, resource };
+        serde_json::to_vec(&saved).unwrap_or_default()
+    }
+
+    /// A request that was saved; `None` for anything else.
+    pub fn restore(text: &[u8]) -> Option<Self> {
+        let SavedConsentRequest { request, client, resource } = serde_json::from_slice(text).ok()?;
+        Some(Self { request: Request::restored(request, Arc::new(StrictVerifier))?, client, resource })
+    }
+
     /// The address to send the browser to.
     pub fn url(&self) -> &Url {
         &self.request.url
@@ -294,6 +315,39 @@ mod tests {
             timeout: Duration::from_secs(1),
             egress: None,
         }
+    }
+
+    #[test]
+    fn a_request_is_saved_with_all_that_verifies_its_response() {
+        let document = serde_json::json!({
+            "issuer": "https://as.example", "authorization_endpoint": "https://as.example/authorize",
+            "token_endpoint": "https://as.example/token", "authorization_response_iss_parameter_supported": true,
+        });
+        let issuer = Issuer::read(&document).expect("enough");
+        let verifier: Arc<dyn crate::verifier::Verifier> = Arc::new(StrictVerifier);
+        let request = Request::new(RequestParts {
+            issuer: &issuer,
+            client: "me",
+            redirect: "https://mcp.example/consent/callback".to_owned(),
+            resource: None,
+            scopes: None,
+            verifier: &verifier,
+        });
+        let (request, client) = (request.expect("a request"), Client::new("me", Credential::None));
+        let asked = ConsentRequest { request, client, resource: Some("r".to_owned()) };
+        let restored = ConsentRequest::restore(&asked.save()).expect("restored");
+        assert_eq!((restored.url(), restored.state(), &restored.client), (asked.url(), asked.state(), &asked.client));
+        assert_eq!(restored.request.code_verifier, asked.request.code_verifier);
+        let answer = |iss: &str| {
+            let text = format!("https://mcp.example/consent/callback?code=c&state={}&iss={iss}", asked.state());
+            Url::parse(&text).expect("a URL")
+        };
+        assert!(restored.request.code(&answer("https://as.example")).is_ok());
+        assert!(restored.request.code(&answer("https://evil.example")).is_err(), "the issuer is still compared");
+        assert!(
+            restored.request.code(&Url::parse("https://mcp.example/consent/callback?code=c").expect("a URL")).is_err()
+        );
+        assert!(ConsentRequest::restore(b"{}").is_none());
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use net::server::http::{GuardResponse, HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
+use crate::consents::ConsentUser;
+
 /// One page.
 pub(super) enum Page<'p> {
     /// Whose requests a server will get, and a button.
-    Question { principal: &'p str, upstream: &'p str, ticket: &'p str, token: &'p str },
+    Question { user: &'p ConsentUser, upstream: &'p str, ticket: &'p str, token: &'p str },
     /// The browser goes on to an authorization server.
     Sent,
     /// It is done.
@@ -24,7 +26,7 @@ pub(super) enum Page<'p> {
 /// The response with a page.
 pub(super) fn page(status: StatusCode, page: &Page<'_>) -> GuardResponse {
     let (title, text) = match page {
-        Page::Question { principal, upstream, ticket, token } => ("Connect an account?", question(principal, upstream, ticket, token)),
+        Page::Question { user, upstream, ticket, token } => ("Connect an account?", question(user, upstream, ticket, token)),
         Page::Sent => ("Going on", "<p>Your browser goes on to sign in.</p>".to_owned()),
         Page::Done { upstream } => (
             "Connected",
@@ -64,7 +66,7 @@ pub(super) fn page(status: StatusCode, page: &Page<'_>) -> GuardResponse {
     GuardResponse { status, headers, body: body.into_bytes() }
 }
 
-fn question(principal: &str, upstream: &str, ticket: &str, token: &str) -> String {
+fn question(user: &ConsentUser, upstream: &str, ticket: &str, token: &str) -> String {
     format!(
         "<p>This gateway asks to use the server <b>{}</b> in your name. You sign in there next.</p>\n\
          <p>Your account there will serve the requests of <b>{}</b>.</p>\n\
@@ -73,19 +75,23 @@ fn question(principal: &str, upstream: &str, ticket: &str, token: &str) -> Strin
          <form method=\"post\" action=\"/consent\"><input type=\"hidden\" name=\"ticket\" value=\"{}\">\
          <input type=\"hidden\" name=\"token\" value=\"{}\"><button>That is me: go on</button></form>",
         html(upstream),
-        html(&name_of(principal)),
+        html(&name_of(user)),
         html(ticket),
         html(token),
     )
 }
 
-/// The user in the name of a subject: the claim's value, and the issuer.
-fn name_of(principal: &str) -> String {
+/// The user in the name of a subject: the claim's value, and the issuer; and the tenant.
+fn name_of(ConsentUser { principal, tenant }: &ConsentUser) -> String {
     let parts = serde_json::from_str::<Value>(principal).ok();
     let text = |at: usize| parts.as_ref()?.get(at)?.as_str().map(str::to_owned);
-    match (text(0), text(2)) {
+    let name = match (text(0), text(2)) {
         (Some(issuer), Some(name)) => format!("{name} ({issuer})"),
         _ => principal.to_owned(),
+    };
+    match tenant {
+        Some(tenant) => format!("{name}, tenant {tenant}"),
+        None => name,
     }
 }
 

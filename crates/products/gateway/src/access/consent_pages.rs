@@ -3,7 +3,6 @@
 //! response must come from the browser that was sent. Knows no message.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use net::server::http::{GuardRequest, GuardResponse, HeaderMap, HeaderValue, Method, StatusCode};
 use oauth::jose::sha256;
@@ -13,7 +12,9 @@ use url::Url;
 
 use super::TokenGuard;
 use super::consent_html::{Page, page};
-use crate::consents::{CALLBACK, Consents, DOCUMENT, LOGIN, NAME, PAGE, Purpose};
+use crate::consents::{CALLBACK, ConsentUser, Consents, DOCUMENT, LOGIN, NAME, PAGE, Purpose, Returned};
+use crate::context::claim_text;
+use crate::shared::Away;
 
 /// The name of the cookie that a browser is known by; with https, no other host can set it.
 const COOKIES: [(&str, &str); 2] = [("https://", "__Host-proof-consent"), ("http://", "proof-consent")];
@@ -69,17 +70,19 @@ impl TokenGuard {
     async fn opened(&self, consents: &Consents, request: &GuardRequest) -> GuardResponse {
         let query = pairs(request.uri.query().unwrap_or_default().as_bytes());
         let id = parameter(&query, "ticket").unwrap_or_default();
-        let Some(ticket) = consents.pending.open(id, Instant::now()) else {
-            return page(StatusCode::NOT_FOUND, &Page::Unknown);
+        let ticket = match consents.ticket_of(id).await {
+            Ok(Some(ticket)) => ticket,
+            Ok(None) => return page(StatusCode::NOT_FOUND, &Page::Unknown),
+            Err(Away) => return away(),
         };
         let browser = browser_of(consents, &request.headers).unwrap_or_else(random);
         let sending = Sending { consents, ticket: id, browser: &browser };
         let mut response = if let Some(login) = &consents.login {
             self.send(&sending, login, Purpose::Login).await
         } else {
-            let (principal, upstream) = (ticket.place.principal.as_str(), ticket.place.upstream.as_str());
+            let (user, upstream) = (ticket.place.user(), ticket.place.upstream.as_str());
             let token = form_token(&browser, id);
-            page(StatusCode::OK, &Page::Question { principal, upstream, ticket: id, token: &token })
+            page(StatusCode::OK, &Page::Question { user: &user, upstream, ticket: id, token: &token })
         };
         set_cookie(consents, &mut response.headers, &browser);
         response
@@ -91,7 +94,7 @@ impl TokenGuard {
         let id = parameter(&form, "ticket").unwrap_or_default();
         let browser = browser_of(consents, &request.headers).unwrap_or_default();
         let is_ours = !browser.is_empty() && parameter(&form, "token") == Some(&form_token(&browser, id));
-        let ticket = consents.pending.open(id, Instant::now());
+        let Ok(ticket) = consents.ticket_of(id).await else { return away() };
         // Where users sign in, nobody gets on without that.
         let Some(ticket) = ticket.filter(|_| is_ours && consents.login.is_none()) else {
             return page(StatusCode::FORBIDDEN, &Page::Foreign);
@@ -102,8 +105,10 @@ impl TokenGuard {
     /// A user comes back from the issuer of clients' tokens. The token says who it is, and is forgotten.
     async fn signed_in(&self, consents: &Consents, request: &GuardRequest) -> GuardResponse {
         let Some(login) = &consents.login else { return page(StatusCode::NOT_FOUND, &Page::Unknown) };
-        let Some((returned, url, browser)) = returned(consents, request, LOGIN, Purpose::Login) else {
-            return page(StatusCode::FORBIDDEN, &Page::Foreign);
+        let (returned, url, browser) = match returned(consents, request, LOGIN, Purpose::Login).await {
+            Ok(Some(returned)) => returned,
+            Ok(None) => return page(StatusCode::FORBIDDEN, &Page::Foreign),
+            Err(Away) => return away(),
         };
         let token = match login.complete(returned.request, &url).await {
             Ok(consented) => consented.token(),
@@ -118,7 +123,11 @@ impl TokenGuard {
         let endpoints = self.gateway.endpoints();
         let audiences = endpoints.iter().flat_map(|endpoint| self.audiences(&endpoint.path)).collect();
         let granted = self.tokens.grant(token.access.reveal(), audiences, None).await;
-        let is_it = granted.as_ref().is_ok_and(|grant| grant.subject == returned.of.place.principal);
+        let tenant_claim = self.gateway.tenant_claim();
+        let is_it = granted.is_ok_and(|grant| {
+            let tenant = tenant_claim.and_then(|claim| claim_text(grant.claims.get(&claim)?));
+            ConsentUser { principal: grant.subject, tenant } == returned.of.place.user()
+        });
         if !is_it {
             tracing::warn!(
                 upstream = returned.of.place.upstream,
@@ -163,8 +172,9 @@ impl TokenGuard {
             }
         };
         let url = asked.url().to_string();
-        match (consents.pending.send(ticket, browser, purpose, asked), HeaderValue::from_str(&url)) {
-            (true, Ok(location)) => {
+        match (consents.send(ticket, browser, (purpose, asked)).await, HeaderValue::from_str(&url)) {
+            (Err(Away), _) => away(),
+            (Ok(true), Ok(location)) => {
                 let mut response = page(StatusCode::SEE_OTHER, &Page::Sent);
                 response.headers.insert("location", location);
                 response
@@ -184,8 +194,10 @@ impl TokenGuard {
 
     /// A user comes back from the server's authorization server.
     async fn came_back(&self, consents: &Consents, request: &GuardRequest) -> GuardResponse {
-        let Some((returned, url, _)) = returned(consents, request, CALLBACK, Purpose::Consent) else {
-            return page(StatusCode::FORBIDDEN, &Page::Foreign);
+        let (returned, url) = match returned(consents, request, CALLBACK, Purpose::Consent).await {
+            Ok(Some((returned, url, _))) => (returned, url),
+            Ok(None) => return page(StatusCode::FORBIDDEN, &Page::Foreign),
+            Err(Away) => return away(),
         };
         let credentials = returned.of.credentials.upgrade();
         let client = credentials.as_ref().and_then(|credentials| credentials.consent_client());
@@ -203,29 +215,34 @@ impl TokenGuard {
         if !credentials.keep_consent(&returned.of.place, &consented).await {
             return page(StatusCode::INTERNAL_SERVER_ERROR, &Page::Failed);
         }
-        consents.pending.finish(&returned.ticket);
-        self.gateway.announce_consent(upstream);
+        credentials.finish_consent(&returned.ticket, &returned.of.place).await;
+        self.gateway.announce_consent(&returned.of.place).await;
         tracing::info!(upstream, "a user has consented");
         page(StatusCode::OK, &Page::Done { upstream })
     }
 }
 
 /// The request that a response answers, the address of that response, and its browser. Taken once.
-fn returned(
+async fn returned(
     consents: &Consents,
     request: &GuardRequest,
     path: &str,
     purpose: Purpose,
-) -> Option<(crate::consents::Returned, Url, String)> {
+) -> Result<Option<(Returned, Url, String)>, Away> {
     let text = request.uri.query().unwrap_or_default();
     let query = pairs(text.as_bytes());
     let browser = browser_of(consents, &request.headers).unwrap_or_default();
-    let state = parameter(&query, "state")?;
-    let returned = consents.pending.take(state, &browser, purpose, Instant::now())?;
+    let Some(state) = parameter(&query, "state") else { return Ok(None) };
+    let returned = consents.take(state, &browser, purpose).await?;
     // What a request says of its host counts for nothing.
-    let mut url = consents.url(path)?;
+    let (Some(returned), Some(mut url)) = (returned, consents.url(path)) else { return Ok(None) };
     url.set_query(Some(text));
-    Some((returned, url, browser))
+    Ok(Some((returned, url, browser)))
+}
+
+/// Nothing is known of links at this moment.
+fn away() -> GuardResponse {
+    page(StatusCode::SERVICE_UNAVAILABLE, &Page::Failed)
 }
 
 /// What the gateway says of itself as a client (a client ID metadata document).

@@ -33,16 +33,28 @@ impl Reader<'_> {
             let what = format!("users of `{}` consent, and the file has no `consents`", upstream.name);
             self.error(at, what, "add consents: { folder: ./consents, keys: […], login: … }");
         }
-        self.consent_members(found?, members.get("auth").is_some())
+        self.consent_members(found?, members)
     }
 
-    fn consent_members(&mut self, entry: &Entry, has_auth: bool) -> Option<ConsentSettings> {
+    fn consent_members(&mut self, entry: &Entry, file: &Members<'_>) -> Option<ConsentSettings> {
         let members = self.members("`consents`", entry.at, &entry.node, MEMBERS)?;
-        if !has_auth {
+        if file.get("auth").is_none() {
             self.error(entry.at, "`consents` are users' own, and the file has no `auth`", "add `auth`");
         }
-        let folder = self.required(entry, &members, "folder", "folder: ./consents");
-        let folder = folder.and_then(|entry| self.path(entry));
+        let folder = members.get("folder").map(|entry| self.path(entry));
+        let is_shared = folder.is_none() && has_shared_store(file);
+        if folder.is_none() && !is_shared && !members.has_unknown {
+            let remedy = "add folder: ./consents, or store: redis://redis.example for several gateways";
+            self.error(entry.at, "`consents` has no `folder`", remedy);
+        }
+        if is_shared && !has_public_url(file) {
+            let what = "`consents` in a shared `store` need `public_url` in `auth`";
+            self.error(
+                entry.at,
+                what,
+                "public_url: https://mcp.example, the address by which browsers reach all gateways",
+            );
+        }
         let keys = self.required(entry, &members, "keys", "keys: [{ from_env: CONSENT_KEY }]");
         let keys = keys.and_then(|entry| self.seal_keys(entry, "[{ from_env: CONSENT_KEY }]"));
         let login = self.required(entry, &members, "login", LOGIN_REMEDY).and_then(|entry| self.login(entry));
@@ -54,7 +66,10 @@ impl Reader<'_> {
             Some(wait)
         });
         Some(ConsentSettings {
-            folder: folder.unwrap_or_default(),
+            folder: match folder {
+                Some(folder) => Some(folder?),
+                None => None,
+            },
             keys: keys?,
             login: login?,
             wait: wait.unwrap_or(WAIT),
@@ -97,4 +112,18 @@ impl Reader<'_> {
         let scopes = members.get("scopes").map(|entry| self.scopes(entry)).unwrap_or_default();
         Some(ConsentLogin::Client { client: client?, scopes })
     }
+}
+
+/// Whether `store` is one of several gateways; what is wrong with it is reported where it is read.
+fn has_shared_store(file: &Members<'_>) -> bool {
+    file.get("store").is_some_and(|store| match &store.node.content {
+        Content::Map(_) => true,
+        Content::Text(text) => text.contains("://"),
+        _ => false,
+    })
+}
+
+fn has_public_url(file: &Members<'_>) -> bool {
+    let has = |entries: &[Entry]| entries.iter().any(|entry| entry.key == "public_url");
+    file.get("auth").is_some_and(|auth| matches!(&auth.node.content, Content::Map(entries) if has(entries)))
 }

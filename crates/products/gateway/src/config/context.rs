@@ -99,7 +99,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    fn context_header(&mut self, entry: &Entry) -> Option<String> {
+    pub(super) fn context_header(&mut self, entry: &Entry) -> Option<String> {
         let name = self.text(entry)?.to_ascii_lowercase();
         // Proxies drop or rewrite names with an underscore.
         let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -134,7 +134,8 @@ impl Reader<'_> {
             }
             let configured = upstreams.iter().find(|upstream| {
                 let sets = |(name, _): &(String, String)| name.eq_ignore_ascii_case(header);
-                address(&upstream.target).is_some_and(|headers| headers.iter().any(sets))
+                let asserts = upstream.assertion.as_ref().is_some_and(|assertion| assertion.header == *header);
+                asserts || address(&upstream.target).is_some_and(|headers| headers.iter().any(sets))
             });
             if let Some(upstream) = configured {
                 let what = format!("the upstream {} sets the header {} itself", quoted(&upstream.name), quoted(header));

@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod assertions;
 mod audit;
 mod authzen;
 pub(crate) mod budgets;
@@ -44,7 +45,7 @@ use url::Url;
 use self::members::Members;
 pub use self::policy::read_policy;
 use self::sources::Sources;
-use crate::settings::{Limits, ServerSettings, Settings, UpstreamSettings};
+use crate::settings::{AssertionKeys, Limits, ServerSettings, Settings, UpstreamSettings};
 
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -75,6 +76,7 @@ const MEMBERS: &[&str] = &[
     "store",
     "replicas",
     "consents",
+    "assertions",
     "idempotency",
     "cache",
     "errors",
@@ -117,7 +119,7 @@ fn read_with(text: &str, file: &str, sources: Sources<'_>) -> Result<Settings, F
     }
     let (tree, errors) = document::read(text).map_err(|error| refuse(without_value(error)))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut reader = Reader { sources, folder, errors, egress: egress::without_section() };
+    let mut reader = Reader::new(sources, folder, errors);
     match reader.settings(&tree) {
         Some(settings) if reader.errors.is_empty() => Ok(settings),
         _ => Err(FileErrors::new(file, reader.errors)),
@@ -142,6 +144,17 @@ struct Reader<'s> {
     errors: Vec<FileError>,
     /// Where the gateway may connect to, unless an upstream says otherwise.
     egress: EgressRules,
+    /// What `assertion` of an upstream needs.
+    assertion_keys: Option<AssertionKeys>,
+    /// The file has that section, right or wrong.
+    has_assertion_keys: bool,
+}
+
+impl<'s> Reader<'s> {
+    fn new(sources: Sources<'s>, folder: &'s Path, errors: Vec<FileError>) -> Self {
+        let (assertion_keys, has_assertion_keys) = (None, false);
+        Self { sources, folder, errors, egress: egress::without_section(), assertion_keys, has_assertion_keys }
+    }
 }
 
 impl Reader<'_> {
@@ -192,6 +205,7 @@ impl Reader<'_> {
             store,
             replicas,
             consents,
+            assertions: self.assertion_keys.take(),
             answers,
             budgets,
             slo: self.section(&members, "slo", Self::slo),
@@ -228,6 +242,8 @@ impl Reader<'_> {
         members: &Members<'_>,
         has_auth: bool,
     ) -> (Vec<UpstreamSettings>, Vec<ServerSettings>) {
+        self.has_assertion_keys = members.get("assertions").is_some();
+        self.assertion_keys = self.section(members, "assertions", Self::assertion_keys);
         let upstreams = members.get("upstreams").map(|entry| self.upstreams(entry, has_auth));
         // A misspelt key was reported as unknown.
         if upstreams.is_none() && !members.has_unknown {

@@ -3,7 +3,7 @@
 use document::{Content, Entry, FileError, FileErrors, Node};
 
 use super::sources::Sources;
-use super::{MAX_BYTES, MEMBERS, Reader, authzen, egress, without_value};
+use super::{MAX_BYTES, MEMBERS, Reader, authzen, without_value};
 use crate::access::{PolicyPoint, PolicySettings, check};
 
 /// Reads `auth.scopes`, `access`, what `authzen` asks and the names of `servers` from the text of `file`, a path for messages. Reports mistakes in
@@ -18,7 +18,7 @@ pub fn read_policy(text: &str, file: &str) -> Result<PolicySettings, FileErrors>
     let absent = std::env::VarError::NotPresent;
     let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
     let sources = Sources { variable: &|_| Err(absent.clone()), file: &|_| Err(missing()) };
-    let mut reader = Reader { sources, folder: std::path::Path::new(""), errors, egress: egress::without_section() };
+    let mut reader = Reader::new(sources, std::path::Path::new(""), errors);
     let policy = reader.policy(&tree);
     if reader.errors.is_empty()
         && let Some(policy) = policy

@@ -586,3 +586,4 @@ fn who_may_use_the_gateway_is_checked() {
 }
 
 mod answers;
+mod assertions;

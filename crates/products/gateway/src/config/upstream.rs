@@ -23,7 +23,8 @@ const MAX_STARTS: usize = 10_000;
 const MEMORY: (usize, usize) = (1 << 20, 1 << 40);
 
 const COMMAND_MEMBERS: &[&str] = &["cwd", "env", "inherit_env", "start_limit", "memory", "sandbox"];
-const URL_MEMBERS: &[&str] = &["transport", "headers", "ca", "client_cert", "client_key", "credentials", "egress"];
+const URL_MEMBERS: &[&str] =
+    &["transport", "headers", "ca", "client_cert", "client_key", "credentials", "assertion", "egress"];
 const MEMBERS: &[&str] = &[
     "command",
     "cwd",
@@ -39,6 +40,7 @@ const MEMBERS: &[&str] = &[
     "client_cert",
     "client_key",
     "credentials",
+    "assertion",
     "egress",
     "sessions",
     "revision",
@@ -109,12 +111,15 @@ impl Reader<'_> {
         let target = target?;
         let credentials =
             members.get("credentials").and_then(|entry| self.credentials(entry, (&target, &rules), has_auth));
+        let has_credentials = members.get("credentials").is_some();
+        let assertion =
+            members.get("assertion").and_then(|entry| self.assertion(entry, (&target, has_credentials), has_auth));
         // HTTP+SSE, which would be tried otherwise, keeps its first token for as long as its stream.
         let target = match target {
-            Target::Http(address) if credentials.is_some() => Target::StreamableHttp(address),
+            Target::Http(address) if credentials.is_some() || assertion.is_some() => Target::StreamableHttp(address),
             target => target,
         };
-        Some(UpstreamSettings { name: name.clone(), target, revision, sessions, credentials })
+        Some(UpstreamSettings { name: name.clone(), target, revision, sessions, credentials, assertion })
     }
 
     fn command(&mut self, entry: &Entry, members: &Members<'_>) -> Option<Target> {

@@ -1,8 +1,12 @@
 //! Users' consents that the gateway calls a server in their name: those that were given, sealed, and those that were asked
 //! for. Must not know messages, nor how a server is reached.
 
+mod keeping;
 mod pending;
+mod place;
 pub(crate) mod seal;
+mod shared_pending;
+mod shared_vault;
 mod vault;
 
 #[cfg(test)]
@@ -10,18 +14,27 @@ mod tests;
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
 
 use oauth::jose::sha256;
 use oauth::{ConsentClient, ConsentSource, OAuthError};
-use serde_json::{Value, json};
 use url::Url;
 
-pub(crate) use self::pending::{Pending, Purpose, Returned};
+use self::keeping::Keeping;
+use self::pending::LocalPending;
+pub(crate) use self::pending::{Purpose, Returned};
+pub(crate) use self::place::{ConsentUser, Place};
 use self::seal::Seals;
-pub(crate) use self::vault::{Place, Vault};
+use self::shared_pending::SharedPending;
+use self::shared_vault::SharedVault;
+pub(crate) use self::shared_vault::random_number;
+pub(crate) use self::vault::Consent;
+use self::vault::FolderVault;
 use crate::credentials::{Credentials, PATIENCE};
 use crate::settings::{AuthSettings, ConsentLogin, ConsentSettings};
+use crate::shared::{Away, SharedStore};
+
+/// Which writing of a consent it is, or who renews one: no two are the same.
+pub(crate) type Number = [u8; 16];
 
 /// The page that users open; what stands behind it is for authorization servers.
 pub(crate) const PAGE: &str = "/consent";
@@ -34,8 +47,7 @@ pub(crate) const NAME: &str = "Proofhouse gateway";
 /// All consents of a gateway.
 pub(crate) struct Consents {
     pub(crate) settings: ConsentSettings,
-    pub(crate) vault: Vault,
-    pub(crate) pending: Pending,
+    keeping: Keeping,
     /// Signs users in, where that is asked for.
     pub(crate) login: Option<ConsentClient>,
     /// Scheme, host and port by which browsers reach the gateway.
@@ -51,10 +63,15 @@ pub(crate) struct Asked {
 }
 
 impl Consents {
-    /// Opens the file of consents. `auth` names the issuer at which users sign in.
-    pub(crate) fn open(settings: &ConsentSettings, auth: Option<&AuthSettings>) -> io::Result<Arc<Self>> {
+    /// Opens the file of consents; without a folder, they are in the store that gateways share. `auth` names the issuer at
+    /// which users sign in.
+    pub(crate) fn open(
+        settings: &ConsentSettings,
+        auth: Option<&AuthSettings>,
+        shared: Option<&Arc<SharedStore>>,
+    ) -> io::Result<Arc<Self>> {
         let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let seals = Seals::new(&settings.keys);
+        let seals = Seals::new(&settings.keys).map(Arc::new);
         let seals = seals.ok_or_else(|| invalid("a key is not 32 bytes in base64".to_owned()))?;
         let login = match &settings.login {
             ConsentLogin::Page => None,
@@ -67,8 +84,19 @@ impl Consents {
         if let Some(url) = auth.and_then(|auth| auth.public_url.as_ref()) {
             let _ = base.set(url.trim_end_matches('/').to_owned());
         }
-        let vault = Vault::open(&settings.folder, seals)?;
-        Ok(Arc::new(Self { settings: settings.clone(), vault, pending: Pending::default(), login, base }))
+        let keeping = match (&settings.folder, shared) {
+            (Some(folder), _) => {
+                Keeping::Folder(Box::new((FolderVault::open(folder, seals)?, LocalPending::default())))
+            }
+            (None, Some(store)) => {
+                let (store, pending) = (Arc::clone(store), SharedPending::new(Arc::clone(store), Arc::clone(&seals)));
+                Keeping::Shared(Box::new((SharedVault { store, seals }, pending)))
+            }
+            (None, None) => {
+                return Err(invalid("there is neither a folder nor a store of several gateways".to_owned()));
+            }
+        };
+        Ok(Arc::new(Self { settings: settings.clone(), keeping, login, base }))
     }
 
     /// The gateway listens there; what is configured counts first.
@@ -86,34 +114,17 @@ impl Consents {
         Url::parse(&format!("{}{path}", self.base()?)).ok()
     }
 
-    /// Asks a user for a consent; `None` where too many are asked.
-    pub(crate) fn ask(&self, place: &Place, credentials: &Weak<Credentials>) -> Option<Asked> {
-        let mut url = self.url(PAGE)?;
-        let ticket = self.pending.ticket(place, credentials, (self.settings.wait, Instant::now()))?;
+    /// Asks a user for a consent; `None` where too many are asked. `settings` are those of the server, as a digest.
+    pub(crate) async fn ask(
+        &self,
+        place: &Place,
+        (settings, credentials): (&str, &Weak<Credentials>),
+    ) -> Result<Option<Asked>, Away> {
+        let Some(mut url) = self.url(PAGE) else { return Ok(None) };
+        let Some(ticket) = self.ticket(place, (settings, credentials)).await? else { return Ok(None) };
         url.query_pairs_mut().append_pair("ticket", &ticket);
-        Some(Asked { url: url.into(), id: sha256(&ticket) })
+        Ok(Some(Asked { url: url.into(), id: sha256(&ticket) }))
     }
-
-    /// All consents, for those who run the gateway. Nothing of a token.
-    pub(crate) fn list(&self) -> Value {
-        let listed = self.vault.list().into_iter().map(|one| {
-            json!({
-                "id": id_of(&one.place), "principal": one.place.principal, "upstream": one.place.upstream,
-                "issuer": one.issuer, "since": one.since, "opens": one.opens,
-            })
-        });
-        json!({ "consents": listed.collect::<Vec<_>>(), "pending": self.pending.len() })
-    }
-
-    /// The place that has this id in the list.
-    pub(crate) fn place(&self, id: &str) -> Option<Place> {
-        self.vault.list().into_iter().map(|one| one.place).find(|place| id_of(place) == id)
-    }
-}
-
-/// A short name of a place.
-fn id_of(place: &Place) -> String {
-    sha256(&json!([place.principal, place.upstream]).to_string()).chars().take(16).collect()
 }
 
 fn login_of(settings: &ConsentSettings, auth: Option<&AuthSettings>) -> Result<ConsentClient, OAuthError> {

@@ -1,13 +1,16 @@
 //! How consents are kept, without a network.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oauth::{Client, Consented, Credential, Secret};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::Place;
 use super::seal::Seals;
-use super::vault::{Place, Vault};
+use super::vault::FolderVault;
 use crate::answers::store::Store;
 
 const SERVER: &str = "https://crm.example/mcp";
@@ -18,7 +21,7 @@ fn keys(bytes: &[u8]) -> Seals {
 }
 
 fn place(principal: &str, upstream: &str) -> Place {
-    Place { principal: principal.to_owned(), upstream: upstream.to_owned() }
+    Place { principal: principal.to_owned(), upstream: upstream.to_owned(), tenant: None }
 }
 
 fn consented(refresh: &str) -> Consented {
@@ -32,11 +35,11 @@ fn consented(refresh: &str) -> Consented {
     }
 }
 
-fn open(folder: &TempDir, bytes: &[u8]) -> Vault {
-    Vault::open(folder.path(), keys(bytes)).expect("opened")
+fn open(folder: &TempDir, bytes: &[u8]) -> FolderVault {
+    FolderVault::open(folder.path(), Arc::new(keys(bytes))).expect("opened")
 }
 
-fn refresh_of(vault: &Vault, place: &Place) -> Option<String> {
+fn refresh_of(vault: &FolderVault, place: &Place) -> Option<String> {
     vault.find(place).and_then(|found| found.consented.refresh).map(|secret| secret.reveal().to_owned())
 }
 
@@ -81,6 +84,7 @@ async fn a_record_of_another_user_server_or_issuer_does_not_open() {
     for (attack, change) in [
         ("another user", (|all: &mut Vec<(Value, Value)>| all[0].0["principal"] = json!("eve")) as fn(&mut Vec<_>)),
         ("another server", |all| all[0].0["upstream"] = json!("mail")),
+        ("another tenant", |all| all[0].0["tenant"] = json!("other")),
         ("another issuer", |all| all[0].1["issuer"] = json!("https://evil.example")),
         ("another address", |all| all[0].1["server"] = json!("https://evil.example/mcp")),
         ("a bit", |all| {
@@ -135,14 +139,31 @@ async fn a_revoked_or_newer_consent_is_not_overwritten_by_a_refresh() {
     assert!(vault.put(&ann, SERVER, &consented("r1")).await);
     let read = vault.find(&ann).expect("it is there").number;
     assert!(vault.put(&ann, SERVER, &consented("r2")).await);
-    assert!(!vault.replace(&ann, read, &consented("r1-next")).await, "given again");
-    assert!(!vault.remove(&ann, Some(read)).await, "an old refusal does not end the new consent");
+    assert!(vault.replace(&ann, &read, &consented("r1-next")).await.is_none(), "given again");
+    assert!(!vault.remove(&ann, Some(&read)).await, "an old refusal does not end the new consent");
     assert_eq!(refresh_of(&vault, &ann).as_deref(), Some("r2"));
     let read = vault.find(&ann).expect("it is there").number;
-    assert!(
-        vault.replace(&ann, read, &consented("r2-next")).await && !vault.replace(&ann, read, &consented("x")).await
-    );
-    let read = vault.find(&ann).expect("it is there").number;
+    let next = vault.replace(&ann, &read, &consented("r2-next")).await.expect("it is the newest");
+    assert!(vault.replace(&ann, &read, &consented("x")).await.is_none());
+    assert_eq!(vault.find(&ann).expect("it is there").number, next);
     assert!(vault.remove(&ann, None).await);
-    assert!(!vault.replace(&ann, read, &consented("r2-late")).await && vault.find(&ann).is_none(), "revoked");
+    assert!(vault.replace(&ann, &next, &consented("r2-late")).await.is_none() && vault.find(&ann).is_none(), "revoked");
+}
+
+/// Files from before there were tenants stay readable, and a tenant is part of whose consent it is.
+#[tokio::test]
+async fn a_tenant_is_part_of_whose_consent_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = open(&folder, &[1]);
+    let (plain, acme) = (place("ann", "crm"), Place { tenant: Some("acme".to_owned()), ..place("ann", "crm") });
+    let other = Place { tenant: Some("other".to_owned()), ..acme.clone() };
+    assert!(
+        vault.put(&plain, SERVER, &consented("r-plain")).await && vault.put(&acme, SERVER, &consented("r-acme")).await
+    );
+    assert_eq!(refresh_of(&vault, &plain).as_deref(), Some("r-plain"));
+    assert_eq!(refresh_of(&vault, &acme).as_deref(), Some("r-acme"));
+    assert!(vault.find(&other).is_none());
+    assert_eq!(serde_json::to_string(&plain).expect("JSON"), r#"{"principal":"ann","upstream":"crm"}"#);
+    let names = [plain.name(), acme.name(), other.name(), place("ann\",\"crm", "").name()];
+    assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)));
 }

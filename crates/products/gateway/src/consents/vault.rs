@@ -1,10 +1,10 @@
-//! The consents that were given, each under its user and server: sealed in memory and in the store. Must not know how a
-//! consent comes about.
+//! The consents that were given, each under its user and server: sealed in memory and in a file. Must not know how a consent
+//! comes about.
 
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,20 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::seal::Seals;
+use super::{Number, Place};
 use crate::answers::store::{Store, Written};
 
 /// The file in the folder.
 const FILE: &str = "consents.redb";
 /// The most consents.
 const MOST: usize = 100_000;
-
-/// Whose consent it is, and for which server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Place {
-    /// The subject of a token and its issuer.
-    pub(crate) principal: String,
-    pub(crate) upstream: String,
-}
 
 /// A consent as it is stored: what it is worth is sealed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,11 +36,14 @@ struct Stored {
 }
 
 /// A consent that was opened.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Consent {
-    pub(crate) number: u64,
+    /// Which writing of this consent it is.
+    pub(crate) number: Number,
     /// The address of the server that it is for.
     pub(crate) server: String,
+    /// When it was given, in seconds since 1970.
+    pub(crate) since: u64,
     pub(crate) consented: Consented,
 }
 
@@ -60,9 +56,9 @@ pub(crate) struct Listed {
     pub(crate) opens: bool,
 }
 
-/// All consents.
-pub(crate) struct Vault {
-    seals: Seals,
+/// All consents of one gateway.
+pub(super) struct FolderVault {
+    seals: Arc<Seals>,
     all: Mutex<All>,
     store: Store,
 }
@@ -75,16 +71,24 @@ struct All {
 
 /// What a sealed text is bound to.
 fn binding(place: &Place, issuer: &str, server: &str) -> Vec<u8> {
-    json!(["proof-gateway.consent.1", place.principal, place.upstream, issuer, server]).to_string().into_bytes()
+    let mut parts = json!(["proof-gateway.consent.1", place.principal, place.upstream, issuer, server]);
+    if let (Some(tenant), Some(parts)) = (&place.tenant, parts.as_array_mut()) {
+        parts.push(json!(tenant));
+    }
+    parts.to_string().into_bytes()
+}
+
+fn number_of(number: u64) -> Number {
+    u128::from(number).to_be_bytes()
 }
 
 fn key(place: &Place) -> Vec<u8> {
     serde_json::to_vec(place).unwrap_or_default()
 }
 
-impl Vault {
+impl FolderVault {
     /// Opens the file in `folder`. What an older key sealed is sealed again by the first one.
-    pub(crate) fn open(folder: &Path, seals: Seals) -> io::Result<Self> {
+    pub(super) fn open(folder: &Path, seals: Arc<Seals>) -> io::Result<Self> {
         let (store, pairs) = Store::open_file(folder, FILE)?;
         let mut all = All::default();
         for (place, stored) in pairs {
@@ -132,14 +136,15 @@ impl Vault {
     }
 
     /// The consent, if there is one that opens.
-    pub(crate) fn find(&self, place: &Place) -> Option<Consent> {
+    pub(super) fn find(&self, place: &Place) -> Option<Consent> {
         let stored = self.lock().stored.get(place).cloned()?;
         let (consented, _) = self.opened(place, &stored)?;
-        Some(Consent { number: stored.number, server: stored.server, consented })
+        let (number, since) = (number_of(stored.number), stored.since);
+        Some(Consent { number, server: stored.server, since, consented })
     }
 
     /// Keeps a consent that was given; whether that outlives a crash. Otherwise, nothing is kept.
-    pub(crate) async fn put(&self, place: &Place, server: &str, consented: &Consented) -> bool {
+    pub(super) async fn put(&self, place: &Place, server: &str, consented: &Consented) -> bool {
         let before = self.lock().stored.get(place).cloned();
         let Some((written, number)) = self.write(place, (server, now()), consented, None) else { return false };
         let kept = written.outlives_crash().await;
@@ -159,20 +164,19 @@ impl Vault {
     }
 
     /// Keeps what is new of a consent, unless that was revoked or given again since it was read.
-    pub(crate) async fn replace(&self, place: &Place, number: u64, consented: &Consented) -> bool {
-        let (server, since) = match self.lock().stored.get(place) {
-            Some(stored) if stored.number == number => (stored.server.clone(), stored.since),
-            _ => return false,
+    pub(super) async fn replace(&self, place: &Place, number: &Number, consented: &Consented) -> Option<Number> {
+        let (server, since, old) = match self.lock().stored.get(place) {
+            Some(stored) if number_of(stored.number) == *number => (stored.server.clone(), stored.since, stored.number),
+            _ => return None,
         };
-        let written = self.write(place, (&server, since), consented, Some(number));
-        let Some((written, _)) = written else { return false };
+        let (written, number) = self.write(place, (&server, since), consented, Some(old))?;
         if !written.outlives_crash().await {
             tracing::error!(
                 upstream = place.upstream,
                 "a renewed consent is kept in memory alone: it cannot be written"
             );
         }
-        true
+        Some(number_of(number))
     }
 
     /// Writes a consent and gives its number; where `instead_of` is given, only in place of the one of that number.
@@ -202,10 +206,13 @@ impl Vault {
     }
 
     /// Forgets a consent; only that of `number`, where one is given. Whether there was one.
-    pub(crate) async fn remove(&self, place: &Place, number: Option<u64>) -> bool {
+    pub(super) async fn remove(&self, place: &Place, number: Option<&Number>) -> bool {
         let written = {
             let mut all = self.lock();
-            let is_it = all.stored.get(place).is_some_and(|stored| number.is_none_or(|number| stored.number == number));
+            let is_it = all
+                .stored
+                .get(place)
+                .is_some_and(|stored| number.is_none_or(|number| number_of(stored.number) == *number));
             if !is_it {
                 return false;
             }
@@ -222,7 +229,7 @@ impl Vault {
     }
 
     /// All consents, in order.
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    pub(super) fn list(&self) -> Vec<Listed> {
         let all: Vec<_> = self.lock().stored.iter().map(|(place, stored)| (place.clone(), stored.clone())).collect();
         let mut listed: Vec<_> = all
             .into_iter()
@@ -236,7 +243,7 @@ impl Vault {
     }
 
     /// Writes what waits.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         self.store.close();
     }
 }

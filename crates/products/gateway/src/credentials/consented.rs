@@ -2,19 +2,29 @@
 //! know how a browser gets to the gateway.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use oauth::{ConsentClient, ConsentSource, Consented, now};
+use oauth::jose::sha256;
+use oauth::{ConsentClient, ConsentSource, Consented, OAuthError, now};
+use serde_json::json;
+use tokio::time::{interval, sleep};
 
 use super::holder::{HeldToken, Holder};
 use super::refusals::Refusal;
-use super::{Credentials, PATIENCE, Source, principal_key};
-use crate::consents::{Consents, Place};
+use super::{Credentials, PATIENCE, Source};
+use crate::consents::{Consent, ConsentUser, Consents, Number, Place, random_number};
 use crate::settings::CredentialSettings;
+use crate::shared::{Away, LEASE, Leased};
 use crate::upstream::Trouble;
 
 /// A token with less time left is not used any more, in seconds.
 const LEAST: u64 = 10;
+/// How long a request waits for another gateway that renews the same consent: a dead one has it for a lease.
+const WAIT: Duration = Duration::from_secs(9);
+/// How often it looks, and how often what the store did not take is offered again.
+const LOOK: Duration = Duration::from_millis(100);
+/// For how long that is done.
+const OFFER: Duration = Duration::from_mins(10);
 
 /// Where consents are, and where they are asked for.
 pub(super) struct ByConsent {
@@ -22,6 +32,8 @@ pub(super) struct ByConsent {
     pub(super) consents: Arc<Consents>,
     /// The address of the server.
     server: String,
+    /// A digest of all that decides where users consent: links of gateways with other settings are of no use here.
+    pub(super) digest: String,
     /// The only authorization server whose consents count, where one is configured.
     issuer: Option<String>,
 }
@@ -43,70 +55,111 @@ impl ByConsent {
             egress: settings.egress.clone(),
         };
         let client = ConsentClient::new(source).map_err(|error| error.what().to_owned())?;
-        Ok(Self { client, consents: Arc::clone(consents), issuer: settings.issuer.clone(), server: server.to_string() })
+        let digest = json!([
+            server.as_str(),
+            settings.issuer,
+            settings.client.as_ref().map(|client| &client.id),
+            settings.scopes,
+            settings.resource
+        ]);
+        let (issuer, server, digest) = (settings.issuer.clone(), server.to_string(), sha256(&digest.to_string()));
+        Ok(Self { client, consents: Arc::clone(consents), issuer, server, digest })
     }
 }
 
 impl Credentials {
-    fn place(&self, principal: &str) -> Place {
-        Place { principal: principal.to_owned(), upstream: self.upstream.clone() }
-    }
-
-    /// The token of a user who consented; with `another`, not the one that was kept.
+    /// The token of a user who consented; with `another`, not the one that is held.
     pub(super) async fn by_consent(
         &self,
         by: &ByConsent,
         holder: &Holder,
         another: bool,
     ) -> Result<HeldToken, Trouble> {
-        let Some(principal) = holder.subject() else { return Err(self.trouble(&Refusal::NoUser)) };
-        let place = self.place(principal.reveal());
-        let found = by.consents.vault.find(&place);
+        let user = holder.subject().and_then(|subject| ConsentUser::of(subject.reveal()));
+        let Some(user) = user else { return Err(self.trouble(&Refusal::NoUser)) };
+        let (place, begun) = (user.at(&self.upstream), Instant::now());
+        let owner = random_number().ok_or_else(|| self.trouble(&Refusal::Unavailable))?;
+        loop {
+            let found = self.found(by, &place).await?;
+            let is_held = another && holder.writing() == Some(found.number);
+            if !is_held && found.consented.expires > now().saturating_add(LEAST) {
+                return self.held(holder, &found.consented, found.number);
+            }
+            match by.consents.lease(&place, &found.number, &owner).await {
+                Ok(Leased::Ours) => {
+                    if let Some(token) = self.renewed(by, holder, &place, (&found, owner)).await? {
+                        return Ok(token);
+                    }
+                }
+                Ok(Leased::Changed) => {}
+                Ok(Leased::Theirs) if begun.elapsed() < WAIT => sleep(LOOK).await,
+                Ok(Leased::Theirs) => return Err(self.trouble(&Refusal::Unavailable)),
+                Err(Away) => return Err(self.trouble(&Refusal::Away)),
+            }
+        }
+    }
+
+    /// The consent of a user, or the question for it.
+    async fn found(&self, by: &ByConsent, place: &Place) -> Result<Consent, Trouble> {
+        let found = by.consents.find(place).await.map_err(|Away| self.trouble(&Refusal::Away))?;
         // A consent that was given elsewhere, or for a server at another address, does not count here.
         let is_issuer = |issuer: &str| by.issuer.as_ref().is_none_or(|own| own == issuer);
-        let found = found.filter(|found| found.server == by.server && is_issuer(&found.consented.issuer));
-        let Some(found) = found else { return Err(self.ask(by, &place)) };
-        if !another && found.consented.expires > now().saturating_add(LEAST) {
-            let kept = holder.keep(&found.consented.token(), Instant::now());
-            return kept.ok_or_else(|| self.trouble(&Refusal::Unavailable));
-        }
-        match by.client.refresh(&found.consented).await {
-            Ok(next) => self.use_next(by, (holder, &place), found.number, &next).await,
-            Err(error) if error.declined() == Some("invalid_grant") => {
-                tracing::info!(upstream = self.upstream, "a user's consent has ended");
-                by.consents.vault.remove(&place, Some(found.number)).await;
-                holder.reset();
-                Err(self.ask(by, &place))
-            }
-            Err(error) => {
-                let what = error.declined().unwrap_or_else(|| error.what());
-                tracing::warn!(upstream = self.upstream, "no token: {what}");
-                Err(self.refuse(holder, Refusal::of(&error, true)))
-            }
+        match found.filter(|found| found.server == by.server && is_issuer(&found.consented.issuer)) {
+            Some(found) => Ok(found),
+            None => Err(self.ask(by, place).await),
         }
     }
 
-    async fn use_next(
+    fn held(&self, holder: &Holder, consented: &Consented, number: Number) -> Result<HeldToken, Trouble> {
+        let kept = holder.keep(&consented.token(), Instant::now());
+        holder.note_writing(number);
+        kept.ok_or_else(|| self.trouble(&Refusal::Unavailable))
+    }
+
+    /// The next token of a consent that is ours to renew; nothing where it has changed meanwhile.
+    async fn renewed(
         &self,
         by: &ByConsent,
-        (holder, place): (&Holder, &Place),
-        number: u64,
-        next: &Consented,
-    ) -> Result<HeldToken, Trouble> {
+        holder: &Holder,
+        place: &Place,
+        (found, owner): (&Consent, Number),
+    ) -> Result<Option<HeldToken>, Trouble> {
+        let next = match by.refreshed(place, (found, &owner)).await {
+            Ok(next) => next,
+            Err(error) if error.declined() == Some("invalid_grant") => {
+                let ended = by.consents.remove(place, Some(&found.number)).await;
+                if ended == Ok(false) {
+                    // Given again, or renewed by another gateway.
+                    return Ok(None);
+                }
+                tracing::info!(upstream = self.upstream, "a user's consent has ended");
+                holder.reset();
+                return Err(self.ask(by, place).await);
+            }
+            Err(error) => {
+                by.consents.release(place, &owner).await;
+                let what = error.declined().unwrap_or_else(|| error.what());
+                tracing::warn!(upstream = self.upstream, "no token: {what}");
+                return Err(self.refuse(holder, Refusal::of(&error, true)));
+            }
+        };
         // The next refresh token is kept before the access token is used: the old one may be worth nothing now.
-        if !by.consents.vault.replace(place, number, next).await {
-            return Err(self.ask(by, place));
-        }
-        match holder.keep(&next.token(), Instant::now()) {
-            Some(token) => Ok(self.count(token)),
-            None => Err(self.refuse(holder, Refusal::Unavailable)),
+        match by.consents.replace(place, (found, &owner), &next).await {
+            Ok(Some(number)) => self.held(holder, &next, number).map(|token| Some(self.count(token))),
+            Ok(None) => Ok(None),
+            Err(Away) => {
+                tracing::warn!(upstream = self.upstream, "a renewed consent waits for the store");
+                tokio::spawn(offer(Arc::clone(&by.consents), place.clone(), (found.clone(), owner), next));
+                Err(self.trouble(&Refusal::Away))
+            }
         }
     }
 
-    fn ask(&self, by: &ByConsent, place: &Place) -> Trouble {
-        match by.consents.ask(place, &self.own) {
-            Some(asked) => self.trouble(&Refusal::Consent(asked)),
-            None => self.trouble(&Refusal::TooManyAsked),
+    async fn ask(&self, by: &ByConsent, place: &Place) -> Trouble {
+        match by.consents.ask(place, (&by.digest, &self.own)).await {
+            Ok(Some(asked)) => self.trouble(&Refusal::Consent(asked)),
+            Ok(None) => self.trouble(&Refusal::TooManyAsked),
+            Err(Away) => self.trouble(&Refusal::Away),
         }
     }
 
@@ -125,20 +178,62 @@ impl Credentials {
         if place.upstream != self.upstream || wrong_issuer {
             return false;
         }
-        let holder = self.holder(principal_key(&place.principal));
+        let holder = self.holder(place.user().key());
         let _one = holder.asking.lock().await;
-        let kept = by.consents.vault.put(place, &by.server, consented).await;
+        let kept = by.consents.put(place, &by.server, consented).await;
         holder.reset();
         kept
     }
 
-    /// Ends a consent; whether there was one.
-    pub(crate) async fn revoke_consent(&self, place: &Place) -> bool {
-        let Source::Consent(by) = &self.source else { return false };
-        let holder = self.holder(principal_key(&place.principal));
-        let _one = holder.asking.lock().await;
-        let removed = by.consents.vault.remove(place, None).await;
-        holder.reset();
-        removed
+    /// The link of a consent that was given works no more.
+    pub(crate) async fn finish_consent(&self, ticket: &str, place: &Place) {
+        if let Source::Consent(by) = &self.source {
+            by.consents.finish(ticket, place, &by.digest).await;
+        }
     }
+
+    /// A consent was given or ended, here or at another gateway: its token is not used any more. Without a name, all consents may
+    /// have changed.
+    pub(crate) fn forget_consent(&self, name: Option<&str>) {
+        if !self.asks_for_consent() {
+            return;
+        }
+        let holders: Vec<_> = self.lock().values().map(Arc::clone).collect();
+        let is_it = |holder: &Holder| {
+            let user = holder.subject().and_then(|subject| ConsentUser::of(subject.reveal()));
+            user.is_some_and(|user| Some(user.at(&self.upstream).name().as_str()) == name)
+        };
+        for holder in holders.iter().filter(|holder| name.is_none() || is_it(holder)) {
+            holder.reset();
+        }
+    }
+}
+
+impl ByConsent {
+    /// Refreshes the token of a consent, which stays leased meanwhile.
+    async fn refreshed(&self, place: &Place, (found, owner): (&Consent, &Number)) -> Result<Consented, OAuthError> {
+        let mut refreshed = std::pin::pin!(self.client.refresh(&found.consented));
+        let mut again = interval(LEASE / 3);
+        again.tick().await;
+        loop {
+            tokio::select! {
+                done = &mut refreshed => return done,
+                // Without the store, the lease may end, and the authorization server decides.
+                _ = again.tick() => { let _ = self.consents.lease(place, &found.number, owner).await; }
+            }
+        }
+    }
+}
+
+/// Offers a renewed consent to the store until it takes it, or until something newer is there: the refresh token before may be
+/// worth nothing.
+async fn offer(consents: Arc<Consents>, place: Place, (found, owner): (Consent, Number), next: Consented) {
+    let begun = Instant::now();
+    while begun.elapsed() < OFFER {
+        sleep(LOOK).await;
+        if consents.replace(&place, (&found, &owner), &next).await.is_ok() {
+            return;
+        }
+    }
+    tracing::error!(upstream = place.upstream, "a renewed consent is lost: the store was away for too long");
 }

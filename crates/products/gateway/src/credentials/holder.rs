@@ -8,6 +8,7 @@ use oauth::{IssuedToken, Secret, now};
 
 use super::refusals::Refusal;
 use super::secret;
+use crate::consents::Number;
 
 /// How early a token counts as expired, at most.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -55,6 +56,8 @@ struct State {
     kept: Option<Kept>,
     issued: u64,
     refusal: Option<(Refusal, Instant)>,
+    /// Which writing of a consent `kept` comes of.
+    writing: Option<Number>,
     /// How many refusals came in a row.
     refusals: u32,
     renewing: bool,
@@ -69,6 +72,7 @@ impl Default for Holder {
             kept: None,
             issued: 0,
             refusal: None,
+            writing: None,
             refusals: 0,
             renewing: false,
             forced: None,
@@ -103,6 +107,16 @@ impl Holder {
     pub(super) fn reset(&self) {
         let mut state = self.lock();
         (state.kept, state.refusal, state.refusals) = (None, None, 0);
+    }
+
+    /// Which writing of a consent the token comes of.
+    pub(super) fn writing(&self) -> Option<Number> {
+        let state = self.lock();
+        state.writing.filter(|_| state.kept.is_some())
+    }
+
+    pub(super) fn note_writing(&self, writing: Number) {
+        self.lock().writing = Some(writing);
     }
 
     pub(super) fn has_token(&self) -> bool {

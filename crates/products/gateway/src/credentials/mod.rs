@@ -9,14 +9,15 @@ mod user;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use net::OpenError;
 use net::server::http::HeaderValue;
-use oauth::jose::sha256;
 use oauth::{Secret, ServiceClient, TokenSource};
 use serde_json::{Value, json};
 
@@ -91,7 +92,7 @@ impl Credentials {
                 Source::Service(Box::new(ServiceClient::new(source).map_err(|error| bad(error.what().to_owned()))?))
             }
         };
-        Ok(Some(Arc::new_cyclic(|own| Self {
+        let made = Arc::new_cyclic(|own| Self {
             upstream: settings.name.clone(),
             grant: credentials.grant,
             source,
@@ -99,7 +100,11 @@ impl Credentials {
             holders: Mutex::default(),
             issued: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-        })))
+        });
+        if let Source::Consent(by) = &made.source {
+            by.consents.know(&made.upstream, &by.digest, &made.own);
+        }
+        Ok(Some(made))
     }
 
     /// Whether each user has a token of their own.
@@ -122,7 +127,7 @@ impl Credentials {
         match self.grant {
             CredentialGrant::ClientCredentials => None,
             CredentialGrant::TokenExchange => client.user(),
-            CredentialGrant::AuthorizationCode => principal_key(&client.grant.as_ref()?.subject),
+            CredentialGrant::AuthorizationCode => client.consent_user()?.key(),
         }
     }
 
@@ -130,11 +135,11 @@ impl Credentials {
     pub(crate) fn note(&self, client: &Client) {
         let noted = match self.grant {
             CredentialGrant::ClientCredentials => return,
-            CredentialGrant::TokenExchange => client.token(),
-            CredentialGrant::AuthorizationCode => client.grant.as_ref().map(|grant| grant.subject.as_str()),
+            CredentialGrant::TokenExchange => client.token().map(Cow::Borrowed),
+            CredentialGrant::AuthorizationCode => client.consent_user().map(|user| Cow::Owned(user.text())),
         };
         if let (Some(user), Some(noted)) = (self.user(client), noted) {
-            self.holder(Some(user)).note(noted);
+            self.holder(Some(user)).note(&noted);
         }
     }
 
@@ -199,7 +204,11 @@ impl Credentials {
         }
         let client = match &self.source {
             Source::Service(client) => client,
-            Source::Consent(by) => return Box::pin(self.by_consent(by, holder, another)).await,
+            Source::Consent(by) => {
+                // Without a named type: the compiler would look through all of the way to the store, again and again.
+                let asked: BoxFuture<'_, _> = Box::pin(self.by_consent(by, holder, another));
+                return asked.await;
+            }
         };
         let issued = if self.exchanges_tokens() {
             match holder.subject() {
@@ -237,6 +246,11 @@ impl Credentials {
         trouble
     }
 
+    /// Whether nobody can say which consents still count.
+    fn is_cut_off(&self) -> bool {
+        matches!(&self.source, Source::Consent(by) if by.consents.is_cut_off())
+    }
+
     fn trouble(&self, refusal: &Refusal) -> Trouble {
         Trouble::Refused(refusal.error(&self.upstream))
     }
@@ -246,6 +260,9 @@ impl Bearer {
     fn holder(&self) -> Result<Arc<Holder>, Trouble> {
         if self.user.is_none() && self.credentials.is_per_user() {
             return Err(self.credentials.trouble(&Refusal::NoUser));
+        }
+        if self.credentials.is_cut_off() {
+            return Err(self.credentials.trouble(&Refusal::Away));
         }
         Ok(self.credentials.holder(self.user.clone()))
     }
@@ -263,26 +280,27 @@ impl Bearer {
             }
             Due::Now => {}
         }
-        let _one = holder.asking.lock().await;
-        match holder.current(Instant::now()) {
-            Due::Good(token) | Due::Soon(token) => Ok(token),
-            Due::Now => self.credentials.fetch(&holder, false).await,
-        }
+        self.asked(holder, None).await
     }
 
     /// Another token, after the server refused the one with this number.
     pub(crate) async fn after_refusal(&self, number: u64) -> Result<HeldToken, Trouble> {
-        let holder = self.holder()?;
-        let _one = holder.asking.lock().await;
-        if let Due::Good(token) | Due::Soon(token) = holder.current(Instant::now())
-            && token.number > number
-        {
-            return Ok(token);
-        }
-        if !holder.take_forced(Instant::now()) {
-            return Err(self.refused());
-        }
-        self.credentials.fetch(&holder, true).await
+        self.asked(self.holder()?, Some(number)).await
+    }
+
+    /// Asks for a token, in a task that outlives its request: what an authorization server answers may be the only refresh token
+    /// that counts. `refused` is the number of a token that the server refused.
+    async fn asked(&self, holder: Arc<Holder>, refused: Option<u64>) -> Result<HeldToken, Trouble> {
+        let bearer = self.clone();
+        let asking = tokio::spawn(async move {
+            let _one = holder.asking.lock().await;
+            match holder.current(Instant::now()) {
+                Due::Good(token) | Due::Soon(token) if refused.is_none_or(|number| token.number > number) => Ok(token),
+                _ if refused.is_some() && !holder.take_forced(Instant::now()) => Err(bearer.refused()),
+                _ => bearer.credentials.fetch(&holder, refused.is_some()).await,
+            }
+        });
+        asking.await.unwrap_or_else(|_| Err(self.credentials.trouble(&Refusal::Unavailable)))
     }
 
     /// What a client learns where the server refuses the gateway's tokens.
@@ -294,11 +312,6 @@ impl Bearer {
     pub(crate) fn lacks_scope(&self, scopes: Option<&[String]>) -> Trouble {
         self.credentials.trouble(&Refusal::Scope(scopes.map(<[String]>::to_vec).unwrap_or_default()))
     }
-}
-
-/// The name of a principal among those who have tokens.
-fn principal_key(principal: &str) -> Option<HeaderValue> {
-    HeaderValue::from_str(&sha256(principal)).ok()
 }
 
 /// A user's token, as a secret.

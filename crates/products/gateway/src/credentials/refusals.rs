@@ -28,6 +28,8 @@ pub(super) enum Refusal {
     Consent(Asked),
     /// Too many users have to consent first.
     TooManyAsked,
+    /// The store that has the consents cannot be asked.
+    Away,
 }
 
 impl Refusal {
@@ -80,6 +82,11 @@ impl Refusal {
             Self::TooManyAsked => {
                 (failure::TOO_MANY_CONSENTS, "needs a consent of the user, and too many are asked for", json!({}))
             }
+            Self::Away => (
+                failure::STORE_AWAY,
+                "needs a consent of the user, and the store of consents does not answer",
+                json!({}),
+            ),
         };
         data["upstream"] = json!(upstream);
         row.error_with(format!("The server `{upstream}` {what}"), data)

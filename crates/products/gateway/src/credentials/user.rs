@@ -6,6 +6,7 @@ use oauth::jose::sha256;
 use serde_json::{Map, json};
 use wire::json::canonical;
 
+use crate::consents::ConsentUser;
 use crate::upstream::Client;
 
 /// Claims that differ from one token of a user to the next: times, and names of the token and of the login (RFC 7519, OpenID
@@ -41,6 +42,12 @@ impl Client {
         let told: Map<_, _> = lasting.map(|(name, value)| (name.clone(), value.clone())).collect();
         let parts = canonical(&json!([grant.subject, scopes, told]));
         HeaderValue::from_str(&sha256(&String::from_utf8_lossy(&parts))).ok()
+    }
+
+    /// The user whose consents count for it: one subject in two tenants is two users.
+    pub(crate) fn consent_user(&self) -> Option<ConsentUser> {
+        let principal = self.grant.as_ref()?.subject.clone();
+        Some(ConsentUser { principal, tenant: self.shape.user_tenant.as_deref().map(str::to_owned) })
     }
 
     /// Its token, to be exchanged and never to be sent to a server.

@@ -38,7 +38,7 @@ rows! {
         "`_meta` names a plan that `budgets.chains` does not have").not_run()
         .action("Name a plan of the configuration, or list the steps");
     CONTEXT_MISSING = Failure::new("context-missing", INVALID_REQUEST, PermissionDenied,
-        "`context`: the access token lacks a claim that `context` requires").not_run()
+        "`context`, `assertion`: the access token lacks a claim that servers must get").not_run()
         .action("Get a token with this claim");
     METHOD_UNKNOWN = Failure::new("method-unknown", METHOD_NOT_FOUND, InvalidInput,
         "the revision or the server does not have the method").not_run()
@@ -120,7 +120,7 @@ rows! {
     TOKEN_UNCHECKED = Failure::http("token-unchecked", 503, UpstreamFailure,
         "`auth.introspection`: the authorization server cannot be asked about a token").not_run().retry(1000);
     USER_NEEDED = Failure::new("user-needed", INVALID_REQUEST, PermissionDenied,
-        "`credentials`: the server is used in the name of a user, and the request has no user's token").not_run()
+        "`credentials`, `assertion`: the server must learn which user asks, and the request has no user's token").not_run()
         .action("Connect over HTTP with a token of the issuer that `auth` names");
     EXCHANGE_DENIED = Failure::new("exchange-denied", INVALID_REQUEST, PermissionDenied,
         "`credentials`: the authorization server gives this user no token for the server").not_run()
@@ -261,8 +261,8 @@ rows! {
     IDEMPOTENCY_NOT_WRITTEN = Failure::new("idempotency-not-written", INTERNAL_ERROR, InternalError,
         "`store` cannot be written, so that the call could run twice").not_run().retry(5000);
     STORE_AWAY = Failure::new("store-away", INTERNAL_ERROR, InternalError,
-        "`store` cannot be reached, so that the call could run twice").not_run().retry(2000)
-        .action("Wait `retry_after_ms`, then send the same call with the same idempotency key");
+        "`store` cannot be reached: the call could run twice, or nobody knows of its user's consent").not_run().retry(2000)
+        .action("Wait `retry_after_ms`, then send the same call, with its idempotency key if it had one");
     REPLICA_AWAY = Failure::new("replica-away", INTERNAL_ERROR, InternalError,
         "`replicas`: the gateway that has the session, question or task cannot be reached").not_run().retry(1000)
         .action("Wait `retry_after_ms`, then send the same request again");

@@ -98,9 +98,10 @@ impl Inner {
     }
 }
 
+/// Whether it is for want of a consent, or because nobody knows of one.
 fn needs_consent(trouble: &Trouble) -> bool {
     let Trouble::Refused(RpcError { data: Some(data), .. }) = trouble else { return false };
-    data["failure"] == failure::CONSENT_NEEDED.name
+    [failure::CONSENT_NEEDED.name, failure::STORE_AWAY.name].iter().any(|name| data["failure"] == *name)
 }
 
 /// The error for a name that nobody listed. While a list is missing, nothing says that the name does not exist.

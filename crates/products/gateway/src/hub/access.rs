@@ -1,4 +1,5 @@
-//! What decides about access, and what is counted of those whom the gateway asks. Knows no message.
+//! What decides about access, what is counted of those whom the gateway asks, and by which keys servers know the gateway. Knows
+//! no message.
 
 use std::sync::{Arc, PoisonError};
 
@@ -21,6 +22,12 @@ impl Hub {
 }
 
 impl Gateway {
+    /// The public keys of assertions, if the gateway signs some.
+    pub(crate) fn published_keys(&self) -> Option<String> {
+        let state = self.0.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.settings.assertions.as_ref().map(|keys| keys.published.to_string())
+    }
+
     /// What was counted of traffic, if it has limits, of interceptors and of the policy decision point, if there are any.
     pub(crate) fn traffic_metrics(&self) -> String {
         let mut page = self.0.traffic().map(|traffic| traffic.metrics()).unwrap_or_default();

@@ -37,6 +37,8 @@ enum News {
         #[serde(default)]
         write: String,
     },
+    /// A consent was given to an upstream or, without one, has ended.
+    Consent { name: String, upstream: Option<String> },
     /// Something could not be told.
     Missed,
 }
@@ -120,6 +122,9 @@ impl Hub {
     fn missed(&self) {
         let is_heard = self.kept.shared.as_ref().is_none_or(|shared| shared.is_heard());
         self.kept.cache.suspend(!is_heard);
+        if self.kept.shared.is_some() {
+            self.consent_ended(None);
+        }
         for upstream in self.upstreams() {
             for server in self.servers_with(upstream.index) {
                 server.make_stale(|_| true);
@@ -149,6 +154,8 @@ impl Hub {
                 }
                 self.writes.ended(&(from, write));
             }
+            News::Consent { name, upstream: Some(upstream) } => self.consent_given(&name, &upstream),
+            News::Consent { name, upstream: None } => self.consent_ended(Some(&name)),
             News::Missed => self.missed(),
         }
     }
@@ -172,6 +179,13 @@ impl Hub {
         let Ok(Packet::Message(message)) = parse(text.as_bytes()) else { return };
         for server in self.servers_with(upstream.index) {
             if self.announced.knows(method, uri) { server.changed_quietly(&message) } else { server.changed(&message) }
+        }
+    }
+
+    /// Tells the other gateways of a consent, if they share consents.
+    pub(super) async fn tell_consent(&self, name: String, upstream: Option<String>) {
+        if let Some(shared) = &self.kept.shared {
+            tell(Arc::clone(shared), News::Consent { name, upstream }).await;
         }
     }
 

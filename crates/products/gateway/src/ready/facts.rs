@@ -125,6 +125,7 @@ fn only(target: Option<UpstreamTarget>) -> Settings {
         revision: None,
         sessions: Sessions::default(),
         credentials: None,
+        assertion: None,
     };
     Settings { upstreams: target.map(upstream).into_iter().collect(), ..Settings::default() }
 }

@@ -8,8 +8,8 @@ use oauth::{Client, Secret};
 /// Consents of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsentSettings {
-    /// The folder of their file.
-    pub folder: PathBuf,
+    /// The folder of their file; without one, they are in the store that several gateways share.
+    pub folder: Option<PathBuf>,
     /// Keys of 32 bytes in base64: the first one seals, and all of them open.
     pub keys: Vec<Secret>,
     /// How a browser shows whose it is.

@@ -9,6 +9,14 @@ pub struct ContextSettings {
     pub values: Vec<ContextValue>,
 }
 
+impl ContextSettings {
+    /// The claim that names the tenant, where servers learn it.
+    pub fn tenant_claim(&self) -> Option<&str> {
+        let tenant = self.values.iter().find(|value| value.kind == ContextKind::Tenant);
+        tenant.map(|value| value.claim.as_str())
+    }
+}
+
 /// What a value of the context is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextKind {

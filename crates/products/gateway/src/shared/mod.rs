@@ -1,6 +1,8 @@
 //! What several gateways share through a Redis or Valkey. Every operation has a time limit and may fail; what follows from
 //! that, callers decide. Must not know what the values say.
 
+mod consent_scripts;
+mod consents;
 mod limits;
 mod link;
 mod replicas;
@@ -13,6 +15,7 @@ use std::time::Duration;
 use redis::{Cmd, FromRedisValue, Value, from_redis_value};
 use tokio::task::AbortHandle;
 
+pub(crate) use self::consents::Leased;
 pub(crate) use self::limits::{CostLent, CountName, RateWanted, RatesLent, SharedAccount};
 pub(crate) use self::link::Epoch;
 use self::link::Link;

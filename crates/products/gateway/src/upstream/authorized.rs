@@ -1,5 +1,5 @@
-//! Requests to a server that wants the gateway's token: one token for each, and one repeat with another token where the server
-//! refused the first (401), which says that it did nothing. Must not know where tokens come from.
+//! Requests to a server that wants the gateway's token, its assertion, or both: one of each for each request, and one repeat
+//! with others where the server refused the token (401), which says that it did nothing. Must not know where they come from.
 
 use bytes::Bytes;
 use net::server::http::{HeaderMap, HeaderValue, Method};
@@ -10,50 +10,81 @@ use wire::http::JSON;
 
 use super::connecting::Route;
 use super::{Trouble, Upstream};
+use crate::assertions::Assertion;
 use crate::credentials::Bearer;
 
 /// How much of a refusal is read.
 const REST: usize = 16 << 10;
 
-/// Sends one request; without a bearer, as it is.
+/// What the requests of a conversation prove.
+#[derive(Clone)]
+pub(super) struct Authority {
+    /// The token that the gateway has for the server.
+    pub(super) bearer: Option<Bearer>,
+    /// That they come through this gateway, and for whom.
+    pub(super) assertion: Option<Assertion>,
+}
+
+impl Authority {
+    /// The headers of one request, which are never those of another.
+    fn headers(
+        &self,
+        mut headers: HeaderMap,
+        token: Option<&HeaderValue>,
+        (method, body): (&Method, &Bytes),
+    ) -> Result<HeaderMap, Trouble> {
+        if let Some(token) = token {
+            headers.insert("authorization", token.clone());
+        }
+        if let Some(assertion) = &self.assertion {
+            assertion.sign(method, &mut headers, body)?;
+        }
+        Ok(headers)
+    }
+}
+
+/// Sends one request; as it is, where the server gets no proof.
 pub(super) async fn send(
     http: &HttpUpstream,
-    bearer: Option<&Bearer>,
+    authority: &Authority,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Trouble> {
-    match bearer {
-        None => Ok(http.send(method, headers, body).await?),
+    match authority {
+        Authority { bearer: None, assertion: None } => Ok(http.send(method, headers, body).await?),
+        Authority { bearer: None, assertion: Some(_) } => {
+            let headers = authority.headers(headers, None, (&method, &body))?;
+            Ok(http.send(method, headers, body).await?)
+        }
         // On the heap: those who need no token do not pay for it.
-        Some(bearer) => Box::pin(send_with_token(http, bearer, method, headers, body)).await,
+        Authority { bearer: Some(bearer), .. } => {
+            Box::pin(send_with_token(http, (authority, bearer), method, headers, body)).await
+        }
     }
 }
 
 async fn send_with_token(
     http: &HttpUpstream,
-    bearer: &Bearer,
+    (authority, bearer): (&Authority, &Bearer),
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Trouble> {
     let token = bearer.token().await?;
-    let mut response = http.send(method.clone(), with(headers.clone(), &token.header), body.clone()).await?;
+    let first = authority.headers(headers.clone(), Some(&token.header), (&method, &body))?;
+    let mut response = http.send(method.clone(), first, body.clone()).await?;
     if response.status.as_u16() == 401 {
         let _ = response.whole(REST).await;
         let token = bearer.after_refusal(token.number).await?;
-        response = http.send(method, with(headers, &token.header), body).await?;
+        let second = authority.headers(headers, Some(&token.header), (&method, &body))?;
+        response = http.send(method, second, body).await?;
     }
     match challenge(&response) {
         Some(challenge) if challenge.more_scope => Err(bearer.lacks_scope(challenge.scopes.as_deref())),
         _ if response.status.as_u16() == 401 => Err(bearer.refused()),
         _ => Ok(response),
     }
-}
-
-fn with(mut headers: HeaderMap, token: &HeaderValue) -> HeaderMap {
-    headers.insert("authorization", token.clone());
-    headers
 }
 
 fn challenge(response: &Response) -> Option<AuthChallenge> {

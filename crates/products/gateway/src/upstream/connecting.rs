@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use wire::redact::{Redactor, Secrets};
 use wire::{Era, Revision};
 
+use super::authorized::Authority;
 use super::core::{Carrier, Core, Origin, Unlinked};
 use super::http::HttpLink;
 use super::key::{Key, Whose};
@@ -159,7 +160,8 @@ impl Upstream {
         let Target::Http(address) = &self.settings.target else { return None };
         let refused = matches!(opened, Err(Trouble::Status { status: 400 | 404 | 405, .. }));
         let legacy = self.settings.revision.is_none_or(|revision| revision.era() == Era::Legacy);
-        if !(refused && legacy && self.credentials.is_none() && matches!(core.carrier, Carrier::Http(_))) {
+        let has_proofs = self.credentials.is_some() || self.asserter.is_some();
+        if !(refused && legacy && !has_proofs && matches!(core.carrier, Carrier::Http(_))) {
             return None;
         }
         let unlinked = self.unlinked(key, client);
@@ -208,7 +210,9 @@ impl Upstream {
             }
             (Route::Http(http, no_stream), _) => {
                 let bearer = self.credentials.as_ref().map(|credentials| credentials.bearer(client));
-                let link = HttpLink::new(told(http, key), Arc::clone(no_stream), bearer);
+                let assertion = self.asserter.as_ref().map(|asserter| asserter.assertion(client));
+                let authority = Authority { bearer, assertion };
+                let link = HttpLink::new(told(http, key), Arc::clone(no_stream), authority);
                 Ok(Core::of_http(link, (unlinked, key.context.clone())))
             }
             _ => Err(Trouble::NotSent("it has no address".to_owned())),

@@ -15,11 +15,10 @@ use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 use wire::message::{Malformed, Packet, parse_owned, parse_shared};
 use wire::{Era, Message, Revision, meta};
 
-use super::authorized::send;
+use super::authorized::{Authority, send};
 use super::core::{Carrier, Core};
 use super::trouble::Trouble;
 use crate::context::Injected;
-use crate::credentials::Bearer;
 
 /// The largest event on the stream outside requests.
 const EVENT: usize = 16 << 20;
@@ -107,13 +106,13 @@ pub(crate) struct HttpLink {
     no_stream: Arc<AtomicBool>,
     /// What every request of the conversation has, made once: from the first request on whose revision is known.
     headers: OnceLock<HeaderMap>,
-    /// The token of each request, where the gateway has one for the server.
-    bearer: Option<Bearer>,
+    /// The token and the assertion of each request, where the server gets some.
+    authority: Authority,
 }
 
 impl HttpLink {
-    pub(super) const fn new(http: Arc<HttpUpstream>, no_stream: Arc<AtomicBool>, bearer: Option<Bearer>) -> Self {
-        Self { http, session: OnceLock::new(), no_stream, headers: OnceLock::new(), bearer }
+    pub(super) const fn new(http: Arc<HttpUpstream>, no_stream: Arc<AtomicBool>, authority: Authority) -> Self {
+        Self { http, session: OnceLock::new(), no_stream, headers: OnceLock::new(), authority }
     }
 
     /// Keeps the session that the answer to `initialize` names.
@@ -187,9 +186,9 @@ impl HttpLink {
         for (name, value) in added {
             headers.insert(name.clone(), value.clone());
         }
-        let (http, bearer, has_session) = (Arc::clone(&self.http), self.bearer.clone(), self.has_session());
+        let (http, authority, has_session) = (Arc::clone(&self.http), self.authority.clone(), self.has_session());
         async move {
-            let response = send(&http, bearer.as_ref(), Method::POST, headers, text.into_bytes()).await?;
+            let response = send(&http, &authority, Method::POST, headers, text.into_bytes()).await?;
             if response.status.as_u16() == 404 && has_session {
                 return Err(Trouble::SessionGone);
             }
@@ -224,7 +223,7 @@ impl HttpLink {
             headers.insert(HeaderName::from_static("last-event-id"), last);
         }
         debug_assert!(LAST_EVENT_ID.eq_ignore_ascii_case("last-event-id"));
-        send(&self.http, self.bearer.as_ref(), Method::GET, headers, Bytes::new()).await
+        send(&self.http, &self.authority, Method::GET, headers, Bytes::new()).await
     }
 
     /// Ends the session.
@@ -232,7 +231,7 @@ impl HttpLink {
         if self.has_session() {
             let mut headers = self.headers(revision);
             headers.remove("content-type");
-            let sent = send(&self.http, self.bearer.as_ref(), Method::DELETE, headers, Bytes::new());
+            let sent = send(&self.http, &self.authority, Method::DELETE, headers, Bytes::new());
             if let Ok(mut response) = sent.await {
                 let _ = response.whole(64 << 10).await;
             }

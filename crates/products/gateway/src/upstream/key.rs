@@ -41,9 +41,14 @@ impl Key {
 }
 
 impl Upstream {
-    /// Whether the gateway's tokens there are users' own.
+    /// Whether the gateway's tokens there are users' own, or its assertions name users.
     pub(crate) fn is_per_user(&self) -> bool {
-        self.credentials.as_ref().is_some_and(|credentials| credentials.is_per_user())
+        self.credentials.as_ref().is_some_and(|credentials| credentials.is_per_user()) || self.names_users()
+    }
+
+    /// Whether the gateway's assertions there name users.
+    fn names_users(&self) -> bool {
+        self.asserter.as_ref().is_some_and(|asserter| asserter.is_per_user())
     }
 
     /// Whether users are asked for a consent.
@@ -61,9 +66,16 @@ impl Upstream {
         self.credentials.as_ref()
     }
 
-    /// Whose token a client's requests carry, where each user has one.
+    /// Whose token and whose claims a client's requests carry, where each user has some.
     fn user(&self, client: &Client) -> Option<HeaderValue> {
-        self.credentials.as_ref()?.user(client)
+        let by_token = self.credentials.as_ref().filter(|credentials| credentials.is_per_user());
+        let by_token = by_token.map(|credentials| credentials.user(client));
+        let by_claims = self.asserter.as_ref().filter(|asserter| asserter.is_per_user());
+        let by_claims = by_claims.map(|asserter| asserter.user(client));
+        match (by_token, by_claims) {
+            (Some(token), Some(claims)) => principal(Some(&token?), &[claims?.to_str().ok().map(str::to_owned)]),
+            (one, other) => one.or(other)?,
+        }
     }
 
     /// Whose view of the server a client has: that of its principal, and of its user there.

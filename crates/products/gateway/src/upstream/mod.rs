@@ -33,6 +33,7 @@ pub(crate) use self::trouble::Trouble;
 use self::connecting::{Route, Starts};
 use self::core::Origin;
 use self::key::{Key, Whose};
+use crate::assertions::Asserter;
 use crate::consents::Consents;
 use crate::credentials::Credentials;
 use crate::session::LogLevel;
@@ -156,6 +157,8 @@ pub(crate) struct Upstream {
     route: Route,
     /// The tokens that it gets from the gateway.
     credentials: Option<Arc<Credentials>>,
+    /// Signs its requests.
+    asserter: Option<Arc<Asserter>>,
     origin: Origin,
     listener: Listener,
     state: Mutex<State>,
@@ -183,6 +186,7 @@ impl Upstream {
             children,
             route: Route::new(&settings.target, limits)?,
             credentials: Credentials::of(&settings, consents)?,
+            asserter: Asserter::of(&settings)?,
             origin: connecting::origin(&settings),
             listener,
             state: Mutex::default(),
@@ -434,6 +438,9 @@ impl Upstream {
         if let Some(credentials) = &self.credentials {
             status["credentials"] = credentials.status();
         }
+        if let Some(asserter) = &self.asserter {
+            status["assertion"] = asserter.status();
+        }
         status
     }
 
@@ -504,6 +511,8 @@ impl Upstream {
         }
         if let Some(credentials) = &self.credentials {
             credentials.sweep(self.limits.idle);
+        }
+        if self.is_per_user() {
             // Users come and go; their empty places must not stay.
             let is_used =
                 |slot: &Arc<Slot>| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|slot| slot.is_some());

@@ -81,6 +81,7 @@ impl Scene {
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
+            assertion: None,
         }];
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),

@@ -277,6 +277,7 @@ impl Scene {
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
+            assertion: None,
         }];
         let auth = guarded.then(|| AuthSettings {
             issuer: ISSUER.to_owned(),

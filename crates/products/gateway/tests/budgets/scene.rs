@@ -180,6 +180,7 @@ fn named(target: Target) -> UpstreamSettings {
         revision: None,
         sessions: Sessions::default(),
         credentials: None,
+        assertion: None,
     }
 }
 

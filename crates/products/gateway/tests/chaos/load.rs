@@ -81,6 +81,7 @@ impl Scene {
                 revision: None,
                 sessions: Sessions::default(),
                 credentials: None,
+                assertion: None,
             });
         let settings = Settings { upstreams: upstreams.collect(), limits: limits(), ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid addresses");

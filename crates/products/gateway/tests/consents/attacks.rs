@@ -1,6 +1,6 @@
 //! Attacks on a consent: each is refused, and nothing is connected by it.
 
-use gateway::settings::{CredentialSettings, Settings};
+use gateway::settings::{ContextKind, ContextSettings, ContextValue, CredentialSettings, Settings};
 use oauth::{Client, Credential, Secret};
 use serde_json::json;
 use url::Url;
@@ -25,7 +25,7 @@ fn with(url: &Url, name: &str, value: Option<&str>) -> Url {
 
 /// Nobody is connected.
 async fn none_is_connected(scene: &Scene, attack: &str) {
-    assert_eq!(scene.gateway.list_consents()["consents"], json!([]), "{attack}");
+    assert_eq!(scene.list().await, json!([]), "{attack}");
     scene.link("ann").await;
     assert!(scene.accounts().is_empty(), "{attack}");
 }
@@ -67,9 +67,9 @@ async fn a_replayed_response_connects_nothing() {
     let scene = Scene::new(Login::Page).await;
     let (mut browser, back) = scene.underway("ann").await;
     assert_eq!(browser.get(&back).await.status, 200);
-    let listed = scene.gateway.list_consents()["consents"].clone();
+    let listed = scene.list().await;
     assert_eq!(browser.get(&back).await.status, 403);
-    assert_eq!(scene.gateway.list_consents()["consents"], listed);
+    assert_eq!(scene.list().await, listed);
     assert_eq!(scene.crm.asked("authorization_code"), 1, "the code was sent once");
 }
 
@@ -193,4 +193,34 @@ async fn one_users_consent_is_of_no_use_to_another() {
     }
     scene.link("eve").await;
     assert!(scene.accounts().is_empty());
+}
+
+#[tokio::test]
+async fn one_subject_in_two_tenants_is_two_users() {
+    for login in [Login::Page, Login::Issuer] {
+        let scene = Scene::with(login, |settings, _| {
+            let values = vec![ContextValue::new(ContextKind::Tenant)];
+            settings.context = Some(ContextSettings { upstreams: None, values });
+        })
+        .await;
+        assert_eq!(scene.consent("ann@acme").await.status, 200);
+        assert!(ran(&scene.call("ann@acme").await));
+        assert_ne!(scene.link("ann@other").await, scene.link("bob@acme").await);
+        scene.accounts();
+        let link = scene.link("ann@other").await;
+        assert!(scene.accounts().is_empty(), "the consent for acme was used for another tenant");
+        let (mut browser, opened) = (Browser::default(), scene.list().await);
+        assert_eq!((&opened[0]["tenant"], opened.as_array().map(Vec::len)), (&json!("acme"), Some(1)));
+        let page = browser.get(&link).await;
+        if login == Login::Page {
+            assert!(page.body.contains("tenant other"), "{}", page.body);
+        } else {
+            scene.issuer.with(|state| "ann@acme".clone_into(&mut state.account));
+            let back = Browser::default().get(&page.location()).await.location();
+            assert_eq!(browser.get(&back).await.status, 403, "ann of acme opened what ann of another tenant was asked");
+        }
+        assert_eq!(scene.consent("ann@other").await.status, 200);
+        assert!(ran(&scene.call("ann@other").await));
+        assert_eq!(scene.list().await.as_array().map(Vec::len), Some(2));
+    }
 }

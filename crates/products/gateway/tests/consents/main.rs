@@ -48,7 +48,7 @@ async fn a_user_consents_once() {
         assert!(ran(&answer), "{answer}");
         assert_eq!(scene.crm.with(|state| state.tokens.len()), 1);
         scene.link("bob").await;
-        let status = scene.gateway.status().to_string() + &scene.gateway.list_consents().to_string();
+        let status = scene.gateway.status().to_string() + &scene.list().await.to_string();
         assert!(status.contains("authorization-code") && !status.contains("up.") && !status.contains("s3cret"));
     }
 }
@@ -133,6 +133,23 @@ async fn a_token_is_renewed_once_for_all_and_before_it_ends() {
     assert!(ran(&scene.call("ann").await));
 }
 
+/// A client that leaves must not cost its user the next refresh token: the one before is worth nothing.
+#[tokio::test]
+async fn a_request_that_is_given_up_loses_no_refresh_token() {
+    let scene = Scene::new(Login::Page).await;
+    scene.crm.with(|state| state.life = 11);
+    assert_eq!(scene.consent("ann").await.status, 200);
+    assert!(ran(&scene.call("ann").await));
+    // The token in use is too old, and the conversation with the server is there.
+    sleep(Duration::from_millis(10_100)).await;
+    scene.crm.with(|state| (state.life, state.delay) = (600, Duration::from_millis(600)));
+    let given_up = tokio::time::timeout(Duration::from_millis(300), scene.call("ann")).await;
+    assert!(given_up.is_err());
+    sleep(Duration::from_millis(600)).await;
+    assert!(ran(&scene.call("ann").await));
+    assert_eq!(scene.crm.asked("refresh_token"), 1);
+}
+
 #[tokio::test]
 async fn a_consent_that_ended_is_asked_for_again() {
     let mut scene = Scene::new(Login::Page).await;
@@ -151,11 +168,12 @@ async fn a_consent_that_ended_is_asked_for_again() {
     assert!(ran(&scene.call("ann").await));
     assert_eq!(scene.accounts(), ["ann-again"]);
     // Those who run the gateway end it: a token in use counts no more.
-    let listed = scene.gateway.list_consents();
-    let id = listed["consents"][0]["id"].as_str().expect("an id").to_owned();
-    assert_eq!((&listed["consents"][0]["upstream"], &listed["consents"][0]["opens"]), (&json!("crm"), &json!(true)));
-    assert!(!scene.gateway.revoke_consent("another").await);
-    assert!(scene.gateway.revoke_consent(&id).await && !scene.gateway.revoke_consent(&id).await);
+    let listed = scene.list().await;
+    let id = listed[0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!((&listed[0]["upstream"], &listed[0]["opens"]), (&json!("crm"), &json!(true)));
+    for (id, is_there) in [("another", false), (id.as_str(), true), (id.as_str(), false)] {
+        assert_eq!(scene.gateway.revoke_consent(id).await, Some(is_there), "{id}");
+    }
     scene.link("ann").await;
     assert!(scene.accounts().is_empty());
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use oauth::jose::sha256;
 use serde_json::{Value, json};
@@ -23,6 +24,10 @@ pub(crate) struct State {
     pub(crate) account: String,
     /// How long access tokens live, in seconds.
     pub(crate) life: u64,
+    /// How long the provider takes for a token.
+    pub(crate) delay: Duration,
+    /// It never answers to a refresh token; whether that is used up.
+    pub(crate) hang: Option<bool>,
     /// The PKCE methods that it lists.
     pub(crate) methods: Option<Value>,
     /// Clients may register; otherwise they have metadata documents.
@@ -52,6 +57,8 @@ impl Provider {
         let state = State {
             account: "ann-at-crm".to_owned(),
             life: 3600,
+            delay: Duration::ZERO,
+            hang: None,
             methods: Some(json!(["S256"])),
             registers: true,
             tokens: Vec::new(),
@@ -98,7 +105,7 @@ impl Provider {
         let (status, more, answer) = match path {
             "/.well-known/oauth-authorization-server" => (200, String::new(), self.metadata()),
             "/authorize" => self.authorize(form(query)),
-            "/token" => self.token(form(&body)),
+            "/token" => self.token_in_time(form(&body)).await,
             "/register" => self.register(&body),
             _ => (404, String::new(), json!({})),
         };
@@ -148,6 +155,23 @@ impl Provider {
             state.codes.insert(code, Code { form, account });
         });
         (302, format!("location: {url}\r\n"), json!({}))
+    }
+
+    async fn token_in_time(&self, form: Form) -> (u16, String, Value) {
+        let (delay, hang) = self.with(|state| (state.delay, state.hang));
+        tokio::time::sleep(delay).await;
+        let hang = hang.filter(|_| form["grant_type"] == "refresh_token");
+        match hang {
+            None => self.token(form),
+            Some(is_used_up) => {
+                if is_used_up {
+                    self.token(form);
+                } else {
+                    self.with(|state| state.tokens.push(form));
+                }
+                std::future::pending().await
+            }
+        }
     }
 
     fn token(&self, form: Form) -> (u16, String, Value) {

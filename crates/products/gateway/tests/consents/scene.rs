@@ -107,20 +107,7 @@ impl Scene {
             method: Some("client_secret_post".to_owned()),
             ..Client::new(id, Credential::Secret(Secret::new("s3cret")))
         };
-        let credentials = CredentialSettings {
-            grant: CredentialGrant::AuthorizationCode,
-            issuer: None,
-            token_endpoint: None,
-            client: None,
-            scopes: vec!["crm.read".to_owned()],
-            audience: None,
-            resource: None,
-            egress: None,
-        };
-        let target = Target::StreamableHttp(HttpAddress::new(Url::parse(&url).expect("a URL")));
-        let (name, sessions) = ("crm".to_owned(), Sessions::default());
-        let upstreams =
-            vec![UpstreamSettings { name, target, revision: None, sessions, credentials: Some(credentials) }];
+        let upstreams = vec![named_crm(&url)];
         let auth = AuthSettings {
             issuer: issuer.url(""),
             keys: Some(Source::File(keys)),
@@ -131,7 +118,7 @@ impl Scene {
             egress: None,
         };
         let consents = ConsentSettings {
-            folder: folder.path().join("consents"),
+            folder: Some(folder.path().join("consents")),
             keys: vec![Secret::new(KEY)],
             login: match login {
                 Login::Page => ConsentLogin::Page,
@@ -158,6 +145,11 @@ impl Scene {
         self.address = server.local_addr();
         self.gateway = gateway;
         self.running.push(server);
+    }
+
+    /// All consents, as those who run the gateway see them.
+    pub(crate) async fn list(&self) -> Value {
+        self.gateway.list_consents().await.expect("there is no store")["consents"].take()
     }
 
     /// A user's token for the gateway.
@@ -268,14 +260,36 @@ impl Scene {
     }
 }
 
+/// The server that users consent to.
+fn named_crm(url: &str) -> UpstreamSettings {
+    let credentials = CredentialSettings {
+        grant: CredentialGrant::AuthorizationCode,
+        issuer: None,
+        token_endpoint: None,
+        client: None,
+        scopes: vec!["crm.read".to_owned()],
+        audience: None,
+        resource: None,
+        egress: None,
+    };
+    let target = Target::StreamableHttp(HttpAddress::new(Url::parse(url).expect("a URL")));
+    let (name, sessions, credentials) = ("crm".to_owned(), Sessions::default(), Some(credentials));
+    UpstreamSettings { name, target, revision: None, sessions, credentials, assertion: None }
+}
+
 fn message_in(response: &str) -> Value {
     let begin = response.find("{\"").unwrap_or_else(|| panic!("no message: {response}"));
     let end = response.rfind('}').expect("it ends");
     serde_json::from_str(&response[begin..=end]).unwrap_or_else(|_| panic!("no message: {response}"))
 }
 
+/// A token of `USER` or of `USER@TENANT`.
 fn token(signer: &Signer, issuer: &str, user: &str) -> String {
-    let claims = json!({ "iss": issuer, "aud": "gateway", "exp": now() + 60, "sub": user, "jti": oauth::random() });
+    let (user, tenant) = user.split_once('@').map_or((user, None), |(user, tenant)| (user, Some(tenant)));
+    let mut claims = json!({ "iss": issuer, "aud": "gateway", "exp": now() + 60, "sub": user, "jti": oauth::random() });
+    if let Some(tenant) = tenant {
+        claims["tenant_id"] = json!(tenant);
+    }
     signer.sign(json!({ "typ": "at+jwt" }), &claims)
 }
 

@@ -1,9 +1,11 @@
 //! The tokens that servers behind the gateway get: whose they are, how they are kept and renewed, and what a client learns where
 //! there is none. Over real HTTP, between an issuer and a server that accepts its tokens.
 
+mod assertions;
 mod introspection;
 mod issuer;
 mod scene;
+mod verifier;
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -138,8 +138,14 @@ impl Scene {
         };
         let target = Target::StreamableHttp(HttpAddress::new(url));
         let (name, sessions) = ("crm".to_owned(), Sessions::default());
-        let upstreams =
-            vec![UpstreamSettings { name, target, revision: None, sessions, credentials: Some(credentials) }];
+        let upstreams = vec![UpstreamSettings {
+            name,
+            target,
+            revision: None,
+            sessions,
+            credentials: Some(credentials),
+            assertion: None,
+        }];
         let auth = AuthSettings {
             issuer: ISSUER.to_owned(),
             keys: Some(Source::File(keys)),
@@ -206,17 +212,21 @@ pub(crate) async fn echo(client: &Client, text: &str) -> String {
 
 /// The whole HTTP response to a request of 2026-07-28.
 pub(crate) async fn response(scene: &Scene, token: &str, method: &str, params: Value) -> String {
+    response_at(scene.server.local_addr(), token, (method, params), "").await
+}
+
+async fn response_at(address: SocketAddr, token: &str, (method, params): (&str, Value), more: &str) -> String {
     let mut params = params;
     let name = params["name"].as_str().map_or_else(String::new, |name| format!("mcp-name: {name}\r\n"));
     params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-    let (address, length) = (scene.server.local_addr(), body.len());
+    let length = body.len();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\naccept: application/json, text/event-stream\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\nauthorization: Bearer {token}\r\n\
-         mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n{name}\r\n"
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n{name}{more}\r\n"
     );
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.write_all((head + &body).as_bytes()).await.expect("it reads");
@@ -227,8 +237,13 @@ pub(crate) async fn response(scene: &Scene, token: &str, method: &str, params: V
 
 /// The message in the response to a call of `echo`.
 pub(crate) async fn call(scene: &Scene, token: &str) -> Value {
-    let params = json!({ "name": "echo", "arguments": { "message": "heard" } });
-    let response = response(scene, token, "tools/call", params).await;
+    call_with(scene.server.local_addr(), token, "heard", "").await
+}
+
+/// The same of a gateway at an address, with other arguments and further headers.
+pub(crate) async fn call_with(address: SocketAddr, token: &str, text: &str, more: &str) -> Value {
+    let params = json!({ "name": "echo", "arguments": { "message": text } });
+    let response = response_at(address, token, ("tools/call", params), more).await;
     let begin = response.find("{\"").unwrap_or_else(|| panic!("no message: {response}"));
     let end = response.rfind('}').expect("it ends");
     serde_json::from_str(&response[begin..=end]).unwrap_or_else(|_| panic!("no message: {response}"))

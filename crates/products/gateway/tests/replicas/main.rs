@@ -2,9 +2,12 @@
 //! killed and stopped in mid-call.
 
 mod asker;
+#[path = "../consents/browser.rs"]
+mod browser;
 mod cache;
 mod chaos;
 mod clock;
+mod consents;
 mod forwarding;
 mod idempotency;
 mod invariants;
@@ -12,6 +15,9 @@ mod ledger;
 mod limits;
 mod nginx;
 mod ports;
+#[expect(dead_code, reason = "other tests ask more of it")]
+#[path = "../consents/provider.rs"]
+mod provider;
 #[path = "../chaos/random.rs"]
 mod random;
 mod recording;

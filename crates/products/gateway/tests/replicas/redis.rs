@@ -73,6 +73,12 @@ impl Redis {
         tokio::time::timeout(Duration::from_secs(1), asked).await.ok()?
     }
 
+    /// All that it wrote to the disk.
+    pub(crate) fn file(&self) -> Vec<u8> {
+        let files = std::fs::read_dir(self.folder.join("appendonlydir")).into_iter().flatten().flatten();
+        files.flat_map(|file| std::fs::read(file.path()).unwrap_or_default()).collect()
+    }
+
     pub(crate) fn signal(&self, signal: &str) {
         send_signal(&self.process.lock().unwrap_or_else(PoisonError::into_inner), signal);
     }

@@ -72,6 +72,11 @@ impl Replica {
         *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
     }
 
+    /// Its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     fn process_folder(&self) -> PathBuf {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         PathBuf::from("/proc").join(process.id().to_string())
@@ -148,6 +153,7 @@ async fn spawn(config: &PathBuf, log: &PathBuf, clock: Option<&Clock>) -> (Child
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
     command.env("REPLICA_KEY", "c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlLi4=");
+    command.env("CONSENT_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
     command.stderr(File::create(log).expect("a log"));
     if let Some(clock) = clock {
         clock.give(&mut command);
@@ -269,7 +275,7 @@ impl Scene {
             let file = format!(
                 "listen: 127.0.0.1:{port}\nadmin: 127.0.0.1:0\nstore: {store}\n\
                  idempotency: {{ writes: require }}\nlimits: {{ request: 10s, request_total: 15s }}\n\
-                 auth: {{ issuer: {ISSUER}, keys: keys.json, audience: gateway }}\n\
+                 auth: {{ issuer: {ISSUER}, keys: keys.json, audience: gateway, public_url: http://mcp.example }}\n\
                  upstreams:\n  a:\n    url: http://{}/mcp\n{}",
                 server.local_addr(),
                 more.replace("AUDIT", &config.with_extension("audit").display().to_string())
@@ -369,7 +375,14 @@ impl Scene {
         assert!(matches!(&outcome, Outcome::Response { status: 200, .. }), "{outcome:?}");
     }
 
-    async fn ask(&self, (replica, owner): (usize, &str), method: &str, name: &str, mut params: Value) -> Outcome {
+    /// A request of a client of 2026-07-28.
+    pub(crate) async fn ask(
+        &self,
+        (replica, owner): (usize, &str),
+        method: &str,
+        name: &str,
+        mut params: Value,
+    ) -> Outcome {
         let mut meta = json!({
             wire::meta::PROTOCOL_VERSION: "2026-07-28",
             wire::meta::CLIENT_INFO: { "name": "a", "version": "1" },

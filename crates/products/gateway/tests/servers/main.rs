@@ -37,7 +37,14 @@ fn at(scheme: &str, address: SocketAddr, path: &str) -> Url {
 
 fn upstream(name: &str, server: &Server) -> UpstreamSettings {
     let target = Target::Http(HttpAddress::new(at("http", server.local_addr(), "/mcp")));
-    UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None }
+    UpstreamSettings {
+        name: name.to_owned(),
+        target,
+        revision: None,
+        sessions: Sessions::default(),
+        credentials: None,
+        assertion: None,
+    }
 }
 
 fn pattern(text: &str) -> Pattern {

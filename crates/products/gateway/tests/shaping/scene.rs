@@ -177,6 +177,7 @@ impl Scene {
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
+            assertion: None,
         };
         let settings = Settings { upstreams: vec![one], auth: Some(auth.clone()), ..settings };
         let gateway = Gateway::new(&settings, &Children::new()).expect("valid settings");

@@ -74,6 +74,7 @@ impl Scene {
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
+            assertion: None,
         };
         let settings = Settings { upstreams: vec![upstream], limits: Limits::default(), ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("a valid address");

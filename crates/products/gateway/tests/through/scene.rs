@@ -165,6 +165,7 @@ impl Scene {
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
+            assertion: None,
         };
         let upstreams = std::iter::once(&direct.url).chain(more).enumerate().map(upstream).collect();
         let limits = Limits { request: Duration::from_secs(20), ..limits };

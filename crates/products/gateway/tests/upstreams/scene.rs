@@ -45,7 +45,14 @@ pub(crate) fn bounded(text: &str, limits: CommandLimits) -> Target {
 }
 
 pub(crate) fn named(name: &str, target: Target) -> UpstreamSettings {
-    UpstreamSettings { name: name.to_owned(), target, revision: None, sessions: Sessions::default(), credentials: None }
+    UpstreamSettings {
+        name: name.to_owned(),
+        target,
+        revision: None,
+        sessions: Sessions::default(),
+        credentials: None,
+        assertion: None,
+    }
 }
 
 /// Answers a question about roots alone.

@@ -128,6 +128,7 @@ fn settings(args: &ProveArgs) -> Result<Settings, Exit> {
         revision: None,
         sessions: Sessions::default(),
         credentials: None,
+        assertion: None,
     };
     Ok(Settings { upstreams: vec![upstream], ..Settings::default() })
 }

@@ -2,7 +2,7 @@
 
 use super::super::model::{Kind, Place};
 use super::super::rule::{Rule, Severity};
-use super::{Said, Scanner, finding};
+use super::{Observation, Scanner, finding};
 
 /// A finding that a call proved.
 #[derive(Clone, Debug)]
@@ -37,14 +37,14 @@ impl Scanner {
         let Proven { rule, severity, kind, item, pointer, text, message } = proven;
         let place =
             Place { server: server.to_owned(), kind: *kind, item: item.clone(), pointer: pointer.clone(), span: 0..0 };
-        let said = Said {
+        let observed = Observation {
             span: 0..text.len(),
             severity: *severity,
             weight: rule.weight,
             message: message.clone(),
             decoded: None,
         };
-        let mut found = finding(rule, place, text, said);
+        let mut found = finding(rule, place, text, observed);
         // What was sent stands nowhere in the item.
         found.place.span = 0..0;
         self.push(found);

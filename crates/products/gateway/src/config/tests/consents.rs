@@ -15,7 +15,7 @@ fn file(consents: &str) -> String {
 #[test]
 fn consents_are_read() {
     let full = settings(FULL).consents.expect("consents");
-    assert!(full.folder.ends_with("consents"));
+    assert!(full.folder.as_ref().is_some_and(|folder| folder.ends_with("consents")));
     assert_eq!((full.keys.len(), full.wait), (1, Duration::from_mins(5)));
     let ConsentLogin::Client { client, scopes } = &full.login else { panic!("{full:?}") };
     assert_eq!((client.id.as_str(), scopes.as_slice()), ("gateway", ["openid".to_owned()].as_slice()));
@@ -27,7 +27,7 @@ fn consents_are_read() {
 #[test]
 fn consents_are_checked() {
     for (members, parts) in [
-        (format!("{KEYS}, login: page"), &["`consents` has no `folder`"][..]),
+        (format!("{KEYS}, login: page"), &["`consents` has no `folder`", "store: redis://redis.example"][..]),
         ("folder: c, login: page".to_owned(), &["`consents` has no `keys`", "from_env"]),
         (format!("folder: c, {KEYS}"), &["`consents` has no `login`", "login: page"]),
         (format!("folder: c, {KEYS}, login: none"), &["`login` is neither `page` nor a mapping"]),
@@ -44,4 +44,17 @@ fn consents_are_checked() {
     }
     let without = format!("{}consents: {{ folder: c, {KEYS}, login: page }}\n", upstream("command: [x]"));
     mentions(&without, &["the file has no `auth`"]);
+}
+
+#[test]
+fn consents_are_in_the_store_of_several_gateways_where_they_have_no_folder() {
+    let auth = "auth: { issuer: i, keys: \"https://i.example/jwks\", public_url: \"https://mcp.example\" }\n";
+    let text = |auth: &str, store: &str| {
+        format!("{}{auth}store: {store}\nconsents: {{ {KEYS}, login: page }}\n", upstream("command: [x]"))
+    };
+    for store in ["redis://redis.example", "{ url: \"rediss://redis.example\" }"] {
+        assert_eq!(settings(&text(auth, store)).consents.expect("consents").folder, None);
+        mentions(&text(AUTH, store), &["`consents` in a shared `store` need `public_url` in `auth`"]);
+    }
+    mentions(&text(auth, "./store"), &["`consents` has no `folder`"]);
 }

@@ -86,6 +86,7 @@ impl TlsScene {
                 revision: None,
                 sessions: Sessions::default(),
                 credentials: None,
+                assertion: None,
             }],
             auth: options.auth.then(|| auth.clone()),
             tls: Some(files.clone()),
