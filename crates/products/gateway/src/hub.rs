@@ -2,6 +2,7 @@
 //! configuration, while requests under way keep what they began with. Knows no message.
 
 mod access;
+mod bridging;
 mod consenting;
 mod entrance;
 mod measures;
@@ -25,6 +26,7 @@ use self::replicas::{Announced, Writes};
 use crate::access::{Access, ConditionError};
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
+use crate::bridge::Bridge;
 use crate::budget::{BudgetState, Budgets};
 use crate::consents::Consents;
 use crate::context::Injected;
@@ -87,6 +89,8 @@ pub enum SettingsError {
     Store(std::io::Error),
     /// Consents cannot be kept.
     Consents(std::io::Error),
+    /// The bridge to a provider cannot be used.
+    Bridge(std::io::Error),
 }
 
 impl std::fmt::Display for SettingsError {
@@ -97,6 +101,7 @@ impl std::fmt::Display for SettingsError {
             Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
             Self::Store(error) => write!(f, "the store cannot be used: {error}"),
             Self::Consents(error) => write!(f, "consents cannot be kept: {error}"),
+            Self::Bridge(error) => write!(f, "`auth.bridge` cannot be used: {error}"),
         }
     }
 }
@@ -144,6 +149,8 @@ pub(crate) struct Hub {
     pub(crate) telemetry: Option<Arc<Telemetry>>,
     /// Consents of users.
     pub(crate) consents: Option<Arc<Consents>>,
+    /// The authorization server for clients.
+    bridge: Option<Arc<Bridge>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -170,6 +177,7 @@ impl Gateway {
         let telemetry = settings.telemetry.as_ref().map(Telemetry::start).transpose()?.map(Arc::new);
         let consents = settings.consents.as_ref().map(|consents| Consents::open(consents, settings.auth.as_ref()));
         let consents = consents.transpose().map_err(SettingsError::Consents)?;
+        let bridge = bridging::open(settings, &kept)?;
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -191,6 +199,7 @@ impl Gateway {
             audit,
             telemetry,
             consents,
+            bridge,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -332,6 +341,7 @@ impl Gateway {
             self.0.guarded.sweep();
             self.0.kept.sweep();
             self.0.consents.iter().for_each(|consents| consents.pending.sweep(std::time::Instant::now()));
+            self.0.bridge.iter().for_each(|bridge| bridge.sweep());
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
                 upstream.look_again();
@@ -349,9 +359,11 @@ impl Gateway {
         }
         self.0.kept.calls.finish().await;
         let (audit, kept, consents) = (self.0.audit.clone(), Arc::clone(&self.0.kept), self.0.consents.clone());
+        let bridge = self.0.bridge.clone();
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
+            bridge.iter().for_each(|bridge| bridge.close());
             if let Some(consents) = consents {
                 consents.vault.close();
             }

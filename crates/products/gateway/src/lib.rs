@@ -4,6 +4,7 @@
 pub mod access;
 mod answers;
 pub mod audit;
+mod bridge;
 pub mod budget;
 mod catalogue;
 mod changes;

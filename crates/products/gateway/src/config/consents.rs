@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use document::{Content, Entry, Position};
-use oauth::Secret;
 
 use super::Reader;
 use super::members::Members;
-use crate::consents::seal::key_bytes;
 use crate::settings::{ConsentLogin, ConsentSettings, CredentialGrant, UpstreamSettings};
 
 const MEMBERS: &[&str] = &["folder", "keys", "login", "wait"];
@@ -23,7 +21,7 @@ impl Reader<'_> {
         &mut self,
         at: Position,
         members: &Members<'_>,
-        upstreams: &[UpstreamSettings],
+        (upstreams, is_bridged): (&[UpstreamSettings], bool),
     ) -> Option<ConsentSettings> {
         let asks = |one: &&UpstreamSettings| {
             one.credentials.as_ref().is_some_and(|one| one.grant == CredentialGrant::AuthorizationCode)
@@ -33,7 +31,13 @@ impl Reader<'_> {
             let what = format!("users of `{}` consent, and the file has no `consents`", upstream.name);
             self.error(at, what, "add consents: { folder: ./consents, keys: […], login: … }");
         }
-        self.consent_members(found?, members.get("auth").is_some())
+        let consents = self.consent_members(found?, members.get("auth").is_some());
+        let signs_in = consents.as_ref().is_some_and(|it| matches!(it.login, ConsentLogin::Client { .. }));
+        if is_bridged && signs_in {
+            let what = "users cannot sign in with `login` of `consents`: `auth.bridge` knows no client for it";
+            self.error(found?.at, what, "login: page, or tokens of a provider without `bridge`");
+        }
+        consents
     }
 
     fn consent_members(&mut self, entry: &Entry, has_auth: bool) -> Option<ConsentSettings> {
@@ -44,7 +48,7 @@ impl Reader<'_> {
         let folder = self.required(entry, &members, "folder", "folder: ./consents");
         let folder = folder.and_then(|entry| self.path(entry));
         let keys = self.required(entry, &members, "keys", "keys: [{ from_env: CONSENT_KEY }]");
-        let keys = keys.and_then(|entry| self.consent_keys(entry));
+        let keys = keys.and_then(|entry| self.sealing_keys(entry));
         let login = self.required(entry, &members, "login", LOGIN_REMEDY).and_then(|entry| self.login(entry));
         let wait = members.get("wait").and_then(|entry| {
             let wait = self.duration(entry)?;
@@ -59,27 +63,6 @@ impl Reader<'_> {
             login: login?,
             wait: wait.unwrap_or(WAIT),
         })
-    }
-
-    fn consent_keys(&mut self, entry: &Entry) -> Option<Vec<Secret>> {
-        let Content::List(items) = &entry.node.content else {
-            self.wrong_type("`keys`", entry.at, &entry.node, "a list", "[{ from_env: CONSENT_KEY }]");
-            return None;
-        };
-        let mut keys = Vec::new();
-        for node in items {
-            let item = Entry { key: "keys".to_owned(), at: node.at, node: node.clone() };
-            let key = self.secret(&item)?;
-            if key_bytes(key.reveal()).is_none() {
-                let remedy = "32 random bytes in base64: openssl rand -base64 32";
-                self.error(item.at, "a key of `keys` is not 32 bytes in base64", remedy);
-            }
-            keys.push(key);
-        }
-        if keys.is_empty() {
-            self.error(entry.at, "`keys` is empty", "add a key: the first one encrypts, and all of them decrypt");
-        }
-        Some(keys)
     }
 
     fn login(&mut self, entry: &Entry) -> Option<ConsentLogin> {
