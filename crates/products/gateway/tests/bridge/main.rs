@@ -5,6 +5,7 @@ mod browser;
 mod documents;
 mod provider;
 mod scene;
+mod shared;
 mod tokens;
 
 use serde_json::json;
