@@ -99,6 +99,11 @@ async fn any_gateway_goes_on_with_a_login_and_nothing_counts_twice() {
     assert_eq!(token(other, &scene, &by_code(&program, &code)).await.status, 400, "a code counts once");
     sleep(Duration::from_millis(5500)).await;
     assert_eq!(scene.call(&second.access).await, (401, false), "at both, within 5 s");
+    // A code that comes to both ends the session that it began.
+    let code = scene.code(&program).await;
+    let tokens = Tokens::of(&scene.redeem(&program, &code).await);
+    assert_eq!(token(other, &scene, &by_code(&program, &code)).await.status, 400, "used at the first one");
+    assert_eq!(scene.refresh(&program, &tokens.refresh, &[]).await.status, 400, "its session has ended");
     drop(redis);
     sleep(Duration::from_millis(1000)).await;
     let code = scene.code(&program).await;
