@@ -2,6 +2,7 @@
 //! configuration, while requests under way keep what they began with. Knows no message.
 
 mod access;
+mod bridging;
 mod consenting;
 mod entrance;
 mod forwarding;
@@ -31,6 +32,7 @@ use self::replicas::{Announced, Writes};
 use crate::access::Access;
 use crate::answers::{Answers, Kept};
 use crate::audit::AuditLog;
+use crate::bridge::Bridge;
 use crate::budget::{BudgetState, Budgets};
 use crate::consents::Consents;
 use crate::context::Injected;
@@ -115,6 +117,8 @@ pub(crate) struct Hub {
     pub(crate) consents: Option<Arc<Consents>>,
     /// The other gateways that clients see as one with this one.
     replicas: Option<Arc<Replicas>>,
+    /// The authorization server for clients.
+    bridge: Option<Arc<Bridge>>,
     /// Follow modern upstreams' changes.
     pub(crate) followers: Mutex<HashMap<FollowedLists, Following>>,
 }
@@ -144,6 +148,7 @@ impl Gateway {
         let consents = consents.transpose().map_err(SettingsError::Consents)?;
         let replicas = forwarding::replicas_of(settings, &kept)?;
         let ids = Ids::new(replicas.as_ref().map(|replicas| replicas.tags()));
+        let bridge = bridging::open(settings, &kept)?;
         let hub = Arc::new(Hub {
             children: children.clone(),
             state: RwLock::default(),
@@ -167,6 +172,7 @@ impl Gateway {
             telemetry,
             consents,
             replicas,
+            bridge,
             followers: Mutex::default(),
         });
         hub.take_over(settings)?;
@@ -313,6 +319,7 @@ impl Gateway {
             self.0.kept.sweep();
             self.0.look_at_manifests();
             self.0.consents.iter().for_each(|consents| consents.sweep());
+            self.0.bridge.iter().for_each(|bridge| bridge.sweep());
             self.0.traffic().iter().for_each(|it| it.sweep(|index| upstreams.iter().any(|one| one.index == index)));
             for upstream in upstreams {
                 upstream.look_again();
@@ -330,9 +337,11 @@ impl Gateway {
         }
         self.0.kept.calls.finish().await;
         let (audit, kept, consents) = (self.0.audit.clone(), Arc::clone(&self.0.kept), self.0.consents.clone());
+        let bridge = self.0.bridge.clone();
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
+            bridge.iter().for_each(|bridge| bridge.close());
             if let Some(consents) = consents {
                 consents.close();
             }

@@ -5,6 +5,7 @@ pub mod access;
 mod answers;
 mod assertions;
 pub mod audit;
+mod bridge;
 pub mod budget;
 mod catalogue;
 mod changes;

@@ -264,6 +264,9 @@ pub(crate) fn unusable(error: &gateway::SettingsError) -> Failure {
             "give `consents` a folder that you can write to and no other gateway uses, and keys of 32 bytes in base64"
         }
         gateway::SettingsError::Replicas => "keys: [{ from_env: REPLICA_KEY }], and store: redis://redis.example",
+        gateway::SettingsError::Bridge(_) => {
+            "give `auth.bridge` keys of 32 bytes in base64, and `store` a folder that no other gateway uses"
+        }
         gateway::SettingsError::Condition(_) => "correct the condition: claims.team == \"data\"",
     };
     Failure::usage(error.to_string(), remedy)
@@ -303,7 +306,9 @@ fn introduce(gateway: &Gateway, settings: &Settings, address: SocketAddr) {
         let names = server.map_or_else(all, |server| server.upstreams.clone());
         tell(&format!("{}://{address}{} leads to {}", scheme(settings), endpoint.path, names.join(", ")));
     }
-    if let Some(auth) = &settings.auth {
+    if let Some(bridge) = &settings.bridge {
+        tell(&format!("clients get tokens here, after a login at {}", bridge.provider.issuer));
+    } else if let Some(auth) = &settings.auth {
         tell(&format!("clients need a token of {}", auth.issuer));
     } else if let Some(clients) = settings.tls.as_ref().and_then(|tls| tls.clients.as_ref()) {
         tell(&format!("clients need a certificate of {}", clients.roots.display()));

@@ -102,6 +102,7 @@ impl Configuration {
             ("allow_hosts", !settings.hosts.iter().all(|host| self.args.0.hosts.contains(host))),
             ("allow_origins", !settings.origins.iter().all(|origin| self.args.0.origins.contains(origin))),
             ("auth", settings.auth != self.running.auth),
+            ("auth.bridge", settings.bridge != self.running.bridge),
             ("record", settings.record != self.running.record),
             ("audit", settings.audit != self.running.audit),
             ("store", settings.store != self.running.store),
@@ -125,10 +126,22 @@ impl Configuration {
                     "configuration read again: {} upstreams unchanged, {} new or changed, {} ended",
                     done.kept, done.begun, done.ended
                 ));
-                let Settings { tls, admin, auth, record, audit, store, replicas, consents, telemetry, .. } =
-                    self.running.clone();
-                self.running =
-                    Settings { tls, admin, auth, record, audit, store, replicas, consents, telemetry, ..settings };
+                let running = self.running.clone();
+                let Settings { tls, admin, auth, bridge, record, audit, store, replicas, consents, telemetry, .. } =
+                    running;
+                self.running = Settings {
+                    tls,
+                    admin,
+                    auth,
+                    bridge,
+                    record,
+                    audit,
+                    store,
+                    replicas,
+                    consents,
+                    telemetry,
+                    ..settings
+                };
             }
             Err(error) => report(&crate::unusable(&error)),
         }

@@ -4,6 +4,7 @@
 mod answers;
 mod assertions;
 mod authzen;
+mod bridge;
 mod budgets;
 mod consents;
 mod context;
@@ -37,6 +38,7 @@ use wire::Revision;
 pub use answers::{AnswerSettings, CacheRule, CacheSettings, ErrorForm, IdempotencySettings, Writes};
 pub use assertions::{AssertionKey, AssertionKeys, AssertionSettings};
 pub use authzen::{AuthzenMapping, AuthzenSettings};
+pub use bridge::BridgeSettings;
 pub use budgets::{BudgetSettings, ClientBudget, ColdStart, ToolBudget, ToolClass};
 pub use consents::{ConsentLogin, ConsentSettings};
 pub use context::{ContextKind, ContextSettings, ContextValue};
@@ -76,6 +78,8 @@ pub struct Settings {
     pub servers: Vec<ServerSettings>,
     /// Whose tokens clients must send; without this, clients need no token.
     pub auth: Option<AuthSettings>,
+    /// The gateway as the issuer of those tokens, in front of a provider.
+    pub bridge: Option<Box<BridgeSettings>>,
     /// What each client may use: the first rule that fits decides, and without one it may not. Everything where there are no
     /// rules at all.
     pub access: Option<Vec<AccessRule>>,
@@ -152,6 +156,7 @@ impl Settings {
             hosts: _,
             origins: _,
             auth: _,
+            bridge: _,
             ready: _,
             record: _,
             audit: _,

@@ -92,6 +92,19 @@ impl Request {
         Some(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier })
     }
 
+    /// The request that was made before with this state and code verifier, for the check of its response.
+    pub(crate) fn resumed(
+        issuer: &Issuer,
+        redirect: &str,
+        (state, code_verifier): (String, Secret),
+        verifier: &Arc<dyn Verifier>,
+    ) -> Result<Self, OAuthError> {
+        let missing = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
+        let url = issuer.authorization_endpoint.clone().ok_or_else(missing)?;
+        let (redirect, issuer, announces_iss) = (redirect.to_owned(), issuer.id.clone(), issuer.announces_iss);
+        Ok(Self { url, redirect, code_verifier, state, issuer, announces_iss, verifier: Arc::clone(verifier) })
+    }
+
     /// `state`, by which a service finds the request again.
     pub(crate) fn state(&self) -> &str {
         &self.state

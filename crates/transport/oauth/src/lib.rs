@@ -15,8 +15,10 @@ mod error;
 mod flow;
 mod issuer_trust;
 pub mod jose;
+mod login_client;
 mod metadata;
 mod options;
+pub mod redirect;
 mod registration;
 pub mod resource;
 mod secret;
@@ -39,6 +41,7 @@ pub use consent_client::{ConsentClient, ConsentPlace, ConsentRequest, ConsentSou
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
 pub use issuer_trust::{Agreeing, IssuerQuestion, IssuerTrust};
+pub use login_client::{LoginClient, LoginSource, SavedLogin};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use net::egress::Reach;
 pub use options::{Agent, Browser, Client, Credential, Enterprise, Grant, Options, Scopes};

@@ -60,6 +60,8 @@ pub struct Issuer {
     pub token_endpoint: Url,
     /// Where clients register themselves.
     pub registration_endpoint: Option<Url>,
+    /// Where the keys are that it signs with.
+    pub keys: Option<Url>,
     /// The scopes that it lists.
     pub scopes: Option<Vec<String>>,
     /// The grants that it accepts.
@@ -89,6 +91,8 @@ impl Issuer {
             authorization_endpoint: url("authorization_endpoint")?,
             token_endpoint: url("token_endpoint")?.ok_or("it names no `token_endpoint`")?,
             registration_endpoint: url("registration_endpoint")?,
+            // Those who only get tokens do without.
+            keys: url("jwks_uri").unwrap_or_default(),
             scopes: texts(document, "scopes_supported"),
             grants: texts(document, "grant_types_supported"),
             client_authentication: texts(document, "token_endpoint_auth_methods_supported"),
@@ -107,6 +111,7 @@ impl Issuer {
             authorization_endpoint: Some(at("/authorize")?),
             token_endpoint: at("/token")?,
             registration_endpoint: Some(at("/register")?),
+            keys: None,
             scopes: None,
             grants: None,
             client_authentication: None,

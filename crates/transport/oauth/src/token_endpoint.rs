@@ -151,6 +151,14 @@ impl TokenRequest<'_> {
         self.read(&response)
     }
 
+    /// Requests the identity token of the user who signed in (OpenID Connect Core 1.0, 3.1.3); the access token is dropped.
+    pub(crate) async fn identity(&self, form: &[(&str, &str)]) -> Result<Secret, OAuthError> {
+        let response = self.send(form, None).await?;
+        let object = self.object(&response)?;
+        let missing = || self.unusable("its response has no identity token: it must be a provider of OpenID Connect");
+        self.text(&object, "id_token")?.ok_or_else(missing)
+    }
+
     pub(crate) async fn send(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
         let request = self.request(form, prover)?;
         self.web.send(request).await

@@ -57,7 +57,8 @@ pub(super) fn page(status: StatusCode, page: &Page<'_>) -> GuardResponse {
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
         ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"),
-        ("referrer-policy", "no-referrer"),
+        // With `no-referrer`, browsers post the form with `Origin: null`, which is refused as a foreign page's.
+        ("referrer-policy", "same-origin"),
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
     ] {
@@ -96,7 +97,7 @@ fn name_of(ConsentUser { principal, tenant }: &ConsentUser) -> String {
 }
 
 /// A text that cannot become markup, nor hide what stands next to it.
-fn html(text: &str) -> String {
+pub(crate) fn html(text: &str) -> String {
     let mut safe = String::new();
     for c in wire::escape::line(text).chars() {
         match c {

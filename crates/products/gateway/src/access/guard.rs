@@ -46,7 +46,7 @@ pub enum GuardedTls {
 impl TokenGuard {
     /// Reads the issuer's keys, where it has some; says why there are none otherwise.
     pub async fn start(gateway: &Gateway, settings: &AuthSettings) -> Result<Self, String> {
-        let tokens = Tokens::start(settings).await?;
+        let tokens = Tokens::start(settings, gateway.bridge().map(|bridge| &**bridge)).await?;
         Ok(Self { gateway: gateway.clone(), settings: settings.clone(), tokens, address: OnceLock::new(), tls: None })
     }
 
@@ -90,6 +90,14 @@ impl TokenGuard {
         self.settings.audience.clone().map_or_else(|| self.names(endpoint), |audience| vec![audience])
     }
 
+    /// What tokens may be for: all endpoints, each once.
+    fn resources(&self) -> Vec<String> {
+        let endpoints = self.gateway.endpoints();
+        let mut all: Vec<_> = endpoints.iter().flat_map(|endpoint| self.audiences(&endpoint.path)).collect();
+        all.dedup();
+        all
+    }
+
     /// The name to tell a client that came to `host`.
     fn name_for(&self, endpoint: &str, host: &str) -> String {
         let names = self.names(endpoint);
@@ -124,10 +132,14 @@ impl TokenGuard {
 
     /// The refusal of a token that cannot be checked now: another one would not help, so there is no challenge.
     fn unavailable(&self, head: Head<'_>) -> Denied {
+        let (who, why) = match self.gateway.bridge() {
+            Some(_) => ("the store of sessions does not answer", "the store fails"),
+            None => ("the authorization server does not answer", "the introspection endpoint fails"),
+        };
         if let Some(audit) = self.gateway.audit() {
-            audit.refused(head.uri.path(), "the authorization server does not answer");
+            audit.refused(head.uri.path(), who);
         }
-        tracing::warn!(issuer = self.settings.issuer, "a token cannot be checked: the introspection endpoint fails");
+        tracing::warn!(issuer = self.settings.issuer, "a token cannot be checked: {why}");
         Denied { status: StatusCode::SERVICE_UNAVAILABLE, challenge: String::new(), nonce: None, error: None }
     }
 
@@ -160,6 +172,9 @@ impl TokenGuard {
             Err(IntrospectionRefusal::Flaw(flaw)) => return Err(refuse(flaw)),
             Err(IntrospectionRefusal::Unavailable) => return Err(self.unavailable(head)),
         };
+        if let Some(bridge) = self.gateway.bridge() {
+            bridge.check(&grant.claims).await.map_err(refuse)?.ok_or_else(|| self.unavailable(head))?;
+        }
         let lacks = self.settings.scopes.iter().any(|scope| !grant.scopes.contains(scope));
         if lacks {
             let error = Some(("insufficient_scope", "more scope is needed"));
@@ -184,11 +199,19 @@ impl Guard for TokenGuard {
     fn owns(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|endpoint| self.endpoint(endpoint).is_some())
             || self.owns_consent_page(path)
+            || self.gateway.bridge().is_some_and(|bridge| bridge.owns(path))
+    }
+
+    fn issues(&self, path: &str) -> bool {
+        self.gateway.bridge().is_some_and(|bridge| bridge.owns(path))
     }
 
     fn serve(&self, request: GuardRequest) -> HttpFuture<'_, GuardResponse> {
         if self.owns_consent_page(request.uri.path()) {
             return Box::pin(self.consent_page(request));
+        }
+        if let Some(bridge) = self.gateway.bridge().filter(|bridge| bridge.owns(request.uri.path())) {
+            return Box::pin(async move { bridge.serve(&request, &self.resources()).await });
         }
         Box::pin(async move {
             let path = request.uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();

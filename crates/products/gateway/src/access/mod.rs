@@ -13,6 +13,7 @@ mod tokens;
 
 pub(crate) use authzen::DecisionPoint;
 pub use certificates::CertificateGuard;
+pub(crate) use consent_html::html;
 pub(crate) use decisions::{Access, decision_point};
 pub use guard::{GuardedTls, TokenGuard};
 pub use policy::{Action, Policy, PolicyPoint, PolicyRequest, PolicySettings};

@@ -4,6 +4,7 @@ use net::server::http::Grant;
 use oauth::jose::Jws;
 use oauth::resource::{AcceptedTokens, IntrospectedTokens, IntrospectionRefusal, Keys, TokenFlaw};
 
+use crate::bridge::Bridge;
 use crate::settings::AuthSettings;
 
 /// The tokens of an issuer: signed ones by its keys, all others by its word.
@@ -14,9 +15,13 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Reads the keys, where there are some.
-    pub(super) async fn start(settings: &AuthSettings) -> Result<Self, String> {
+    /// Reads the keys, where there are some; with a bridge, all tokens are its own.
+    pub(super) async fn start(settings: &AuthSettings, bridge: Option<&Bridge>) -> Result<Self, String> {
         let issuer = &settings.issuer;
+        if let Some(bridge) = bridge {
+            let signed = AcceptedTokens::new(Keys::fixed(bridge.keys()), issuer.clone());
+            return Ok(Self { signed: Some(signed), introspected: None });
+        }
         let signed = match settings.keys.clone() {
             Some(source) => {
                 Some(AcceptedTokens::new(Keys::read_within(source, settings.egress.clone()).await?, issuer.clone()))

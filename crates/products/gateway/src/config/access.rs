@@ -5,9 +5,10 @@ use oauth::resource::Source;
 use url::Url;
 
 use super::Reader;
-use crate::settings::{AccessRule, AuthSettings, ConditionText, Effect};
+use super::members::Members;
+use crate::settings::{AccessRule, AuthSettings, BridgeSettings, ConditionText, Effect};
 
-const AUTH: &[&str] = &["issuer", "keys", "introspection", "audience", "public_url", "scopes"];
+const AUTH: &[&str] = &["issuer", "keys", "introspection", "audience", "public_url", "scopes", "bridge"];
 const RULE: &[&str] = &["effect", "tools", "prompts", "resources", "scopes", "when"];
 
 /// The most rules.
@@ -16,8 +17,17 @@ const MOST_RULES: usize = 1000;
 const LONGEST_CONDITION: usize = 4096;
 
 impl Reader<'_> {
-    pub(super) fn auth(&mut self, entry: &Entry) -> Option<AuthSettings> {
-        let members = self.members("`auth`", entry.at, &entry.node, AUTH)?;
+    /// `auth`, and the authorization server that the gateway itself is.
+    pub(super) fn auth(&mut self, entry: &Entry) -> (Option<AuthSettings>, Option<Box<BridgeSettings>>) {
+        let Some(members) = self.members("`auth`", entry.at, &entry.node, AUTH) else { return (None, None) };
+        match members.get("bridge") {
+            Some(bridge) => (self.bridged(entry, &members), self.bridge(bridge).map(Box::new)),
+            None => (self.issued(entry, &members), None),
+        }
+    }
+
+    /// `auth` of a file whose tokens another issuer makes.
+    fn issued(&mut self, entry: &Entry, members: &Members<'_>) -> Option<AuthSettings> {
         if members.get("issuer").is_none() && !members.has_unknown {
             self.error(entry.at, "`auth` has no `issuer`", "add `issuer`: its name as tokens have it in `iss`");
         }
@@ -52,7 +62,7 @@ impl Reader<'_> {
         url.map(Source::Address)
     }
 
-    fn public_url(&mut self, entry: &Entry) -> Option<String> {
+    pub(super) fn public_url(&mut self, entry: &Entry) -> Option<String> {
         let text = self.text(entry)?;
         let origin = Url::parse(text).ok().map(|url| url.origin().ascii_serialization());
         if origin.as_deref() == Some(text.trim_end_matches('/')) {

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use document::{Content, Entry, Position};
-use oauth::Secret;
 
 use super::Reader;
 use super::members::Members;
-use crate::consents::seal::key_bytes;
 use crate::settings::{ConsentLogin, ConsentSettings, CredentialGrant, UpstreamSettings};
 
 const MEMBERS: &[&str] = &["folder", "keys", "login", "wait"];
@@ -23,7 +21,7 @@ impl Reader<'_> {
         &mut self,
         at: Position,
         members: &Members<'_>,
-        upstreams: &[UpstreamSettings],
+        (upstreams, is_bridged): (&[UpstreamSettings], bool),
     ) -> Option<ConsentSettings> {
         let asks = |one: &&UpstreamSettings| {
             one.credentials.as_ref().is_some_and(|one| one.grant == CredentialGrant::AuthorizationCode)
@@ -33,7 +31,13 @@ impl Reader<'_> {
             let what = format!("users of `{}` consent, and the file has no `consents`", upstream.name);
             self.error(at, what, "add consents: { folder: ./consents, keys: […], login: … }");
         }
-        self.consent_members(found?, members)
+        let consents = self.consent_members(found?, members);
+        let signs_in = consents.as_ref().is_some_and(|it| matches!(it.login, ConsentLogin::Client { .. }));
+        if is_bridged && signs_in {
+            let what = "users cannot sign in with `login` of `consents`: `auth.bridge` knows no client for it";
+            self.error(found?.at, what, "login: page, or tokens of a provider without `bridge`");
+        }
+        consents
     }
 
     fn consent_members(&mut self, entry: &Entry, file: &Members<'_>) -> Option<ConsentSettings> {

@@ -222,7 +222,7 @@ impl Reader<'_> {
     }
 
     /// An address that gets secrets, as it is written and as it is read.
-    fn secure_url(&mut self, entry: &Entry) -> Option<(String, Url)> {
+    pub(super) fn secure_url(&mut self, entry: &Entry) -> Option<(String, Url)> {
         let text = self.text(entry)?;
         let secure = |url: &Url| url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url));
         let plain = |url: &Url| url.username().is_empty() && url.password().is_none() && url.fragment().is_none();

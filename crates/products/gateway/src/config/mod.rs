@@ -6,6 +6,7 @@ mod answers;
 mod assertions;
 mod audit;
 mod authzen;
+mod bridge;
 pub(crate) mod budgets;
 mod consents;
 mod context;
@@ -173,11 +174,11 @@ impl Reader<'_> {
             self.egress = rules;
         }
         let (upstreams, servers) = self.behind(tree, &members, has_auth);
-        let auth = members.get("auth").and_then(|entry| self.auth(entry));
+        let (auth, bridge) = members.get("auth").map(|entry| self.auth(entry)).unwrap_or_default();
         let access = members.get("access").map(|entry| self.access(entry, has_auth));
         let authzen = members.get("authzen").and_then(|entry| self.authzen(entry, has_auth)).map(Box::new);
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
-        let consents = self.consents(tree.at, &members, &upstreams);
+        let consents = self.consents(tree.at, &members, (&upstreams, bridge.is_some()));
         let answers = self.answers(&members);
         let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
@@ -197,6 +198,7 @@ impl Reader<'_> {
             upstreams,
             servers,
             auth,
+            bridge,
             access,
             authzen,
             ready,

@@ -16,6 +16,8 @@ pub enum SettingsError {
     Store(std::io::Error),
     /// Consents cannot be kept.
     Consents(std::io::Error),
+    /// The bridge to a provider cannot be used.
+    Bridge(std::io::Error),
     /// The lock cannot be enforced.
     Lock(LockError),
     /// The keys of `replicas` cannot be used, or no store is shared.
@@ -31,6 +33,7 @@ impl std::fmt::Display for SettingsError {
             Self::Audit(error) => write!(f, "the audit log cannot be written: {error}"),
             Self::Store(error) => write!(f, "the store cannot be used: {error}"),
             Self::Consents(error) => write!(f, "consents cannot be kept: {error}"),
+            Self::Bridge(error) => write!(f, "`auth.bridge` cannot be used: {error}"),
             Self::Replicas => f.write_str("`replicas` has no usable keys, or no store that gateways share"),
         }
     }

@@ -188,6 +188,34 @@ impl SharedStore {
         self.run::<i64>(&command).await.map(|_| ())
     }
 
+    /// A session begins; whether it is new. One that was there ends.
+    pub(crate) async fn begin_session(&self, id: &str, keep: Duration) -> Result<bool, Away> {
+        let mut command = scripts::command(scripts::BEGIN_SESSION, &[&session_key(id)]);
+        command.arg(millis(keep));
+        Ok(self.run::<i64>(&command).await? == 1)
+    }
+
+    /// The refresh token with this number is used; whether it was the newest. The session ends where it was not.
+    pub(crate) async fn advance_session(&self, id: &str, generation: u64) -> Result<bool, Away> {
+        let mut command = scripts::command(scripts::ADVANCE_SESSION, &[&session_key(id)]);
+        command.arg(generation).arg(generation.saturating_add(1));
+        Ok(self.run::<i64>(&command).await? == 1)
+    }
+
+    /// Ends a session.
+    pub(crate) async fn end_session(&self, id: &str) -> Result<(), Away> {
+        let command = scripts::command(scripts::END_SESSION, &[&session_key(id)]);
+        self.run::<i64>(&command).await.map(|_| ())
+    }
+
+    /// Whether a session goes on.
+    pub(crate) async fn has_session(&self, id: &str) -> Result<bool, Away> {
+        let mut command = redis::cmd("GET");
+        command.arg(session_key(id));
+        let found: Option<Vec<u8>> = self.run(&command).await?;
+        Ok(found.is_some_and(|found| found != scripts::ENDED.as_bytes()))
+    }
+
     async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Away> {
         let done = self.link.run(command).await;
         if done.is_err() {
@@ -211,6 +239,10 @@ impl Drop for SharedStore {
 
 fn key(name: &[u8]) -> Vec<u8> {
     [PREFIX.as_bytes(), b"call:", name].concat()
+}
+
+fn session_key(id: &str) -> Vec<u8> {
+    [PREFIX.as_bytes(), b"session:", id.as_bytes()].concat()
 }
 
 fn epoch_key() -> Vec<u8> {

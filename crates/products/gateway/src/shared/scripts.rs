@@ -168,3 +168,25 @@ for p, c in string.gmatch(old, '(%d+) (%d+)') do
 end
 redis.call('HSET', KEYS[1], 'p', table.concat(text, ' '))
 return 1";
+
+/// What stands in the place of a session that has ended.
+pub(super) const ENDED: &str = "x";
+
+/// Begins a session of a client's user. `ARGV`: keep. Returns 1; or 0 for one that was there and has ended now.
+pub(super) const BEGIN_SESSION: &str = "
+if redis.call('SET', KEYS[1], '0', 'NX', 'PX', ARGV[1]) then return 1 end
+redis.call('SET', KEYS[1], 'x', 'KEEPTTL')
+return 0";
+
+/// `ARGV`: the number of a refresh token, and of the next one. Returns 1 where it was the newest one.
+pub(super) const ADVANCE_SESSION: &str = "
+local g = redis.call('GET', KEYS[1])
+if not g or g == 'x' then return 0 end
+if g ~= ARGV[1] then redis.call('SET', KEYS[1], 'x', 'KEEPTTL') return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
+return 1";
+
+/// Ends a session, which stays known until its time is over.
+pub(super) const END_SESSION: &str = "
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[1], 'x', 'KEEPTTL') end
+return 1";

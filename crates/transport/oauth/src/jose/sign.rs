@@ -109,6 +109,15 @@ impl Signer {
         (Self { pair: Pair::Ed(pair), alg: "EdDSA" }, pem(key.as_ref()))
     }
 
+    /// The Ed25519 key of a secret seed (RFC 8032, 5.1.5): the same one wherever the seed is known.
+    ///
+    /// # Panics
+    /// Never: every seed is a key.
+    pub fn edwards_of_seed(seed: &[u8; 32]) -> Self {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed).expect("a seed has 32 bytes");
+        Self { pair: Pair::Ed(pair), alg: "EdDSA" }
+    }
+
     /// The algorithm.
     pub const fn alg(&self) -> &'static str {
         self.alg

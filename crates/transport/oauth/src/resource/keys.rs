@@ -50,7 +50,8 @@ impl Source {
 /// The keys as they were when they were last looked at.
 #[derive(Debug)]
 pub struct Keys {
-    source: Source,
+    /// Nothing where they never change.
+    source: Option<Source>,
     egress: Option<Egress>,
     known: Mutex<(Arc<JwkSet>, Instant)>,
 }
@@ -64,7 +65,12 @@ impl Keys {
     /// The same, where connections may lead no farther than `egress`.
     pub async fn read_within(source: Source, egress: Option<Egress>) -> Result<Self, String> {
         let keys = Arc::new(source.read(egress.as_ref()).await?);
-        Ok(Self { source, egress, known: Mutex::new((keys, Instant::now())) })
+        Ok(Self { source: Some(source), egress, known: Mutex::new((keys, Instant::now())) })
+    }
+
+    /// Keys that are known and never change.
+    pub fn fixed(keys: JwkSet) -> Self {
+        Self { source: None, egress: None, known: Mutex::new((Arc::new(keys), Instant::now())) }
     }
 
     /// The keys as they were last read.
@@ -75,10 +81,8 @@ impl Keys {
     /// Looks at them anew, unless that was done just now; `true` where there may be others. What cannot be read leaves the
     /// old ones, and nobody else waits for it.
     pub async fn renew(&self) -> bool {
-        if !self.is_due() {
-            return false;
-        }
-        let Ok(keys) = self.source.read(self.egress.as_ref()).await else { return false };
+        let Some(source) = self.source.as_ref().filter(|_| self.is_due()) else { return false };
+        let Ok(keys) = source.read(self.egress.as_ref()).await else { return false };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // What was verified by the same keys stays verified.
         if *known.0 != keys {
@@ -90,6 +94,9 @@ impl Keys {
     /// Looks at them again where that was not done for a while. A request waits for it only after a long pause, in which nothing
     /// looked; where they cannot be read, the old ones stay.
     pub async fn keep_current(self: &Arc<Self>) {
+        if self.source.is_none() {
+            return;
+        }
         let age = self.known.lock().unwrap_or_else(PoisonError::into_inner).1.elapsed();
         if age >= OLD * 2 {
             self.renew().await;

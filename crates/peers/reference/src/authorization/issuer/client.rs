@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use oauth::redirect::is_same;
 use oauth::{Reach, Secret, fetch, is_loopback};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
@@ -60,21 +61,9 @@ impl Registered {
     /// loopback, which no program can choose beforehand (RFC 8252, 7.3).
     pub(super) fn lands_at(&self, redirect: &str) -> bool {
         let home = || Url::parse(redirect).is_ok_and(|url| url.scheme() == "http" && is_loopback(&url));
-        let but_for_port = |own: &str| without_port(own).is_some_and(|own| Some(own) == without_port(redirect));
-        let registered = self.redirects.iter().any(|own| own == redirect || but_for_port(own));
+        let registered = self.redirects.iter().any(|own| is_same(own, redirect));
         registered || (self.lands_anywhere && home())
     }
-}
-
-/// What stands before and after the port in an address on loopback; `None` for any other. Nothing is normalized: another
-/// spelling of an address is another address.
-fn without_port(text: &str) -> Option<(&str, &str)> {
-    Url::parse(text).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
-    let authority = text.strip_prefix("http://")?;
-    let (authority, rest) = authority.split_at(authority.find(['/', '?', '#']).unwrap_or(authority.len()));
-    let end = if authority.starts_with('[') { authority.find(']')? + 1 } else { 0 };
-    let (host, port) = authority.split_at(authority[end..].find(':').map_or(authority.len(), |colon| end + colon));
-    port.trim_start_matches(':').bytes().all(|b| b.is_ascii_digit()).then_some((host, rest))
 }
 
 /// The redirect addresses that a client wants; why they may not be used otherwise.
