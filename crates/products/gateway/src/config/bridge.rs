@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use document::{Content, Entry};
+use document::Entry;
 use net::egress::Egress;
 use oauth::redirect::is_private_scheme;
-use oauth::{LoginSource, Secret};
+use oauth::LoginSource;
 
 use super::Reader;
 use super::members::Members;
-use crate::consents::seal::key_bytes;
 use crate::settings::{AuthSettings, BridgeSettings};
 
 const MEMBERS: &[&str] = &[

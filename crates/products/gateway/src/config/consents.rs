@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use document::{Content, Entry, Position};
+use oauth::Secret;
 
 use super::Reader;
 use super::members::Members;
+use crate::consents::seal::key_bytes;
 use crate::settings::{ConsentLogin, ConsentSettings, CredentialGrant, UpstreamSettings};
 
 const MEMBERS: &[&str] = &["folder", "keys", "login", "wait"];
