@@ -17,6 +17,7 @@ mod fixtures;
 mod fuzz;
 mod gateway_as_client;
 mod gateway_authzen;
+mod gateway_bridge;
 mod gateway_clients;
 mod gateway_faults;
 mod gateway_matrix;
@@ -67,6 +68,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         help: "bench check, client, test: how long each takes; bench serve, gateway: what a request costs",
         run: bench::run,
+    },
+    Task {
+        name: "bridge",
+        help: "clients get tokens of the gateway, whose users sign in at a real provider that registers none",
+        run: gateway_bridge::run,
     },
     Task {
         name: "clients-peers",

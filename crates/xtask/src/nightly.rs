@@ -15,8 +15,8 @@ use anyhow::{Context as _, bail, ensure};
 use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
-    Verdict, attack, fuzz, gateway_as_client, gateway_authzen, gateway_clients, gateway_faults, gateway_peers, peers,
-    root, signing, soak,
+    Verdict, attack, clients_peers, dist, fuzz, gateway_as_client, gateway_authzen, gateway_bridge, gateway_clients,
+    gateway_faults, gateway_peers, peers, root, signing, soak,
 };
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -105,7 +105,18 @@ const PARTS: &[Part] = &[
         title: "installed clients, directly and through a gateway",
         run: |_| gateway_of_peers(gateway_clients::run),
     },
-    Part { name: "authzen", title: "the gateway and a real policy decision point", run: authzen },
+    Part {
+        name: "authzen",
+        title: "the gateway and a real policy decision point",
+        run: |_| task(gateway_authzen::run),
+    },
+    Part {
+        name: "bridge",
+        title: "sign-in through the gateway at a real provider",
+        run: |_| task(gateway_bridge::run),
+    },
+    Part { name: "clients", title: "real clients read what proof add writes", run: |_| task(clients_peers::run) },
+    Part { name: "packages", title: "static packages of a release, installed and used", run: |_| packages() },
     Part { name: "churn", title: "a gateway and many sessions of one call each: its memory", run: churn },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
@@ -319,9 +330,16 @@ fn as_client(_: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { well, figure: "judged".to_owned() })
 }
 
-fn authzen(_: &Options) -> anyhow::Result<Outcome> {
-    let well = gateway_authzen::run(&[])?;
-    Ok(Outcome { well, figure: "compared".to_owned() })
+/// A task without options.
+fn task(task: fn(&[String]) -> Verdict) -> anyhow::Result<Outcome> {
+    Ok(Outcome { well: task(&[])?, figure: "compared".to_owned() })
+}
+
+/// The packages as the release workflow makes them, and the crates.
+fn packages() -> anyhow::Result<Outcome> {
+    let tried = |options: &[&str]| dist::run(&options.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+    let well = tried(&["--try"])? && tried(&["--crates", "--try", "--out", "target/dist-published"])?;
+    Ok(Outcome { well, figure: "installed".to_owned() })
 }
 
 /// A task that says itself what it finds.

