@@ -46,7 +46,8 @@ impl Scene {
         let url = Url::parse(&format!("http://{}/mcp", upstream.local_addr())).expect("a URL");
         let (target, sessions) = (Target::StreamableHttp(HttpAddress::new(url)), Sessions::default());
         let name = "a".to_owned();
-        settings.upstreams = vec![UpstreamSettings { name, target, revision: None, sessions, credentials: None }];
+        settings.upstreams =
+            vec![UpstreamSettings { name, target, revision: None, sessions, credentials: None, assertion: None }];
         change(&mut settings);
         let (gateway, server) = serve(&settings, address).await;
         Self { provider, gateway, settings, address, running: vec![upstream, server] }
