@@ -81,7 +81,7 @@ fn no_tampering_with_the_card_is_accepted() {
         ("another order of a list", Box::new(|v| v["skills"][0]["tags"] = json!(["y", "x"])), State::Tampered),
         ("a number for a text", Box::new(|v| v["version"] = json!(1.0)), State::Tampered),
         ("a bit of the signature", Box::new(signature(|bytes| bytes[40] ^= 1)), State::Tampered),
-        ("a shorter signature", Box::new(signature(|bytes| drop(bytes.pop()))), State::Tampered),
+        ("a shorter signature", Box::new(signature(|bytes| bytes.truncate(63))), State::Tampered),
         ("a longer signature", Box::new(signature(|bytes| bytes.push(0))), State::Tampered),
         ("a second form of the same signature", Box::new(signature(add_order)), State::Tampered),
         ("unused bits of base64", Box::new(text(|text| text[..text.len() - 1].to_owned() + "h")), State::Tampered),
