@@ -219,7 +219,7 @@ async fn over_http(
     }
     match replica {
         Some((replica, announcing)) => {
-            // From now on, the others send nothing more here. What they sent may take as long as what clients sent.
+            // The others send nothing more here. What they sent ends with the sessions of `server`.
             announcing.end().await;
             tokio::join!(server.shutdown(), replica.shutdown());
         }
