@@ -74,10 +74,10 @@ pub(crate) async fn for_replicas(
     gateway: &Gateway,
     settings: &Settings,
     endpoints: &http::Endpoints,
-    body: usize,
+    clients: &http::Limits,
 ) -> Result<Option<(http::Server, Announcing)>, Failure> {
     let Some((replicas, settings)) = gateway.replicas().zip(settings.replicas.as_ref()) else { return Ok(None) };
-    let server = crate::listening(gateway, settings.listen, replicas.listener(endpoints.clone(), body)).await?;
+    let server = crate::listening(gateway, settings.listen, replicas.listener(endpoints.clone(), clients)).await?;
     tell(&format!("{} is for the other gateways, which reach it as {}", server.local_addr(), settings.own));
     Ok(Some((server, replicas.announce())))
 }

@@ -200,7 +200,7 @@ async fn over_http(
     };
     let address = server.local_addr();
     let endpoints = server.endpoints();
-    let replica = listener::for_replicas(gateway, &settings, &endpoints, options.limits.body).await?;
+    let replica = listener::for_replicas(gateway, &settings, &endpoints, &options.limits).await?;
     let update = {
         let gateway = gateway.clone();
         move || endpoints.set(served(&gateway, &options))
@@ -217,10 +217,13 @@ async fn over_http(
     for task in watching.iter().chain(&control) {
         task.abort();
     }
-    server.shutdown().await;
-    if let Some((replica, announcing)) = replica {
-        announcing.end().await;
-        replica.shutdown().await;
+    match replica {
+        Some((replica, announcing)) => {
+            // The others send nothing more here. What they sent ends with the sessions of `server`.
+            announcing.end().await;
+            tokio::join!(server.shutdown(), replica.shutdown());
+        }
+        None => server.shutdown().await,
     }
     if let Some(admin) = admin {
         admin.shutdown().await;

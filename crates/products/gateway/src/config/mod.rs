@@ -186,7 +186,7 @@ impl Reader<'_> {
         let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
         let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let store = self.section(&members, "store", Self::store);
-        let replicas = self.replicas(tree.at, &members, store.as_ref());
+        let replicas = self.replicas(&members, store.as_ref());
         let lock = members.get("lock").and_then(|entry| self.lock(entry, &upstreams));
         let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use document::{Entry, Position, quoted};
+use document::{Entry, quoted};
 use url::{Host, Url};
 
 use super::Reader;
@@ -15,16 +15,11 @@ const OWN: &str = "http://10.0.0.1:3001: where the other gateways reach this one
 
 impl Reader<'_> {
     /// `replicas` of the file. The gateways find each other in the store.
-    pub(super) fn replicas(
-        &mut self,
-        at: Position,
-        members: &Members<'_>,
-        store: Option<&StoreSettings>,
-    ) -> Option<ReplicaSettings> {
+    pub(super) fn replicas(&mut self, members: &Members<'_>, store: Option<&StoreSettings>) -> Option<ReplicaSettings> {
         let entry = members.get("replicas")?;
         let has_other = matches!(store, Some(StoreSettings::Folder(_)));
         if has_other || members.get("store").is_none() {
-            self.error(at, "`replicas` needs a store that gateways share", "add store: redis://redis.example");
+            self.error(entry.at, "`replicas` needs a store that gateways share", "add store: redis://redis.example");
         }
         let members = self.members("`replicas`", entry.at, &entry.node, MEMBERS)?;
         let own = self.required(entry, &members, "self", &format!("self: {OWN}"));

@@ -46,6 +46,10 @@ const CONNECT: Duration = Duration::from_secs(2);
 const OURS: &str = "proof-gateway";
 /// The largest head of a request of another gateway: what a client sends, in base64.
 const HEAD: usize = 256 << 10;
+/// How long such a head may take, and how many connections there may be: before a head is opened, anyone may have sent it, so
+/// together they are the memory that strangers can take. Other gateways reuse a connection for 2 s.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+const CONNECTIONS: usize = 2048;
 
 /// This gateway among the others.
 pub struct Replicas {
@@ -124,13 +128,14 @@ impl Replicas {
         Arc::clone(&self.tags)
     }
 
-    /// Options of the listener for the others; `endpoints` are those that clients reach. `body` is the largest that clients
-    /// may send.
-    pub fn listener(self: &Arc<Self>, endpoints: Endpoints, body: usize) -> http::Options {
+    /// Options of the listener for the others; `endpoints` and `clients` are those of the listener that clients reach.
+    pub fn listener(self: &Arc<Self>, endpoints: Endpoints, clients: &http::Limits) -> http::Options {
         let receiver = Receiver { replicas: Arc::clone(self), endpoints };
         let mut options =
             http::Options { path: String::new(), layer: Some(Arc::new(receiver)), ..http::Options::default() };
-        (options.limits.head, options.limits.body) = (HEAD, body);
+        (options.limits.body, options.limits.grace) = (clients.body, clients.grace);
+        (options.limits.head, options.limits.head_time) = (HEAD, HEAD_TIME);
+        options.limits.connections = CONNECTIONS;
         options
     }
 

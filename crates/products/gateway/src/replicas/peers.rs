@@ -20,8 +20,6 @@ const PURPOSE: &[u8] = b"proof-gateway.replica.1";
 const RENEW: Duration = Duration::from_secs(2);
 /// For how long what the store said of another gateway holds.
 const FRESH: Duration = Duration::from_secs(1);
-/// For how long a store that lost its memory may not know gateways that are there.
-const RECOVERS: Duration = Duration::from_secs(3);
 /// The most gateways that are remembered.
 const MOST: usize = 256;
 
@@ -47,13 +45,13 @@ pub(super) struct Peers {
     keys: Arc<Keys>,
     pub(super) clock: StoreClock,
     known: Mutex<HashMap<String, Known>>,
-    /// When the store began to remember what it knows.
-    began: Mutex<Option<Instant>>,
+    /// Until when the store may not know gateways that are there.
+    recovers_until: Mutex<Option<Instant>>,
 }
 
 impl Peers {
     pub(super) fn new(store: Arc<SharedStore>, keys: Arc<Keys>) -> Self {
-        Self { store, keys, clock: StoreClock::default(), known: Mutex::default(), began: Mutex::default() }
+        Self { store, keys, clock: StoreClock::default(), known: Mutex::default(), recovers_until: Mutex::default() }
     }
 
     /// Says that this gateway is at `own`, for as long as it is.
@@ -62,10 +60,10 @@ impl Peers {
         let mut epoch = self.store.epoch();
         let mut memory = None;
         loop {
-            let now = epoch.borrow_and_update().as_ref().map(|epoch| Arc::clone(&epoch.id));
-            if now.is_some() && now != memory {
-                memory = now;
-                *self.began.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            let now = epoch.borrow_and_update().clone();
+            if let Some(now) = now.filter(|now| memory.as_ref() != Some(&now.id)) {
+                *self.recovers_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(now.recovers_until);
+                memory = Some(now.id);
             }
             if memory.is_some()
                 && let Ok(millis) = self.store.announce(&record).await
@@ -112,8 +110,8 @@ impl Peers {
     }
 
     fn store_recovers(&self) -> bool {
-        let began = *self.began.lock().unwrap_or_else(PoisonError::into_inner);
-        began.is_none_or(|began| began.elapsed() < RECOVERS)
+        let until = *self.recovers_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_none_or(|until| Instant::now() < until)
     }
 
     fn remembered(&self, id: &str, age: Duration) -> Option<Arc<HttpUpstream>> {

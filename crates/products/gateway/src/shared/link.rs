@@ -34,12 +34,20 @@ const MESSAGES: usize = 1024;
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Which memory the store has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Epoch {
     /// Another one when it forgot everything.
     pub(crate) id: Arc<str>,
     /// Another one for each connection.
     pub(crate) connection: u64,
+    /// Until when the store may lack what gateways know, as it said when it was asked.
+    pub(crate) recovers_until: std::time::Instant,
+}
+
+impl PartialEq for Epoch {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.connection == other.connection
+    }
 }
 
 /// What comes from other gateways.
@@ -193,7 +201,11 @@ impl Link {
         command.arg(run).arg(oauth::random()).arg(GRACE_MS);
         let found: Result<(String, u64), _> = timeout(OPERATION, command.query_async(connection)).await.ok()?;
         match found {
-            Ok((id, _)) => Some(Epoch { id: id.into(), connection: number }),
+            Ok((id, left)) => {
+                // The store says at most `GRACE_MS`.
+                let recovers_until = std::time::Instant::now() + Duration::from_millis(left.min(GRACE_MS));
+                Some(Epoch { id: id.into(), connection: number, recovers_until })
+            }
             Err(error) => {
                 tracing::warn!(store = self.place, "the store refuses an operation: {}", why(error));
                 None

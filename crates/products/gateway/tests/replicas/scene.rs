@@ -22,6 +22,8 @@ use crate::nginx::Nginx;
 use crate::ports;
 use crate::redis::{Proxy, Redis, send_signal};
 
+/// The key by which gateways trust each other, in base64.
+pub(crate) const REPLICA_KEY: &str = "c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlLi4=";
 const ISSUER: &str = "https://auth.example";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Keys of probes.
@@ -152,7 +154,7 @@ async fn spawn(config: &PathBuf, log: &PathBuf, clock: Option<&Clock>) -> (Child
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof-gateway"));
     command.arg("--config").arg(config).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("STORE_PASSWORD", "s3cr3t-of-the-store");
-    command.env("REPLICA_KEY", "c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlLi4=");
+    command.env("REPLICA_KEY", REPLICA_KEY);
     command.env("CONSENT_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
     command.stderr(File::create(log).expect("a log"));
     if let Some(clock) = clock {

@@ -9,7 +9,7 @@ use super::{Group, answered};
 
 /// A lease, the time for which an address is remembered, and some grace.
 const FORGOTTEN: Duration = Duration::from_secs(9);
-/// For so long, a gateway that does not know the store yet takes it for one that lost its memory.
+/// For so long, a store that is used for the first time counts as one that lost its memory.
 const REMEMBERS: Duration = Duration::from_millis(3500);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,6 +65,20 @@ async fn a_gateway_that_is_asked_to_end_is_forgotten_at_once() {
     assert!(group.scene.replicas[0].ends().await);
     sleep(Duration::from_millis(1200)).await;
     assert_eq!(group.at(1, "ann", &session).tool("slow").await.status, 404);
+}
+
+/// A store that has known its gateways for long says at once that one is not there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_has_just_begun_knows_that_another_has_ended() {
+    let group = Group::start("").await;
+    let session = group.open(0, "ann").await;
+    sleep(REMEMBERS).await;
+    assert!(group.scene.replicas[0].ends().await);
+    group.scene.replicas[1].kill();
+    group.scene.replicas[1].start_again().await;
+    group.scene.replicas[1].uses_store().await;
+    let got = group.at(1, "ann", &session).tool("slow").await;
+    assert_eq!(got.status, 404, "{got:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

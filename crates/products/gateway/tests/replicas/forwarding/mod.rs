@@ -2,6 +2,7 @@
 
 mod attacks;
 mod ends;
+mod sealed;
 
 use std::time::{Duration, Instant};
 
@@ -169,6 +170,26 @@ async fn a_task_is_known_at_any_gateway() {
     }
     let foreign = group.modern(1, "bob").request("tasks/get", json!({ "taskId": id })).await;
     assert_eq!(foreign.failure(), "task-unknown", "{foreign:?}");
+}
+
+/// A session stays at its gateway, whatever its requests are about.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_reaches_nothing_of_another_gateway() {
+    let group = Group::start("tasks: { tools: [slow] }\n").await;
+    let call = json!({ "name": "slow", "arguments": { "ms": 400 } });
+    let made = group.modern(0, "ann").request("tools/call", call).await;
+    let id = made.message["result"]["taskId"].as_str().unwrap_or_else(|| panic!("a task: {made:?}")).to_owned();
+    let asked = group.modern(0, "ann").tool("ask").await;
+    let session = group.open(1, "ann").await;
+    for client in [&session, &group.at(2, "ann", &session)] {
+        let task = client.request("tasks/get", json!({ "taskId": id })).await;
+        assert_eq!((task.status, task.failure()), (200, "task-unknown"), "{task:?}");
+        let own = client.request("tools/call", answered(&asked.message)).await;
+        assert!(own.status == 200 && own.before.len() == 1, "its own question is asked: {own:?}");
+        assert_eq!(client.tool("slow").await.text(), "done");
+    }
+    let done = group.modern(2, "ann").request("tools/call", answered(&asked.message)).await;
+    assert!(done.text().contains("accept"), "the question still waits where it was asked: {done:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Uri};
+use wire::Era;
+use wire::message::{Packet, parse};
 
 use super::buffered_body::BufferedBody;
 use super::guard::{HttpFuture, SUBJECT};
@@ -15,6 +17,7 @@ use super::layer::Next;
 use super::request_body::read;
 use super::response::Response;
 use super::{Peer, Shared};
+use crate::server::era_check::EraCheck;
 use crate::server::tls::Certificate;
 
 /// Chooses the server for a request.
@@ -25,7 +28,7 @@ pub trait Router: fmt::Debug + Send + Sync + 'static {
     /// Another server that must answer, as the head of a request says; nothing where this one can.
     fn owner(&self, head: &Parts) -> Option<String>;
 
-    /// The same for a body whose head says nothing.
+    /// The same for the body of a request without a session, whose head says nothing.
     fn owner_of(&self, body: &[u8]) -> Option<String>;
 
     /// Lets `owner` answer. `None` where it does not exist any more: this server answers.
@@ -89,14 +92,22 @@ pub(super) async fn by_head(
     }
 }
 
-/// The same for a body. Otherwise, gives it back.
+/// The same for the body of a modern request. Otherwise, gives it back: a legacy session decides alone where its requests go.
 pub(super) async fn by_body(shared: &Shared, peer: &Peer, head: &Parts, body: Vec<u8>) -> Result<Vec<u8>, Response> {
     let Some(router) = router(shared, peer) else { return Ok(body) };
     let Some(owner) = router.owner_of(&body) else { return Ok(body) };
+    if !is_modern(shared, head, &body) {
+        return Ok(body);
+    }
     match router.send(owner, Routed::new(peer, head, Bytes::copy_from_slice(&body))).await {
         Some(response) => Err(response),
         None => Ok(body),
     }
+}
+
+fn is_modern(shared: &Shared, head: &Parts, body: &[u8]) -> bool {
+    let Ok(Packet::Message(message)) = parse(body) else { return false };
+    EraCheck::new(&message, Some(&head.headers)).era_among(shared.service.revisions()) == Era::Modern
 }
 
 /// What routes the requests of this peer: a request goes to another server once.
