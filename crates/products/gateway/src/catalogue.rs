@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 use wire::Revision;
@@ -89,6 +90,8 @@ pub(crate) struct Blocked {
     pub(crate) name: String,
     /// Why.
     pub(crate) cause: Cause,
+    /// Whether the lock has it, and not its whole server is withheld: only then is it looked for nowhere else.
+    pub(crate) is_known: bool,
 }
 
 /// The items of one list from all upstreams, under names that are unique.
@@ -153,16 +156,16 @@ impl Merged {
         self.items.retain(|item| item[list.key()].as_str().is_none_or(|name| !names.contains(name)));
         self.mirrored.retain(|(owner, name), _| *owner != index || !judged.blocked.contains_key(name));
         self.task_only.retain(|(owner, name)| *owner != index || !judged.blocked.contains_key(name));
-        let known = out.into_iter().map(|(shown, route)| (shown, route.name));
+        let known = out.into_iter().map(|(shown, route)| (shown, route.name, true));
         let unknown = judged.unknown.iter().filter_map(|item| {
             let there = item.get(list.key())?.as_str()?.to_owned();
-            Some((view.show(list, upstream, item)?.name, there))
+            Some((view.show(list, upstream, item)?.name, there, false))
         });
-        for (shown, there) in known.chain(unknown) {
+        for (shown, there, is_known) in known.chain(unknown) {
             let Some(cause) = judged.blocked.get(&there).cloned() else { continue };
-            if !self.routes.contains_key(&shown) {
-                let blocked = Blocked { upstream: index, name: there, cause };
-                self.withheld.entry(shown).or_insert(blocked);
+            let is_free = self.withheld.get(&shown).is_none_or(|other| is_known && !other.is_known);
+            if is_free && !self.routes.contains_key(&shown) {
+                self.withheld.insert(shown, Blocked { upstream: index, name: there, cause, is_known });
             }
         }
         judged.unknown.clear();
@@ -170,15 +173,24 @@ impl Merged {
     }
 
     /// Keeps names of an earlier list that have no meaning in this one. What is withheld now stays so; of upstreams that
-    /// are judged, only those that are `away` keep theirs.
-    pub(crate) fn keep_routes(&mut self, before: &Self, away: impl Fn(usize) -> bool) {
+    /// are judged, only those that are `away` keep theirs, until their last verdict ends: at `latest`, where that is earlier.
+    pub(crate) fn keep_routes(&mut self, before: &Self, away: impl Fn(usize) -> bool, latest: Option<Instant>) {
+        let now = Instant::now();
+        for (index, judged) in before.judged.iter().filter(|(index, _)| away(**index)) {
+            let until =
+                latest.map_or(judged.until, |latest| Some(judged.until.map_or(latest, |until| until.min(latest))));
+            self.judged.entry(*index).or_insert_with(|| Judged { until, ..judged.clone() });
+        }
+        let holds = |index: &usize| {
+            let is_over = |judged: &Judged| judged.until.is_some_and(|until| until <= now);
+            self.judged.get(index).is_none_or(|judged| away(*index) && !is_over(judged))
+        };
         for (shown, blocked) in before.withheld.iter().filter(|(_, blocked)| away(blocked.upstream)) {
             if !self.routes.contains_key(shown) {
                 self.withheld.entry(shown.clone()).or_insert_with(|| blocked.clone());
             }
         }
-        let stays = |route: &Route| !self.judged.contains_key(&route.upstream) || away(route.upstream);
-        for (shown, target) in before.routes.iter().filter(|(_, route)| stays(route)) {
+        for (shown, target) in before.routes.iter().filter(|(_, route)| holds(&route.upstream)) {
             if !self.withheld.contains_key(shown) {
                 self.routes.entry(shown.clone()).or_insert_with(|| target.clone());
             }
@@ -247,10 +259,14 @@ fn digest(texts: &[&str]) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
+/// The text of a template before its first expression.
+pub(crate) fn literal(template: &str) -> &str {
+    template.split('{').next().unwrap_or_default()
+}
+
 /// Whether a URI can come from a template: the text before its first expression leads.
 pub(crate) fn fits(template: &str, uri: &str) -> bool {
-    let literal = template.split('{').next().unwrap_or_default();
-    !literal.is_empty() && uri.starts_with(literal)
+    !literal(template).is_empty() && uri.starts_with(literal(template))
 }
 
 #[cfg(test)]

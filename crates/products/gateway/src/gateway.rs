@@ -12,6 +12,8 @@ use wire::translate::table::{Loss, with_losses};
 use wire::{Era, Message, RequestId, Revision, meta, method};
 
 use self::known_lists::Lists;
+use self::locked::{LookKey, Looked};
+use self::looks::Looks;
 use crate::access::{Access, Action, DecisionPoint};
 use crate::answers::Answers;
 use crate::audit::{AuditLog, Trail};
@@ -76,6 +78,8 @@ pub(crate) struct Inner {
     changes: Arc<Changes>,
     pub(crate) stats: Arc<Stats>,
     lists: Mutex<Lists>,
+    /// Looks at lists before calls.
+    looks: Looks<LookKey, Looked>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -120,6 +124,7 @@ impl Inner {
             changes,
             stats,
             lists: Mutex::default(),
+            looks: Looks::default(),
         }
     }
 
@@ -458,6 +463,7 @@ mod known_lists;
 mod known_tools;
 mod listing;
 mod locked;
+mod looks;
 mod measured;
 mod minimised;
 mod missing;

@@ -423,6 +423,10 @@ impl Hub {
     pub(crate) fn changed(&self, index: usize, message: &Message) {
         let uri = message.string_member("uri");
         self.kept.cache.end_changed(index, message.method().unwrap_or_default(), uri.as_deref());
+        if self.upstreams().iter().any(|one| one.index == index && self.withholds(&one.name)) {
+            self.servers_with(index).iter().for_each(|server| server.changed_quietly(message));
+            return;
+        }
         self.tell_change(index, message);
         for server in self.servers_with(index) {
             server.changed(message);

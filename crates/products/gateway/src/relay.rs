@@ -205,6 +205,12 @@ impl Relay {
         let asks = self.may_have_rounds();
         let mut round: Option<Round> = None;
         for attempt in 0..=ROUNDS {
+            // Between two rounds, its client may have taken its time.
+            if round.is_some()
+                && let Err(trouble) = Box::pin(self.look_again()).await
+            {
+                return self.failed(&trouble.of_round());
+            }
             match self.step(asks, round.take(), attempt).await {
                 Ok(Step::Done(answer)) => return answer,
                 Ok(Step::Again(responses, state)) => round = Some((responses, state)),
@@ -480,6 +486,9 @@ impl Relay {
 
     /// Passes a notification of the server on.
     fn pass_on(&self, message: &Message) {
+        if self.gateway.withholds(&self.upstream) {
+            return;
+        }
         let text = match message.method() {
             Some("notifications/progress") => {
                 let token = self.call.message.meta().and_then(|meta| meta.get("progressToken"));

@@ -26,6 +26,9 @@ const MOST_FOLLOWERS: usize = 1024;
 
 /// Takes what an upstream sent outside requests.
 pub(crate) fn outside(hub: &Arc<Hub>, upstream: &Arc<Upstream>, client: Option<Client>, outside: Outside) {
+    // Of a server that is withheld as a whole, no client hears anything.
+    let is_withheld = hub.withholds(&upstream.name);
+    let client = client.filter(|_| !is_withheld);
     match outside {
         Outside::Notification(message) => match (message.method(), &client) {
             (Some(method), _) if is_change(method) => hub.changed(upstream.index, &message),

@@ -1,5 +1,6 @@
 //! Where a name or a URI leads, for a client that may use it. What it may not use reads as what does not exist.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use net::server::http::HeaderValue;
@@ -7,12 +8,14 @@ use net::service::{Call, RpcError, code};
 use serde_json::{Value, json};
 use wire::Era;
 
+use super::locked::withheld_by;
 use super::{Inner, missing};
 use crate::access::{Action, Target};
 use crate::audit::Trail;
-use crate::catalogue::{List, Merged, Route, fits};
+use crate::catalogue::{Blocked, List, Merged, Route, fits, literal};
 use crate::context::principal;
 use crate::failure;
+use crate::locks::may_fit;
 use crate::relay::Edits;
 use crate::upstream::{Client, Upstream};
 use crate::view::{with_pinned, with_reference};
@@ -117,9 +120,17 @@ impl Inner {
         let uri = uri.ok_or_else(|| failure::PARAMS_INVALID.error("Invalid params: `uri` is not a string"))?;
         let may = self.may_each(action, &[(&uri, None)], (client, trail)).await? == [true];
         self.decided(trail, may);
-        let found = if may { self.locate_resource(&uri, (client, trail)).await? } else { None };
+        // What is completed is a template first of all.
+        let names_template = may && action == Action::CompleteResource;
+        let (mut list, mut found) = (List::Templates, None);
+        if names_template {
+            found = self.locate_template(&uri, (client, trail)).await?;
+        }
+        if may && found.is_none() {
+            (list, found) = (List::Resources, self.locate_resource(&uri, (client, trail)).await?);
+        }
         if let Some((upstream, route)) = &found {
-            self.approved(upstream, (List::Resources, &uri, &route.name), (client, trail)).await?;
+            self.approved(upstream, (list, &uri, &route.name), (client, trail)).await?;
         }
         found.ok_or_else(|| {
             let is_legacy = client.revision.era() == Era::Legacy;
@@ -129,8 +140,8 @@ impl Inner {
         })
     }
 
-    /// The upstream that lists a resource, or else the first one whose template fits. What is withheld is not looked for
-    /// elsewhere.
+    /// The upstream that lists a resource, or else the first one whose template fits. What the lock has and is withheld is not
+    /// looked for elsewhere.
     pub(super) async fn locate_resource(
         self: &Arc<Self>,
         uri: &str,
@@ -142,31 +153,37 @@ impl Inner {
             Some((Arc::clone(upstream), Route { upstream: index, name: uri.to_owned(), pinned: None }))
         };
         let listed = self.merged(List::Resources, client).await;
-        if let Some(blocked) = listed.withheld.get(uri) {
-            return Err(self.refused_by_list(blocked, (List::Resources, uri), trail));
+        let held = listed.withheld.get(uri);
+        let refuse = |blocked: &Blocked, list: List, name: &str| match self.upstream(blocked.upstream) {
+            Some(upstream) => self.refused_uri(upstream, (list, name, &blocked.cause), uri, trail),
+            None => failure::RESOURCE_UNKNOWN.error("Resource not found"),
+        };
+        if let Some(blocked) = held.filter(|blocked| blocked.is_known) {
+            return Err(refuse(blocked, List::Resources, uri));
         }
         if let Some(found) = listed.routes.get(uri).and_then(|route| by(route.upstream)) {
             return Ok(Some(found));
         }
         let templates = self.merged(List::Templates, client).await;
-        let withheld = templates.withheld.iter().map(|(template, blocked)| (template, blocked.upstream, Some(blocked)));
-        let routes = templates.routes.iter().map(|(template, route)| (template, route.upstream, None));
-        // The longest template that fits says most of what it means: it alone is judged.
-        let fitting = routes.chain(withheld).filter(|(template, ..)| fits(template, uri));
-        match fitting.min_by_key(|(template, upstream, _)| (std::cmp::Reverse(template.len()), *upstream)) {
-            None => Ok(None),
-            Some((template, _, Some(blocked))) => {
-                Err(self.refused_by_list(blocked, (List::Templates, template), trail))
-            }
-            Some((_, upstream, None)) => match listed.judged.get(&upstream).and_then(|judged| judged.doubt.as_ref()) {
-                // Whether the server lists the resource itself, nobody can say.
-                Some(doubt) => Err(by(upstream).map_or_else(
-                    || failure::RESOURCE_UNKNOWN.error("Resource not found"),
-                    |(upstream, _)| self.refused((&upstream, List::Resources, doubt), (uri, uri), trail),
-                )),
-                None => Ok(by(upstream)),
-            },
+        match served(uri, &listed, &templates) {
+            Served::At(index) => Ok(by(index)),
+            Served::Withheld(list, blocked) => Err(refuse(&blocked, list, &blocked.name)),
+            Served::Nowhere => held.map_or(Ok(None), |blocked| Err(refuse(blocked, List::Resources, uri))),
         }
+    }
+
+    /// The upstream that lists a template of this text.
+    async fn locate_template(
+        self: &Arc<Self>,
+        template: &str,
+        (client, trail): (&Client, &Trail),
+    ) -> Result<Option<(Arc<Upstream>, Route)>, RpcError> {
+        let templates = self.merged(List::Templates, client).await;
+        if let Some(blocked) = templates.withheld.get(template) {
+            return Err(self.refused_by_list(blocked, (List::Templates, template), trail));
+        }
+        let found = templates.routes.get(template);
+        Ok(found.and_then(|route| Some((Arc::clone(self.upstream(route.upstream)?), route.clone()))))
     }
 
     /// The items that the client may use; `None` where it may use all of them.
@@ -192,6 +209,39 @@ impl Inner {
             named.iter().zip(may).filter(|(_, may)| *may).filter_map(|((_, item), _)| item.cloned()).collect();
         Ok((items.len() < merged.items.len()).then_some(items))
     }
+}
+
+/// Where a URI leads that no list has.
+enum Served {
+    /// To this upstream, by an approved template.
+    At(usize),
+    /// To something that is withheld.
+    Withheld(List, Blocked),
+    Nowhere,
+}
+
+/// Where a URI leads by the templates: the one with most literal text counts, of those the first upstream's. A server that also
+/// has something that is withheld for the URI is passed over.
+fn served(uri: &str, listed: &Merged, templates: &Merged) -> Served {
+    let rank = |template: &str, upstream: usize| (Reverse(literal(template).len()), upstream);
+    let approved = templates.routes.iter().filter(|(template, _)| fits(template, uri));
+    let mut approved: Vec<_> = approved.map(|(template, route)| rank(template, route.upstream)).collect();
+    approved.sort_unstable();
+    let withheld = templates.withheld.iter().filter(|(template, _)| may_fit(template, uri));
+    let withheld = withheld.min_by_key(|(template, blocked)| (!blocked.is_known, rank(template, blocked.upstream)));
+    let known = withheld.filter(|(_, blocked)| blocked.is_known);
+    let refused = |(_, blocked): (&String, &Blocked)| Served::Withheld(List::Templates, blocked.clone());
+    let mut passed_over = None;
+    for (length, upstream) in approved {
+        if let Some(known) = known.filter(|(template, blocked)| rank(template, blocked.upstream) <= (length, upstream))
+        {
+            return refused(known);
+        }
+        let judged = (listed.judged.get(&upstream), templates.judged.get(&upstream));
+        let Some((list, name, cause)) = withheld_by(uri, judged, length.0) else { return Served::At(upstream) };
+        passed_over.get_or_insert(Served::Withheld(list, Blocked { upstream, name, cause, is_known: true }));
+    }
+    withheld.map(refused).or(passed_over).unwrap_or(Served::Nowhere)
 }
 
 /// Without a decision, nothing is allowed. This is no denial: the same request may be allowed later.

@@ -38,6 +38,11 @@ impl Cached {
         self.is_outdated = true;
     }
 
+    /// Since when it is known to be another one.
+    pub(super) fn outdated(&self) -> Option<Instant> {
+        self.is_outdated.then_some(self.until)
+    }
+
     /// Whether a call may still rely on what it says of a tool.
     pub(super) fn serves_calls(&self, now: Instant) -> bool {
         let is_usable = !self.is_outdated && self.merged.missing.is_empty();

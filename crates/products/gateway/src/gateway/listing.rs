@@ -103,7 +103,8 @@ impl Inner {
             match fetched {
                 Ok((index, name, listed)) => {
                     fresh = fresh.min(listed.fresh);
-                    judged.extend(listed.judged.map(|judged| ((index, name), judged)));
+                    let until = Some(Instant::now() + listed.fresh.min(LONGEST));
+                    judged.extend(listed.judged.map(|judged| ((index, name), Judged { until, ..judged })));
                     lists.push((index, name, listed.items));
                 }
                 Err(one) => missing.push(one),
@@ -115,16 +116,20 @@ impl Inner {
             merged.withhold((list, &self.view), upstream, judged);
         }
         merged.missing = missing;
+        let mut ends = None;
         if let Some(before) = lock(&self.lists).get(&key).filter(|_| !complete) {
             // A call to who is missing shall learn why, and no name shall change for it.
             let away = |index: usize| {
                 self.upstream(index).is_some_and(|one| merged.missing.iter().any(|missing| missing.is(&one.name)))
             };
             let away: Vec<_> = self.upstreams.iter().map(|one| one.index).filter(|index| away(*index)).collect();
-            merged.keep_routes(&before.merged, |index| away.contains(&index));
+            merged.keep_routes(&before.merged, |index| away.contains(&index), before.outdated().map(|at| at + FRESH));
+            ends = away.iter().filter_map(|index| merged.judged.get(index)?.until).min();
         }
         let merged = Arc::new(merged);
-        let until = Instant::now() + if complete { fresh.min(LONGEST) } else { FRESH };
+        let now = Instant::now();
+        let until = now + if complete { fresh.min(LONGEST) } else { FRESH };
+        let until = ends.filter(|end| *end > now).map_or(until, |end| until.min(end));
         lock(&self.lists).insert(key, Cached::new(&merged, until), mark);
         merged
     }
@@ -161,7 +166,7 @@ impl Inner {
 
     /// All pages of a list, as they come.
     async fn pages(&self, conversation: &Conversation, list: List, client: &Client) -> Result<Pages, Trouble> {
-        let mut pages = Pages::default();
+        let (mut pages, mut bytes) = (Pages::default(), 0);
         let mut cursor = None::<Value>;
         for _ in 0..PAGES {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
@@ -180,6 +185,11 @@ impl Inner {
             pages.items.extend(result.get(list.member()).and_then(Value::as_array).cloned().unwrap_or_default());
             cursor = result.get("nextCursor").filter(|next| next.is_string()).cloned();
             if self.locks.is_some() {
+                bytes += message.text().len();
+                if bytes > self.limits.message_bytes {
+                    let what = format!("the pages of its {} are larger than one message may be", list.method());
+                    return Err(Trouble::Refused(failure::LIST_REFUSED.error(what)));
+                }
                 pages.texts.push(message);
             }
             if cursor.is_none() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use net::server::http::HeaderValue;
 use net::service::{Call, RpcError};
 use serde_json::{Value, json};
 use wire::Message;
@@ -11,9 +12,9 @@ use wire::Message;
 use super::{Inner, lock};
 use crate::access::Action;
 use crate::audit::Trail;
-use crate::catalogue::{Blocked, List, Merged, fits};
+use crate::catalogue::{Blocked, List, Merged, fits, literal};
 use crate::failure;
-use crate::locks::{Cause, Judged, Withheld, now};
+use crate::locks::{Cause, Judged, Locks, Withheld, now, withheld_spelling};
 use crate::upstream::{Client, Profile, Trouble, Upstream};
 
 /// The member of `_meta` that says what is withheld.
@@ -48,6 +49,36 @@ impl Note {
     }
 }
 
+/// Whose look at which list: at which upstream, whose, what it says of itself, and its own session there.
+pub(super) type LookKey = (usize, List, Option<HeaderValue>, String, Option<usize>);
+/// What a look finds.
+pub(super) type Looked = Result<Arc<Look>, RpcError>;
+
+/// A list as it is at one time.
+pub(super) struct Look {
+    names: Vec<String>,
+    judged: Judged,
+}
+
+/// Why no template serves a URI at an upstream whose approved ones have at most `length` characters of literal text: the item of
+/// which list is withheld.
+pub(super) fn withheld_by(
+    uri: &str,
+    (resources, templates): (Option<&Judged>, Option<&Judged>),
+    length: usize,
+) -> Option<(List, String, Cause)> {
+    if let Some(doubt) = resources.and_then(|judged| judged.doubt.clone()) {
+        // Whether the server lists the resource itself, nobody can say.
+        return Some((List::Resources, uri.to_owned(), doubt));
+    }
+    if withheld_spelling(uri, resources, templates) {
+        let cause = resources.and_then(|judged| judged.blocked.get(uri)).cloned().unwrap_or(Cause::Spelling);
+        return Some((List::Resources, uri.to_owned(), cause));
+    }
+    let (template, cause) = templates?.template_before(uri, length)?;
+    Some((List::Templates, template.clone(), cause.clone()))
+}
+
 /// What is withheld, without names that only a server gave.
 fn withheld<'b>(blocked: impl Iterator<Item = (&'b str, &'b Cause)>) -> Withheld {
     let mut all = Withheld::default();
@@ -56,7 +87,7 @@ fn withheld<'b>(blocked: impl Iterator<Item = (&'b str, &'b Cause)>) -> Withheld
             Cause::Changed(_) | Cause::Unsigned | Cause::Gone => all.names.push(name.to_owned()),
             cause => {
                 all.others += 1;
-                if cause.is_of_server() || matches!(cause, Cause::Unreadable(_)) {
+                if cause.is_of_server() || matches!(cause, Cause::Unreadable) {
                     all.reason = Some(cause.word());
                 }
             }
@@ -70,6 +101,11 @@ impl Inner {
     /// Whether what an upstream says is held against a lock.
     pub(super) fn judges(&self, upstream: &Upstream) -> bool {
         self.locks.as_ref().is_some_and(|locks| locks.judges(&upstream.name))
+    }
+
+    /// Whether nothing of an upstream may reach a client.
+    pub(crate) fn withholds(&self, upstream: &Upstream) -> bool {
+        self.locks.as_ref().is_some_and(|locks| locks.whole(&upstream.name, now()).is_some())
     }
 
     /// The verdict on a list; `None` where nothing is held against it.
@@ -125,16 +161,18 @@ impl Inner {
         Ok(Note { parts: by_upstream.into_iter().filter_map(part).collect(), is_for_all })
     }
 
-    /// The error for something that is withheld.
+    /// The error for something that is withheld. An item that the lock does not have is named only as the client named it.
     pub(super) fn refused(
         &self,
         (upstream, list, cause): (&Upstream, List, &Cause),
-        names: (&str, &str),
+        (shown, there): (&str, &str),
         trail: &Trail,
     ) -> RpcError {
         trail.stage(STAGE, "withheld");
         self.stats.withheld.refused(&upstream.name);
-        cause.error(list, &upstream.name, names)
+        let has = |locks: &Arc<Locks>| shown == there || locks.has(&upstream.name, list, there);
+        let there = Some(there).filter(|_| self.locks.as_ref().is_some_and(has));
+        cause.error(list, &upstream.name, (shown, there))
     }
 
     /// The error for a name that is withheld, in a list that has it so.
@@ -142,6 +180,23 @@ impl Inner {
         match self.upstream(blocked.upstream) {
             Some(upstream) => self.refused((upstream, list, &blocked.cause), (shown, &blocked.name), trail),
             None => failure::ITEM_UNKNOWN.error(format!("Unknown: {}", wire::escape::line(shown))),
+        }
+    }
+
+    /// The error for a URI, because of the item of this list and name. A template is named where the lock has it.
+    pub(super) fn refused_uri(
+        &self,
+        upstream: &Upstream,
+        (list, there, cause): (List, &str, &Cause),
+        uri: &str,
+        trail: &Trail,
+    ) -> RpcError {
+        let has = |locks: &Arc<Locks>| locks.has(&upstream.name, list, there);
+        match list {
+            List::Templates if self.locks.as_ref().is_some_and(has) => {
+                self.refused((upstream, list, cause), (there, there), trail)
+            }
+            _ => self.refused((upstream, List::Resources, cause), (uri, there), trail),
         }
     }
 
@@ -154,69 +209,68 @@ impl Inner {
         (client, trail): (&Client, &Trail),
     ) -> Result<(), RpcError> {
         let Some(locks) = self.locks.as_ref().filter(|locks| locks.judges(&upstream.name)) else { return Ok(()) };
-        let cause = match locks.whole(&upstream.name, now()) {
-            Some(whole) => Some(whole),
+        let found = match locks.whole(&upstream.name, now()) {
+            Some(whole) => Some((list, there.to_owned(), whole)),
             None if !locks.look_at_each_call() => None,
-            None if list == List::Resources => self.cause_of_resource(upstream, there, client).await?,
             None => self.cause_now(upstream, (list, there), client).await?,
         };
-        match cause {
+        match found {
             None => Ok(()),
-            Some(cause) => {
+            Some((of, name, cause)) => {
                 // What clients were shown is no longer so.
-                self.make_stale(|other| other == list);
-                Err(self.refused((upstream, list, &cause), (shown, there), trail))
+                self.make_stale(|other| other == list || other == of);
+                Err(match list {
+                    List::Resources => self.refused_uri(upstream, (of, &name, &cause), there, trail),
+                    list => self.refused((upstream, list, &cause), (shown, there), trail),
+                })
             }
         }
     }
 
-    /// Why an item is withheld, by the list as it is now.
+    /// Why an item is withheld, by the list as it is now: which item of which list says so.
     async fn cause_now(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
         (list, there): (List, &str),
         client: &Client,
-    ) -> Result<Option<Cause>, RpcError> {
-        let (names, judged) = self.looked_at(upstream, list, client).await?;
-        let cause = judged.blocked.get(there).or(judged.doubt.as_ref()).cloned();
-        Ok(cause.or_else(|| (!names.iter().any(|name| name == there)).then_some(Cause::Gone)))
-    }
-
-    /// The same of a URI: by the resource that the server lists, or else by the longest template that fits.
-    async fn cause_of_resource(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        uri: &str,
-        client: &Client,
-    ) -> Result<Option<Cause>, RpcError> {
-        let (names, judged) = self.looked_at(upstream, List::Resources, client).await?;
-        if let Some(cause) = judged.blocked.get(uri).or(judged.doubt.as_ref()) {
-            return Ok(Some(cause.clone()));
+    ) -> Result<Option<(List, String, Cause)>, RpcError> {
+        let looked = self.looked_at(upstream, list, client).await?;
+        let judged = &looked.judged;
+        if let Some(cause) = judged.blocked.get(there).or(judged.doubt.as_ref()) {
+            return Ok(Some((list, there.to_owned(), cause.clone())));
         }
-        if names.iter().any(|name| name == uri) {
+        if looked.names.iter().any(|name| name == there) {
             return Ok(None);
         }
-        let (names, judged) = self.looked_at(upstream, List::Templates, client).await?;
-        let all = names.iter().map(String::as_str).chain(judged.blocked.keys().map(String::as_str));
-        let longest = all.filter(|template| fits(template, uri)).max_by_key(|template| template.len());
-        Ok(match longest {
-            None => Some(Cause::Gone),
-            Some(template) => judged.blocked.get(template).or(judged.doubt.as_ref()).cloned(),
+        if list != List::Resources {
+            return Ok(Some((list, there.to_owned(), Cause::Gone)));
+        }
+        // A URI that the server does not list is one of a template.
+        let templates = self.looked_at(upstream, List::Templates, client).await?;
+        let approved = templates.names.iter().filter(|name| !templates.judged.blocked.contains_key(*name));
+        let best = approved.filter(|name| fits(name, there)).map(|name| literal(name).len()).max();
+        let blocked = withheld_by(there, (Some(judged), Some(&templates.judged)), best.unwrap_or_default());
+        Ok(match (blocked, best) {
+            (None, None) => Some((list, there.to_owned(), Cause::Gone)),
+            (blocked, _) => blocked,
         })
     }
 
-    /// The names of a list as it is now, and the verdict.
-    async fn looked_at(
-        self: &Arc<Self>,
-        upstream: &Arc<Upstream>,
-        list: List,
-        client: &Client,
-    ) -> Result<(Vec<String>, Judged), RpcError> {
-        let listed = self.items(upstream, list, client);
-        let listed = self.part(upstream, list.method(), self.limits.list * 4, listed).await;
-        let listed = listed.map_err(|missing| missing.error())?;
-        let name = |item: &Value| item.get(list.key()).and_then(Value::as_str).map(str::to_owned);
-        Ok((listed.items.iter().filter_map(name).collect(), listed.judged.unwrap_or_default()))
+    /// The names of a list as it is now, and the verdict. Calls of one client's view that come together share a look.
+    async fn looked_at(self: &Arc<Self>, upstream: &Arc<Upstream>, list: List, client: &Client) -> Looked {
+        let context = client.shape.context.as_ref().map_or(Value::Null, |context| context.key());
+        let says = json!([client.revision.as_str(), client.info(), client.capabilities(), context]).to_string();
+        let session = upstream.own_session(client).map(|session| Arc::as_ptr(session) as usize);
+        let key = (upstream.index, list, upstream.owner(client), says, session);
+        let look = async {
+            let listed = self.items(upstream, list, client);
+            let listed = self.part(upstream, list.method(), self.limits.list * 4, listed).await;
+            let listed = listed.map_err(|missing| missing.error())?;
+            let name = |item: &Value| item.get(list.key()).and_then(Value::as_str).map(str::to_owned);
+            let names = listed.items.iter().filter_map(name).collect();
+            Ok(Arc::new(Look { names, judged: listed.judged.unwrap_or_default() }))
+        };
+        Box::pin(self.looks.share(key, look)).await
     }
 
     /// Looks once more before a request is sent once more: its server may be another one by now.
@@ -235,13 +289,12 @@ impl Inner {
         if !self.judges(upstream) {
             return Ok(());
         }
-        let looked = match list {
-            List::Resources => self.cause_of_resource(upstream, there, client).await,
-            list => self.cause_now(upstream, (list, there), client).await,
-        };
-        match looked {
+        match self.cause_now(upstream, (list, there), client).await {
             Ok(None) => Ok(()),
-            Ok(Some(cause)) => Err(Trouble::Refused(self.refused((upstream, list, &cause), (there, there), trail))),
+            Ok(Some((of, name, cause))) => Err(Trouble::Refused(match list {
+                List::Resources => self.refused_uri(upstream, (of, &name, &cause), there, trail),
+                list => self.refused((upstream, list, &cause), (there, there), trail),
+            })),
             Err(_) => {
                 Err(Trouble::NotSent("what it says cannot be held against the lock: its list is missing".to_owned()))
             }

@@ -19,6 +19,7 @@ use super::missing::note;
 use super::{Inner, Missing, identity};
 use crate::catalogue::List;
 use crate::failure;
+use crate::locks::now;
 use crate::upstream::{Client, Profile};
 
 impl Inner {
@@ -44,6 +45,11 @@ impl Inner {
             // Without any, a client could not begin: the first one is waited for as long as it may take to start.
             profiles.extend(self.first_profile(client).await);
             missing.retain(|one| profiles.iter().all(|(name, _)| !one.is_of(name)));
+        }
+        for (name, profile) in &mut profiles {
+            if self.locks.as_ref().is_some_and(|locks| locks.whole(name, now()).is_some()) {
+                *profile = Arc::new(profile.without_texts(identity()));
+            }
         }
         match missing.first() {
             // One server that is down spoils nothing, unless there is no other. A user who has to consent can begin.

@@ -24,6 +24,11 @@ impl Hub {
         self.enforced.read().unwrap_or_else(PoisonError::into_inner).locks.clone()
     }
 
+    /// Whether nothing of an upstream may reach a client.
+    pub(crate) fn withholds(&self, upstream: &str) -> bool {
+        self.locks().is_some_and(|locks| locks.whole(upstream, now()).is_some())
+    }
+
     /// What these settings enforce. Where the files say the same as before, it stays what it is.
     pub(super) fn enforced_by(&self, settings: &Settings) -> Result<Enforced, SettingsError> {
         // Looked at first: what changes while it is read is noticed afterwards.

@@ -21,11 +21,13 @@ pub(crate) enum Cause {
     /// The server no longer lists it.
     Gone,
     /// The list cannot be read without doubt.
-    Unreadable(String),
+    Unreadable,
+    /// The server may read its URI as that of something that is withheld.
+    Spelling,
     /// The lock does not know the server.
     Unlocked,
-    /// The manifest of the server is not verified.
-    Manifest(String),
+    /// The manifest of the server is not verified: why, without a text of it.
+    Manifest(&'static str),
 }
 
 impl Cause {
@@ -36,7 +38,8 @@ impl Cause {
             Self::Unapproved => "not approved",
             Self::Repeated => "repeated name",
             Self::Unsigned => "not signed",
-            Self::Unreadable(_) => "unreadable list",
+            Self::Unreadable => "unreadable list",
+            Self::Spelling => "ambiguous URI",
             Self::Unlocked => "not locked",
             Self::Manifest(_) => "manifest refused",
         }
@@ -47,17 +50,43 @@ impl Cause {
         matches!(self, Self::Unlocked | Self::Manifest(_))
     }
 
-    /// The error of a request for the item: of what list, at which upstream, its name for clients and there.
-    pub(crate) fn error(&self, list: List, upstream: &str, (shown, there): (&str, &str)) -> RpcError {
+    /// What to do, where that is not what the row of the error says.
+    const fn action(&self) -> Option<&'static str> {
+        match self {
+            Self::Changed(_) | Self::Unapproved | Self::Unsigned | Self::Manifest(_) => None,
+            Self::Repeated => {
+                Some("Go on without it. The server has to give each item a name: no lock can approve two")
+            }
+            Self::Unreadable => Some("Go on without it. The server has to correct its list: no lock can approve it"),
+            Self::Gone => Some("Go on without it, or list again: the server may offer it by another name"),
+            Self::Spelling => Some("Ask for the resource by a URI as `resources/list` has it"),
+            Self::Unlocked => Some("Go on without this server, and ask those who run the gateway to lock it"),
+        }
+    }
+
+    /// The error of a request for the item: of what list, at which upstream, its name for clients and there. The latter only
+    /// where the lock has it, or the client sent it.
+    pub(crate) fn error(&self, list: List, upstream: &str, (shown, there): (&str, Option<&str>)) -> RpcError {
         let (word, line) = (kind(list).word(), |text: &str| wire::escape::line(text).into_owned());
-        let item = format!("{word} {}", line(there));
+        let item = there.map(|there| format!("{word} {}", line(there)));
         let what = format!("The {word} `{}` of `{upstream}` is withheld", line(shown));
-        let approve = format!("review it, then approve it with `proof lock --approve '{item}'`");
+        let approve = match &item {
+            Some(item) => {
+                format!("review it, then approve it with `proof lock --approve '{}'`", item.replace('\'', "'\\''"))
+            }
+            None => "review it with `proof lock --check`".to_owned(),
+        };
         let changed = match self {
             Self::Changed(classes) => json!(classes),
             _ => json!([]),
         };
-        let data = json!({ "upstream": upstream, "item": item, "reason": self.word(), "changed": changed });
+        let mut data = json!({ "upstream": upstream, "reason": self.word(), "changed": changed });
+        if let Some(item) = &item {
+            data["item"] = json!(item);
+        }
+        if let Some(action) = self.action() {
+            data["suggested_actions"] = json!([action]);
+        }
         let what = match self {
             Self::Changed(classes) => {
                 format!("{what}: it changed since it was locked ({}); {approve}", classes.join(", "))
@@ -66,10 +95,12 @@ impl Cause {
             Self::Repeated => format!("{what}: two items of the server have this name"),
             Self::Unsigned => format!("{what}: it is locked, but the signed manifest does not state it as it is"),
             Self::Gone => format!("{what}: the server no longer lists it"),
-            Self::Unreadable(why) => format!("{what}: the list of the server is ambiguous ({})", line(why)),
+            Self::Unreadable => format!("{what}: the list of the server can be read in two ways, or is too large"),
+            Self::Spelling => format!("{what}: the server may read this URI as that of a resource that is withheld"),
             Self::Unlocked => format!("{what}: the lock has no server for `{upstream}`; lock it with `proof lock`"),
             Self::Manifest(why) => {
-                return failure::MANIFEST_REFUSED.error_with(format!("{what}: {}", line(why)), data);
+                let what = format!("{what}: the manifest of the server is refused: {why}");
+                return failure::MANIFEST_REFUSED.error_with(what, data);
             }
         };
         failure::LOCK_CHANGED.error_with(what, data)

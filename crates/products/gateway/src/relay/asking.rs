@@ -41,6 +41,8 @@ impl Relay {
     /// What becomes of a question of a server of `from`, while `parked` others wait for the client's next request.
     pub(super) fn question(&self, message: Message, from: Revision, parked: usize) -> Handling<'_> {
         match (message.method(), self.call.context.era()) {
+            // Its manifest may have expired in the course of the request.
+            (Some(_), _) if self.gateway.withholds(&self.upstream) => Handling::Answer(unasked(&message)),
             (Some("ping"), _) => Handling::Answer(result_text(message.id(), &json!({}))),
             (Some(method), _) if !self.may_ask(method, message.params()) => {
                 Handling::Answer(error_text(message.id(), &unable(method, message.params())))

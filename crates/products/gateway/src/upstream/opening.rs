@@ -40,6 +40,18 @@ impl Profile {
         }
     }
 
+    /// What may be said of a server that is withheld as a whole: which lists there are, and no text of it.
+    pub(crate) fn without_texts(&self, server: Value) -> Self {
+        let flags = |declared: &Value| -> Value {
+            let flag =
+                |name: &str| declared.get(name).is_some_and(|flag| *flag == true).then(|| (name.to_owned(), true));
+            ["listChanged", "subscribe"].into_iter().filter_map(flag).collect()
+        };
+        let shown = |name: &str| Some((name.to_owned(), flags(self.capabilities.get(name)?)));
+        let capabilities = ["tools", "prompts", "resources", "completions"].into_iter().filter_map(shown).collect();
+        Self { revision: self.revision, server, capabilities, instructions: None }
+    }
+
     /// Whether it declares the capability at this path.
     pub(crate) fn declares(&self, path: &[&str]) -> bool {
         let found = path.iter().try_fold(&self.capabilities, |at, name| at.get(name));

@@ -97,6 +97,19 @@ impl Trouble {
         }
     }
 
+    /// The same of a request whose server has run a part of it before.
+    pub(crate) fn of_round(self) -> Self {
+        match self.after_request() {
+            Self::Refused(mut error) => {
+                if let Some(data) = error.data.as_mut() {
+                    data["outcome"] = json!("unknown");
+                }
+                Self::Refused(error)
+            }
+            other => other,
+        }
+    }
+
     /// Whether the server may have run the request.
     pub(crate) fn may_have_run(&self) -> bool {
         match self {

@@ -16,9 +16,9 @@ pub(super) fn lock_lines(lock: &Value) -> String {
         let others = number(one, "others");
         let what = match (names.is_empty(), others) {
             (true, 0) => String::new(),
-            (true, others) => format!(": {others} that the lock does not know"),
+            (true, others) => format!(": {others}, whose names are not shown"),
             (false, 0) => format!(": {names}"),
-            (false, others) => format!(": {names}, and {others} that the lock does not know"),
+            (false, others) => format!(": {names}, and {others}, whose names are not shown"),
         };
         let reason = one["reason"].as_str().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let _ = writeln!(out, "withheld: {} of {}{reason}{what}", text(one, "part"), text(one, "server"));
@@ -50,7 +50,7 @@ mod tests {
                 { "upstream": "shop", "refused": "the manifest is refused: it expired at 2026-01-02T00:00:00Z" }],
         });
         let expected = "
-withheld: tools of shop: buy, x\\u{1b}, and 2 that the lock does not know
+withheld: tools of shop: buy, x\\u{1b}, and 2, whose names are not shown
 withheld: instructions of shop (changed)
 manifest of docs: the manifest is verified
 manifest of shop: the manifest is refused: it expired at 2026-01-02T00:00:00Z

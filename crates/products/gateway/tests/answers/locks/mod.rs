@@ -3,10 +3,13 @@
 
 mod changes;
 mod kept;
+mod outside;
 mod primitives;
 mod program;
 mod shop;
 mod signed;
+mod texts;
+mod uris;
 
 use serde_json::{Value, json};
 

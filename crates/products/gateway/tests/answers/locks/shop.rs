@@ -32,6 +32,10 @@ pub(super) struct Says {
     pub(super) to: Option<(&'static str, Value)>,
     /// The result of `tools/list`, as it is written.
     pub(super) text: Option<String>,
+    /// Whether every page of the tools says that there is another one.
+    pub(super) endless: bool,
+    /// Whether the tools are not listed.
+    pub(super) refuses: bool,
 }
 
 impl Default for Says {
@@ -51,6 +55,8 @@ impl Default for Says {
             instructions: json!("Be kind."),
             to: None,
             text: None,
+            endless: false,
+            refuses: false,
         }
     }
 }
@@ -69,7 +75,7 @@ impl Says {
 #[derive(Clone, Default)]
 pub(super) struct Shop {
     says: Arc<Mutex<Says>>,
-    seen: Seen,
+    pub(super) seen: Seen,
 }
 
 impl Shop {
@@ -115,7 +121,8 @@ impl Service for Shop {
                 Answer::result(call.id(), &body).into()
             }
             // Its first page says that there is another one.
-            "tools/list" if call.message.body_member("cursor").is_some() => {
+            "tools/list" if self.says().refuses => Answer::error(Some(call.id()), &RpcError::new(-32000, "no")).into(),
+            "tools/list" if call.message.body_member("cursor").is_some() && !self.says().endless => {
                 Answer::error(Some(call.id()), &RpcError::method_not_found("tools/list")).into()
             }
             "tools/list" if let Some(text) = written => {
