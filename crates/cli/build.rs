@@ -2,6 +2,7 @@
 //! once. It knows nothing of the program's code.
 
 use std::env::var;
+use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -30,8 +31,13 @@ fn version() {
     println!("cargo:rustc-env=PROOF_VERSION={version} ({commit}{target})");
 }
 
-/// The commit that is checked out; none in an unpacked archive.
+/// The commit that is checked out; none in an unpacked archive, also where that lies in the repository of somebody else.
 fn commit() -> Option<String> {
+    let here = Path::new(&var("CARGO_MANIFEST_DIR").ok()?).canonicalize().ok()?;
+    let own = Path::new(&git(&["rev-parse", "--show-toplevel"])?).join("crates/cli").canonicalize().ok()?;
+    if here != own {
+        return None;
+    }
     println!("cargo:rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
     git(&["rev-parse", "--short=9", "HEAD"])
 }

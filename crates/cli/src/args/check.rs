@@ -71,6 +71,9 @@ pub(crate) struct CheckArgs {
     /// Public keys to trust for the manifest: a JWK set
     #[arg(long, value_name = "FILE", requires = "manifest", help_heading = "Selection")]
     pub(crate) keys: Option<PathBuf>,
+    /// Lock with pinned keys and the newest manifest: older ones are refused
+    #[arg(long, value_name = "FILE", requires = "manifest", help_heading = "Selection")]
+    pub(crate) lock: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -18,7 +18,7 @@ use crate::args::sign::{ManifestPlace, VerifyArgs, VerifyFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::lock::{file, target};
-use crate::verb::manifest::{Unfetched, elsewhere, fetch, now, read, well_known};
+use crate::verb::manifest::{Unfetched, elsewhere, fetch, now, read, warn_of_no_expiry, well_known};
 use crate::verb::{keys, output};
 
 /// Verifies.
@@ -72,10 +72,13 @@ fn verified(run: &Run, args: &VerifyArgs) -> Result<Exit, Exit> {
     let keys = known(args, &given, entry.as_ref(), pins_own_keys)?;
     let Examination { judgement, mut refusals } = given.signed.examine(entry.as_ref(), &keys, now(), &keys::verifies);
     refusals.extend(entry.iter().flat_map(|entry| given.manifest().differences(entry)));
-    refusals.extend(of_target(run, args, &given)?);
+    refusals.extend(of_target(run, args, &given, entry.as_ref())?);
     dedup(&mut refusals);
     let is_verified = judgement.state == State::Verified && refusals.is_empty();
     show(args, given.manifest(), &judgement, &refusals)?;
+    if is_verified && lock.is_none() {
+        warn_of_no_expiry(given.manifest());
+    }
     if args.pin && is_verified {
         if let (Some(lock), Some(path)) = (&mut lock, &args.lock) {
             pin(lock, path, &name, &given, pins_own_keys)?;
@@ -99,14 +102,17 @@ fn known(args: &VerifyArgs, given: &Given, entry: Option<&Entry>, is_first_use: 
 }
 
 /// Why the target is not the server that was signed; nothing without a target. The server that published the manifest is one.
-fn of_target(run: &Run, args: &VerifyArgs, given: &Given) -> Result<Vec<Refusal>, Exit> {
-    let found = match target::found(run, &args.target, &|_, _| Ok(None))? {
+fn of_target(run: &Run, args: &VerifyArgs, given: &Given, locked: Option<&Entry>) -> Result<Vec<Refusal>, Exit> {
+    let mut found = match target::found(run, &args.target, &|_, _| Ok(None))? {
         Some(found) => found,
         None => match &given.publisher {
             Some(address) => target::at(run, &args.target, address.clone(), &|_, _| Ok(None))?,
             None => return Ok(Vec::new()),
         },
     };
+    if let Some(locked) = locked {
+        found.complete_at_place(locked);
+    }
     let unstable = found.unstable.iter().map(|change| Refusal::Differs(format!("{}: {}", change.of, change.what)));
     Ok(unstable.chain(given.manifest().differences(&found.entry)).collect())
 }

@@ -33,6 +33,16 @@ fn no_script_contains_an_expression() {
 }
 
 #[test]
+fn other_actions_are_pinned_by_their_digests() {
+    let used: Vec<_> = scalars().into_iter().filter(|(key, _)| key == "uses").map(|(_, action)| action).collect();
+    assert!(used.len() >= 3, "{used:?}");
+    for action in used {
+        let (_, digest) = action.split_once('@').expect("a version");
+        assert!(digest.len() == 40 && digest.chars().all(|one| one.is_ascii_hexdigit()), "{action}");
+    }
+}
+
+#[test]
 fn every_input_is_documented_and_used() {
     let (text, docs) = (file("action.yml"), file("docs/ci.md"));
     let inputs = text.split("\ninputs:\n").nth(1).and_then(|rest| rest.split("\noutputs:\n").next()).expect("inputs");
@@ -54,7 +64,7 @@ fn step(folder: &Path, inputs: &[(&str, &str)], codes: &str) -> Output {
     fs::create_dir_all(&bin).expect("a folder");
     let program = format!(
         "#!/bin/bash\necho \"$@\" >> \"$HOME/calls\"\nfor word in \"$@\"; do\n  case $word in --also=*) echo report > \"${{word##*=}}\" ;; esac\ndone\n\
-         if [ \"$1\" = lock ]; then echo changes; fi\ncase $1 in {codes} *) exit 0 ;; esac\n"
+         if [ \"$1\" = lock ]; then echo changes; else echo '##[add-mask]the server'; fi\ncase $1 in {codes} *) exit 0 ;; esac\n"
     );
     fs::write(bin.join("proof"), program).expect("a program");
     fs::set_permissions(bin.join("proof"), fs::Permissions::from_mode(0o755)).expect("permissions");
@@ -69,6 +79,48 @@ fn step(folder: &Path, inputs: &[(&str, &str)], codes: &str) -> Output {
     bash.envs(unset.map(|name| (name, ""))).envs(inputs.iter().copied()).env("HOME", folder).env("RUNNER_TEMP", folder);
     bash.env("GITHUB_OUTPUT", folder.join("output")).env("GITHUB_STEP_SUMMARY", folder.join("summary"));
     bash.output().expect("bash runs")
+}
+
+/// The step that gets `proof`, with a folder in the place of the release.
+fn download(folder: &Path, version: &str) -> Output {
+    let scripts = scalars().into_iter().filter(|(key, _)| key == "run").map(|(_, script)| script);
+    let script = scripts.filter(|script| script.contains("SHA256SUMS")).collect::<String>();
+    let path = format!("{}:{}", folder.join("fake").display(), std::env::var("PATH").expect("a path"));
+    let mut bash = Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &script]).env("PATH", path).env("VERSION", version);
+    bash.env("HOME", folder).env("RUNNER_TEMP", folder).env("RUNNER_OS", "Linux").env("RUNNER_ARCH", "X64");
+    bash.output().expect("bash runs")
+}
+
+#[test]
+fn a_released_version_is_downloaded_and_compared_with_its_checksum() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let make = "mkdir -p fake release proofhouse-1.2.3-x86_64-unknown-linux-gnu/bin && cd release && \
+        printf '#!/bin/sh\\necho proof 1.2.3\\n' > ../proofhouse-1.2.3-x86_64-unknown-linux-gnu/bin/proof && \
+        chmod +x ../proofhouse-1.2.3-x86_64-unknown-linux-gnu/bin/proof && \
+        tar -C .. -czf proofhouse-1.2.3-x86_64-unknown-linux-gnu.tar.gz proofhouse-1.2.3-x86_64-unknown-linux-gnu && \
+        sha256sum * > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS";
+    assert!(Command::new("sh").args(["-c", make]).current_dir(folder).status().expect("sh runs").success());
+    // A program in curl's place copies what the URL names.
+    let curl = "#!/bin/bash\nwhile [ $# -gt 1 ]; do if [ \"$1\" = --output ]; then to=$2; fi; shift; done\n\
+                case $1 in https://github.com/*/releases/download/v1.2.3/*) cp \"$HOME/release/${1##*/}\" \"$to\" ;; *) exit 22 ;; esac\n";
+    fs::write(folder.join("fake/curl"), curl).expect("a program");
+    fs::set_permissions(folder.join("fake/curl"), fs::Permissions::from_mode(0o755)).expect("permissions");
+    let installed = folder.join(".cache/proof-action/bin/proof");
+    let archive = folder.join("release/proofhouse-1.2.3-x86_64-unknown-linux-gnu.tar.gz");
+    let good = fs::read(&archive).expect("an archive");
+    let sums = fs::read(folder.join("release/SHA256SUMS")).expect("checksums");
+    fs::write(&archive, [&good[..], b"x"].concat()).expect("an archive");
+    assert!(!download(folder, "1.2.3").status.success() && !installed.exists(), "a damaged archive");
+    fs::write(&archive, &good).expect("an archive");
+    fs::write(folder.join("release/SHA256SUMS"), "").expect("checksums");
+    assert!(!download(folder, "1.2.3").status.success() && !installed.exists(), "no checksum");
+    assert!(!download(folder, "1.2.4").status.success() && !installed.exists(), "no such release");
+    fs::write(folder.join("release/SHA256SUMS"), sums).expect("checksums");
+    let ran = download(folder, "1.2.3");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(String::from_utf8_lossy(&ran.stdout).ends_with("proof 1.2.3\n") && installed.exists());
 }
 
 #[test]
@@ -101,6 +153,20 @@ fn one_step_checks_scans_and_compares() {
         assert!(outputs.lines().any(|line| line.starts_with(name)), "{name} is not in {outputs}");
     }
     assert_eq!(written("summary"), "report\nreport\nchanges\n");
+    // Nothing that a server says is a command to the runner.
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let marks: Vec<&str> = said.lines().filter(|line| line.starts_with("::")).collect();
+    let [one, end_of_one, two, end_of_two, three, end_of_three] = marks[..] else { panic!("{said}") };
+    for (begin, end) in [(one, end_of_one), (two, end_of_two), (three, end_of_three)] {
+        let token = begin.strip_prefix("::stop-commands::").expect(begin);
+        assert!(token.len() == 32 && end == format!("::{token}::"), "{begin} {end}");
+    }
+    let mut is_stopped = false;
+    for line in said.lines() {
+        is_stopped = line.starts_with("::stop-commands::") || (is_stopped && !line.starts_with("::"));
+        assert!(is_stopped || !(line.contains("##[") || line == "changes"), "{said}");
+    }
+    assert_eq!(said.matches("##[add-mask]the server").count() + said.matches("changes").count(), 3, "{said}");
     // One of them alone.
     let url = ("URL", "https://shop.example/mcp");
     assert!(step(folder, &[url, ("CHECK", "false"), ("LOCK", "mcp.lock")], "").status.success());

@@ -86,15 +86,17 @@ impl Signed {
         let other = entry
             .filter(|entry| entry.name() != Some(manifest.name.as_str()))
             .map(|_| Refusal::Differs(format!("the manifest is for the server `{}`", manifest.name)));
+        let misplaced = entry.into_iter().flat_map(|entry| manifest.misplaced(entry));
         let superseded = entry.and_then(|entry| manifest.succession(entry.release.as_ref()?));
-        Examination { judgement, refusals: other.into_iter().chain(manifest.validity(now)).chain(superseded).collect() }
+        let refusals = other.into_iter().chain(misplaced).chain(manifest.validity(now)).chain(superseded).collect();
+        Examination { judgement, refusals }
     }
 }
 
 /// Reads a signed manifest (a document with signatures, or an envelope) and admits it for the server that `entry` locks.
 ///
-/// It has to be verified by one of `keys` (JWKs), hold at `now` (milliseconds since the epoch), be of this server, and follow
-/// the newest release in the lock. Where the lock pins keys, a key counts only if it is in both.
+/// It has to be verified by one of `keys` (JWKs), hold at `now` (milliseconds since the epoch), be of this server at its place,
+/// and follow the newest release in the lock. Where the lock pins keys, a key counts only if it is in both.
 pub fn admit(
     text: &str,
     entry: &Entry,

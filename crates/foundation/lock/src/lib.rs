@@ -17,6 +17,7 @@ pub mod jws;
 mod leaves;
 pub mod manifest;
 mod pins;
+mod place;
 pub mod recorded;
 pub mod strict;
 mod surface;
@@ -31,6 +32,7 @@ pub use entry::{Approval, Entry, Identity, Item, Launch, Release, Unlockable};
 pub use file::{BadLock, Lock, SCHEMA};
 pub use leaves::leaves;
 pub use pins::{Pins, Verdict, Verdicts};
+pub use place::Place;
 pub use surface::{Kind, SNAPSHOT, Surface};
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::entry::{Approval, Entry, Release};
+use crate::place::Place;
 use crate::strict::{Integers, Unreadable, read};
 use crate::time::millis;
 use crate::{Digest, Kind};
@@ -90,6 +91,8 @@ pub struct Manifest {
     pub name: String,
     /// Its version.
     pub version: String,
+    /// Where it is.
+    pub place: Place,
     /// When it was issued, in RFC 3339.
     pub issued_at: String,
     /// Until when it holds, in RFC 3339.
@@ -189,6 +192,7 @@ impl Manifest {
         Ok(Self {
             name: text(&document["server"]["name"], "server.name")?,
             version: text(&document["server"]["version"], "server.version")?,
+            place: Place::of(&document["server"])?,
             issued_at: time(&document["issuedAt"], "issuedAt")?,
             expires: optional("expires").map(|value| time(value, "expires")).transpose()?,
             instructions: optional("instructions").map(|value| digest(value, "instructions")).transpose()?,
@@ -234,9 +238,15 @@ impl Manifest {
         (is_same && self.definitions() != newest.digest).then(|| Refusal::ImmutableVersion(self.version.clone()))
     }
 
-    /// What a server says that the manifest does not state, and the reverse. Kinds that were not listed are not compared.
+    /// Why a server is not at the place that the manifest states: another address, or another package.
+    pub fn misplaced(&self, entry: &Entry) -> impl Iterator<Item = Refusal> {
+        self.place.differences(entry).into_iter().map(Refusal::Differs)
+    }
+
+    /// What a server says that the manifest does not state, and the reverse, and that it is elsewhere. Kinds that were not listed
+    /// are not compared.
     pub fn differences(&self, entry: &Entry) -> Vec<Refusal> {
-        let mut found = Vec::new();
+        let mut found: Vec<Refusal> = self.misplaced(entry).collect();
         let mut differs = |what: String| found.push(Refusal::Differs(what));
         if entry.name() != Some(self.name.as_str()) {
             differs(format!("the manifest is for the server `{}`", self.name));

@@ -37,12 +37,14 @@ pub(super) fn make(release: &Release) -> anyhow::Result<PathBuf> {
     Ok(file)
 }
 
-/// Core metadata 2.4.
+/// Core metadata 2.1: an upload tool refuses a version that it does not know, and the licence expression of 2.4 with it.
 fn metadata(version: &str, readme: &str) -> String {
     format!(
-        "Metadata-Version: 2.4\nName: proofhouse\nVersion: {version}\n\
+        "Metadata-Version: 2.1\nName: proofhouse\nVersion: {version}\n\
          Summary: Check MCP servers and clients against the Model Context Protocol specification\n\
-         License-Expression: MIT OR Apache-2.0\nRequires-Python: >=3.8\n\
+         License: MIT OR Apache-2.0\n\
+         Classifier: License :: OSI Approved :: MIT License\n\
+         Classifier: License :: OSI Approved :: Apache Software License\nRequires-Python: >=3.8\n\
          Project-URL: Repository, https://github.com/proofhouse/proofhouse\n\
          Description-Content-Type: text/markdown\n\n{readme}"
     )
@@ -79,7 +81,7 @@ fn pack(release: &Release, folder: &Path) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::super::platforms::PLATFORMS;
-    use super::{Needs, tags};
+    use super::{Needs, metadata, tags};
 
     #[test]
     fn a_wheel_says_which_systems_can_run_it() {
@@ -89,5 +91,14 @@ mod tests {
         );
         assert!(of(Needs::Glibc(34)).ends_with("Tag: py3-none-manylinux_2_34_x86_64\n"));
         assert!(tags(&PLATFORMS[3], Needs::System).ends_with("Tag: py3-none-macosx_11_0_arm64\n"));
+    }
+    #[test]
+    fn old_and_new_tools_know_the_metadata() {
+        let text = metadata("0.1.0", "# Proofhouse\n");
+        let (head, readme) = text.split_once("\n\n").expect("a head");
+        assert!(head.starts_with("Metadata-Version: 2.1\nName: proofhouse\nVersion: 0.1.0\n"), "{head}");
+        // Members of 2.2 and later would contradict the version.
+        assert!(!["License-Expression:", "License-File:", "Dynamic:"].iter().any(|new| head.contains(new)), "{head}");
+        assert!(head.lines().all(|line| line.contains(": ")) && readme == "# Proofhouse\n");
     }
 }

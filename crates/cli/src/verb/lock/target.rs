@@ -31,6 +31,14 @@ impl Found {
         Kind::ALL.into_iter().filter(|kind| !self.entry.listed.contains(kind))
     }
 
+    /// The same, if this is where the locked server is: a server at another address is not of its package.
+    pub(in crate::verb) fn complete_at_place(&mut self, locked: &Entry) {
+        let is_same = self.entry.launch == locked.launch && self.entry.identity.url == locked.identity.url;
+        if self.is_recorded || is_same {
+            self.complete(locked);
+        }
+    }
+
     /// Adds what a target cannot show itself from what was locked.
     pub(in crate::verb) fn complete(&mut self, locked: &Entry) {
         let known = &mut self.entry.identity;
@@ -121,10 +129,15 @@ pub(in crate::verb) fn at(
     compared.map_err(Unread::report)
 }
 
-/// Reads a live server, as `found` does by default.
-pub(in crate::verb) fn live(run: &Run, server: &ServerArgs, address: Address) -> Result<Found, Unread> {
+/// Reads a live server, as `found` does by default; at a revision, if one is given.
+pub(in crate::verb) fn live(
+    run: &Run,
+    server: &ServerArgs,
+    address: Address,
+    revision: Option<Revision>,
+) -> Result<Found, Unread> {
     let origin = origin(run, server, &address);
-    compared(OTHER_CLIENT, origin, &listed(run, server, OTHER_CLIENT, address, None)?)
+    compared(OTHER_CLIENT, origin, &listed(run, server, OTHER_CLIENT, address, revision)?)
 }
 
 /// The first of three listings, and what differs in the others.

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lock::admission::Signed;
-use lock::manifest::WELL_KNOWN;
+use lock::manifest::{Manifest, WELL_KNOWN};
 use net::client::{Address, HttpAddress, document};
 use url::Url;
 use wire::escape;
 
 use crate::args::reach::Reach;
-use crate::exit::{self, Exit, usage};
+use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::connecting::until_interrupted;
 use crate::verb::{given_file, output};
@@ -89,6 +89,13 @@ pub(crate) fn fetch(run: &Run, reach: &Reach, address: &HttpAddress) -> Result<S
     })?;
     let text = std::str::from_utf8(&bytes).map_err(|_| invalid(&"it is not UTF-8"))?;
     Signed::read(text).map_err(|why| invalid(&why))
+}
+
+/// Says that nothing ends the validity of a manifest, where no lock remembers newer ones either.
+pub(crate) fn warn_of_no_expiry(manifest: &Manifest) {
+    if manifest.expires.is_none() {
+        tell("note: the manifest never expires; only with --lock is an older one refused");
+    }
 }
 
 /// Where a server publishes its manifest; a command publishes none.

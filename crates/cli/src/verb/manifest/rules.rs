@@ -20,7 +20,8 @@ pub(crate) const VERIFIED: ManifestRule = ManifestRule {
     id: "manifest.verified",
     says: "A trusted key signed the manifest of the server, and it holds now.",
     how: "The manifest of `--manifest` is read strictly, and each signature is checked with the keys of `--keys`. Every other \
-          state is broken: missing, unsigned, unsupported, unknown-key, tampered, expired, or issued in the future.",
+          state is broken: missing, unsigned, unsupported, unknown-key, tampered, expired, or issued in the future. With \
+          `--lock`, so is a manifest that is older than the newest one that the lock remembers.",
     fix: "Publish a manifest that `proof sign` wrote for this version, and give users the public key.",
 };
 
@@ -28,7 +29,8 @@ pub(crate) const VERIFIED: ManifestRule = ManifestRule {
 pub(crate) const MATCHES: ManifestRule = ManifestRule {
     id: "manifest.matches",
     says: "The server tells clients what its manifest states.",
-    how: "The server is listed twice, and once under another client name. Each tool, prompt, resource and the instructions \
+    how: "At each revision of the check, the server is listed twice, and once under another client name. It must have the \
+          origin of the URL, or the package, in the manifest. Each tool, prompt, resource and the instructions \
           must have the digest in the manifest, and nothing may be missing. A manifest that is not verified proves nothing.",
     fix: "Sign each release: `proof lock`, then `proof sign`. A difference that the publisher did not make is an attack.",
 };

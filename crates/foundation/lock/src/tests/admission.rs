@@ -89,6 +89,15 @@ fn a_verified_manifest_is_refused_for_its_time_its_server_and_its_past() {
         let other = Entry { server: Some(name), ..entry() };
         assert!(matches!(refusal(&other, now()), Refusal::Differs(_)));
     }
+    // The lock is of a copy at another address.
+    let mut elsewhere = manifest();
+    elsewhere["server"]["url"] = json!("https://shop.example/mcp");
+    let elsewhere = signed(&elsewhere, &[&owner]).to_string();
+    for (url, is_admitted) in [("https://shop.example/v2", true), ("https://evil.example/mcp", false)] {
+        let identity = Identity { url: Some(url.to_owned()), ..Identity::default() };
+        let admitted = admit(&elsewhere, &Entry { identity, ..entry() }, &known, now(), &verifies);
+        assert_eq!(admitted.is_ok(), is_admitted, "{url}: {admitted:?}");
+    }
     let mut release = Manifest::of(manifest()).expect("a manifest").release();
     let after = |release: &crate::Release| Entry { release: Some(release.clone()), ..entry() };
     assert!(admit(&text, &after(&release), &known, now(), &verifies).is_ok(), "the same one again");
