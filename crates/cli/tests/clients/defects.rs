@@ -74,6 +74,44 @@ fn d5_members_of_the_user_stay_and_another_server_is_refused() {
     assert_eq!(home.text(".cursor/mcp.json"), text.replace("p@1.0.0", "p@2.0.0"));
 }
 
+/// The shapes of these clients have constants, which are proposals for a new entry only.
+#[test]
+fn d5_choices_of_the_user_stay_where_the_client_has_such_members() {
+    let home = Home::new();
+    let cline = ".cline/data/settings/cline_mcp_settings.json";
+    for (client, file, text) in [
+        (
+            "cline-cli",
+            cline,
+            "{\"mcpServers\": {\"a\": {\"command\": \"npx\", \"args\": [\"p@1.0.0\"], \"disabled\": true}}}",
+        ),
+        (
+            "github-copilot-cli",
+            ".copilot/mcp-config.json",
+            "{\"mcpServers\": {\"a\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"p@1.0.0\"], \"tools\": [\"read\"]}}}",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.jsonc",
+            "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"npx\", \"p@1.0.0\"], \"enabled\": false}}}",
+        ),
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            "extensions:\n  a:\n    name: mine\n    description: mine\n    type: stdio\n    cmd: npx\n    args:\n      - p@1.0.0\n    enabled: false\n    timeout: 20\n",
+        ),
+    ] {
+        home.put(file, text);
+        home.done(&["add", "a", "--scope", "user", "--client", client, "--no-verify", "--", "npx", "p@2.0.0"]);
+        let expected = text.replace("p@1.0.0", "p@2.0.0").replace("name: mine", "name: a");
+        assert_eq!(home.text(file), expected, "{client}");
+    }
+    let codex = "[mcp_servers.a]\ncommand = \"x\"\nargs = []\nenv_vars = [\"A\", \"B\"]\n";
+    home.put(".codex/config.toml", codex);
+    home.done(&["add", "a", "--client", "codex", "--no-verify", "--env", "C", "--", "x"]);
+    assert_eq!(home.text(".codex/config.toml"), codex.replace("\"B\"", "\"B\", \"C\""));
+}
+
 #[test]
 fn d6_modes_and_links_stay_and_there_is_a_copy() {
     let home = Home::new();

@@ -78,6 +78,20 @@ impl Known {
         }
     }
 
+    /// TOML with its servers in braces or brackets; other files as [`Self::commented`].
+    fn inline(&self) -> String {
+        let key = &self.key[0];
+        match self.ending() {
+            "toml" if is_list(&self.id) => format!(
+                "{key} = [ # mine\n  {{ name = \"other\", command = \"x\", since = 2020-01-01 }}, # why\n  # end\n]\nz = 0xFF\n"
+            ),
+            "toml" => {
+                format!("{key} = {{ other = {{ command = \"x\", since = 2020-01-01, f = 1e3 }} }} # mine\nz = 0xFF\n")
+            }
+            _ => self.commented(),
+        }
+    }
+
     fn broken(&self) -> String {
         match self.ending() {
             "toml" => "model = \"m\"\n[mcp_servers.other\ncommand = 1\n".to_owned(),
@@ -137,6 +151,11 @@ fn a_typical_file_is_as_it_was() {
 #[test]
 fn a_commented_file_is_as_it_was() {
     in_and_out("commented", Known::commented);
+}
+
+#[test]
+fn a_file_with_inline_tables_is_as_it_was() {
+    in_and_out("inline", Known::inline);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Reads `claude mcp add …`, as documentation of servers gives it.
 
+use crate::check;
 use crate::scope::Scope;
 use crate::server::{Launch, Server, Transport};
 
@@ -50,7 +51,7 @@ pub fn read(line: &str) -> Result<ClaudeCommand, (String, &'static str)> {
             ORDER,
         ));
     }
-    let launch = options.launch(rest).ok_or_else(|| ("a command or a URL is missing".to_owned(), SHAPE))?;
+    let launch = options.launch(&rest, SHAPE)?;
     Ok(ClaudeCommand { server: Server { name: name.to_owned(), launch }, scope: options.scope })
 }
 
@@ -94,16 +95,30 @@ impl Options {
         Ok(())
     }
 
-    fn launch(&self, rest: Vec<String>) -> Option<Launch> {
-        let (first, args) = rest.split_first()?;
+    fn launch(&self, rest: &[String], shape: &'static str) -> Result<Launch, (String, &'static str)> {
+        let (first, args) = rest.split_first().ok_or_else(|| ("a command or a URL is missing".to_owned(), shape))?;
         let transport = match self.transport.as_deref() {
-            Some("sse") => Transport::Sse,
-            Some("http") => Transport::Http,
-            _ => {
-                return Some(Launch::Stdio { command: first.clone(), args: args.to_vec(), env: self.env.clone() });
+            Some("sse") => Some(Transport::Sse),
+            Some("http") => Some(Transport::Http),
+            None | Some("stdio") => None,
+            Some(other) => {
+                let what = format!("the transport {} is unknown", document::quoted(other));
+                return Err((what, "--transport stdio, http or sse"));
             }
         };
-        args.is_empty().then(|| Launch::Remote { transport, url: first.clone(), headers: self.headers.clone() })
+        let launch = match transport {
+            None if self.headers.is_empty() => {
+                Launch::Stdio { command: first.clone(), args: args.to_vec(), env: self.env.clone() }
+            }
+            None => return Err(("--header is for URLs".to_owned(), "leave it out, or give --transport http")),
+            Some(_) if !self.env.is_empty() => {
+                return Err(("--env is for commands".to_owned(), "leave it out, or give a command after `--`"));
+            }
+            Some(_) if !args.is_empty() => return Err(("words follow the URL".to_owned(), shape)),
+            Some(transport) => Launch::Remote { transport, url: first.clone(), headers: self.headers.clone() },
+        };
+        check::launch(&launch).map_err(|invalid| (invalid.what, invalid.remedy))?;
+        Ok(launch)
     }
 }
 

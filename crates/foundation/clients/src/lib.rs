@@ -2,8 +2,10 @@
 //! of one entry that leave the rest of a file as it is. Values in, values out: files are read and written elsewhere.
 
 pub mod catalogue;
+pub mod check;
 pub mod claude_command;
 pub mod findings;
+mod merge;
 pub mod place;
 pub mod plan;
 pub mod policy;

@@ -4,6 +4,7 @@ use document::FileError;
 use serde_json::Value;
 
 use crate::catalogue::Client;
+use crate::merge::merged;
 use crate::scope::Scope;
 use crate::server::Launch;
 use crate::shape::Entry;
@@ -18,6 +19,17 @@ pub struct Target<'t> {
     pub scope: Scope,
     /// The project's folder, for servers of one project in the user's file.
     pub project: &'t str,
+}
+
+/// What becomes of the members of an entry that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// All stay that the server does not name, variables and headers among them.
+    Merge,
+    /// What says how the server is reached becomes that of the server alone; choices of the user stay.
+    Declare,
+    /// Nothing stays, and another server may have the name.
+    Replace,
 }
 
 /// How an entry came to be what it is.
@@ -81,10 +93,10 @@ impl Target<'_> {
         way
     }
 
-    /// The text with a server. Members that it does not name stay, unless `replaces`.
-    pub fn add(&self, before: &str, name: &str, entry: &Entry, replaces: bool) -> Result<(String, Outcome), Problem> {
+    /// The text with a server.
+    pub fn add(&self, before: &str, name: &str, entry: &Entry, manner: Manner) -> Result<(String, Outcome), Problem> {
         let value = text::read(before, self.client.format)?;
-        self.add_to(before, &value, name, entry, replaces)
+        self.add_to(before, &value, name, entry, manner)
     }
 
     /// The same, where the value of the text is known.
@@ -94,18 +106,23 @@ impl Target<'_> {
         value: &Value,
         name: &str,
         entry: &Entry,
-        replaces: bool,
+        manner: Manner,
     ) -> Result<(String, Outcome), Problem> {
         let mut way = self.way(value).0;
         way.push(self.client.step(name));
         let old = text::at(value, &way).filter(|old| !old.is_null());
         let mut changes = Vec::new();
         match old {
-            Some(old) if !replaces => {
-                check_identity(old, &entry.value)?;
-                differences(&way, old, &merged(old, &entry.value), &mut changes);
+            Some(old) => {
+                let new = match manner {
+                    Manner::Replace => entry.value.clone(),
+                    manner => {
+                        check_identity(old, &entry.value)?;
+                        merged(old, entry, manner)
+                    }
+                };
+                differences(&way, old, &new, &mut changes);
             }
-            Some(old) => differences(&way, old, &entry.value, &mut changes),
             None => changes.push(Change::Set(way, entry.value.clone())),
         }
         for input in &entry.inputs {
@@ -135,7 +152,7 @@ impl Target<'_> {
     }
 }
 
-/// Every server in a file of a client. `scope` is that of the file; a user's file may hold some of projects.
+/// Every entry in a file of a client, also one that is no server yet. `scope` is that of the file; a user's file may hold some of projects.
 pub fn held(client: &Client, scope: Scope, value: &Value) -> Vec<Held> {
     let mut found = Vec::new();
     collect(client, scope, None, &client.way(value, scope, "").0, value, &mut found);
@@ -154,39 +171,29 @@ fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], v
         let (name, project) = (name.to_owned(), project.map(str::to_owned));
         found.push(Held { scope, project, name, value: value.clone() });
     };
-    // Goose lists its built-in extensions in the same place.
-    let is_server = |value: &Value| Launch::of_entry(value).is_some() && value["bundled"] != true;
     match servers {
         Value::Object(members) if !client.list => {
-            members.iter().filter(|(_, value)| is_server(value)).for_each(|(name, value)| add(name, value));
+            members.iter().filter(|(_, value)| is_entry(value)).for_each(|(name, value)| add(name, value));
         }
         Value::Array(items) if client.list => items
             .iter()
-            .filter(|item| is_server(item))
+            .filter(|item| is_entry(item))
             .for_each(|item| add(item["name"].as_str().unwrap_or("unnamed"), item)),
         _ => {}
     }
+}
+
+/// Whether a value is the entry of a server, also one without a command: `{ "disabled": true }`.
+fn is_entry(value: &Value) -> bool {
+    // Goose lists its own extensions in the same place.
+    let is_own = value["bundled"] == true || matches!(value["type"].as_str(), Some("builtin" | "platform"));
+    (value.is_object() || value.is_null()) && !is_own
 }
 
 fn check_identity(old: &Value, new: &Value) -> Result<(), Problem> {
     let identity = |value: &Value| Launch::of_entry(value).map(|launch| launch.identity()).unwrap_or_default();
     let (is, wanted) = (identity(old), identity(new));
     if is == wanted { Ok(()) } else { Err(Problem::OtherServer { is, wanted }) }
-}
-
-/// `old` with the members of `new`; objects in both are put together.
-fn merged(old: &Value, new: &Value) -> Value {
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) => {
-            let mut all = old.clone();
-            for (key, value) in new {
-                let value = old.get(key).map_or_else(|| value.clone(), |old| merged(old, value));
-                all.insert(key.clone(), value);
-            }
-            Value::Object(all)
-        }
-        _ => new.clone(),
-    }
 }
 
 /// The smallest changes from one value to the other: comments between members stay.

@@ -47,6 +47,9 @@ pub struct Server {
 /// The members that an entry may have its URL in.
 pub const URLS: [&str; 4] = ["httpUrl", "url", "uri", "serverUrl"];
 
+/// Words before a package that do not change what is run.
+const PLAIN: [&str; 11] = ["-y", "--yes", "-q", "--quiet", "dlx", "x", "run", "tool", "/c", "/C", "npx"];
+
 impl Launch {
     /// Reads an entry of any client; `None` where it is no server.
     pub fn of_entry(entry: &Value) -> Option<Self> {
@@ -73,12 +76,19 @@ impl Launch {
         Some(Self::Stdio { command: words.remove(0), args: words, env })
     }
 
-    /// What makes two entries the same server: the URL, the package without its version, or the whole command.
+    /// What makes two entries the same server: the URL, the whole command, or a package without its version together with all
+    /// that it is given.
     pub fn identity(&self) -> String {
         match self {
             Self::Remote { url, .. } => url.trim_end_matches('/').to_owned(),
             Self::Stdio { command, args, .. } => match self.package() {
-                Some(package) => format!("package {}", package.name),
+                Some(package) => {
+                    let kind = if package.is_python { "Python package" } else { "package" };
+                    let at = args.iter().position(|word| word == package.whole).unwrap_or(args.len());
+                    let runner = args[..at].iter().filter(|word| !PLAIN.contains(&word.as_str()));
+                    let words = runner.chain(args.iter().skip(at + 1)).map(String::as_str);
+                    [kind, package.name].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+                }
                 None => std::iter::once(command).chain(args).cloned().collect::<Vec<_>>().join(" "),
             },
         }
@@ -135,13 +145,14 @@ pub struct Package<'t> {
     /// The version.
     pub version: Option<&'t str>,
     whole: &'t str,
+    is_python: bool,
 }
 
 impl<'t> Package<'t> {
     fn of_npm(whole: &'t str) -> Self {
         let at = whole.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(at, _)| at);
         let (name, version) = at.map_or((whole, None), |at| (&whole[..at], Some(&whole[at + 1..])));
-        Self { name, version, whole }
+        Self { name, version, whole, is_python: false }
     }
 
     fn of_python(whole: &'t str) -> Self {
@@ -149,7 +160,7 @@ impl<'t> Package<'t> {
             Some((name, version)) => (name, Some(version)),
             None => (whole, None),
         };
-        Self { name, version, whole }
+        Self { name, version, whole, is_python: true }
     }
 
     /// Whether tomorrow's run fetches what today's did.

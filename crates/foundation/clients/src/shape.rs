@@ -26,6 +26,8 @@ pub struct Entry {
     pub inputs: Vec<Value>,
     /// Places of secrets that stand in clear.
     pub clear: Vec<String>,
+    /// What it was made from: which members are the server's, and which are only proposals.
+    pub template: &'static Value,
 }
 
 /// Why a client cannot have a server.
@@ -68,7 +70,7 @@ pub fn entry(
     needs.sort();
     needs.dedup();
     let value = writer.out.filled(template, &server.name).unwrap_or_default();
-    Ok(Entry { value, needs, inputs, clear })
+    Ok(Entry { value, needs, inputs, clear, template })
 }
 
 /// What the marks of a template stand for.

@@ -5,7 +5,7 @@ use clients::policy::{Decision, Policy, wildcard};
 use clients::reference::{expanded, parts};
 use clients::scope::{Candidate, Standing, standings};
 use clients::server::Transport;
-use clients::{Launch, Scope, registry};
+use clients::{Launch, Scope, check, registry};
 use serde_json::json;
 
 fn stdio(words: &[&str]) -> Launch {
@@ -46,6 +46,15 @@ fn lines_for_claude_code() {
         "npx x",
         "claude mcp add 'name",
         "claude mcp add --unknown x name -- y",
+        "claude mcp add --transport http --env K=v name https://h.example",
+        "claude mcp add --header 'A: b' name -- y",
+        "claude mcp add --transport foo name https://h.example",
+        "claude mcp add name https://h.example",
+        "claude mcp add --transport http name not-a-url",
+        "claude mcp add --transport http name file:///etc/passwd",
+        "claude mcp add --env 'BAD NAME=v' name -- y",
+        "claude mcp add --env K= name -- y",
+        "claude mcp add --transport http --header 'A b: c' name https://h.example",
     ] {
         assert!(claude_command::read(line).is_err(), "{line}");
     }
@@ -160,6 +169,64 @@ fn packages_and_identities() {
     }
     assert!(stdio(&["node", "server.js"]).package().is_none());
     assert_eq!(stdio(&["npx", "-y", "b@1"]).identity(), stdio(&["npx", "b@2"]).identity());
+    let same = |one: &[&str], other: &[&str]| stdio(one).identity() == stdio(other).identity();
+    assert!(same(&["npx", "-y", "b@1", "/home"], &["pnpm", "dlx", "b@2", "/home"]));
+    assert!(same(&["cmd", "/c", "npx", "-y", "b@1"], &["npx", "b@2"]));
+    assert!(same(&["uvx", "b==1"], &["pipx", "run", "b==2"]));
+    for (one, other) in [
+        (&["npx", "-y", "b@1", "/home/u/docs"][..], &["npx", "-y", "b@1", "/etc"][..]),
+        (&["npx", "-y", "b@1", "--dir=/home"], &["npx", "-y", "b@1", "--dir=/etc"]),
+        (&["npx", "-y", "b@1"], &["npx", "-y", "b@1", "-y"]),
+        (&["npx", "-y", "b@1"], &["npx", "-y", "--registry", "https://other.example", "b@1"]),
+        (&["npx", "b"], &["uvx", "b"]),
+    ] {
+        assert!(!same(one, other), "{one:?} {other:?}");
+    }
     assert_ne!(stdio(&["node", "a.js"]).identity(), stdio(&["node", "b.js"]).identity());
     assert_eq!(url("https://h.example/mcp/").identity(), url("https://h.example/mcp").identity());
+}
+
+#[test]
+fn what_is_no_server_is_refused() {
+    for name in ["weather", "io.github.x", "a-b_c", "1"] {
+        assert!(check::name(name).is_ok(), "{name}");
+    }
+    for name in ["", ".", "..", "__proto__", "constructor", "-x", "a b", "a/b", "é", "a\n", &"a".repeat(129)] {
+        assert!(check::name(name).is_err(), "{name}");
+    }
+    let env = |name: &str, value: &str| Launch::Stdio {
+        command: "x".to_owned(),
+        args: Vec::new(),
+        env: vec![(name.to_owned(), value.to_owned())],
+    };
+    let header = |name: &str, value: &str| Launch::Remote {
+        transport: Transport::Http,
+        url: "https://h.example/mcp".to_owned(),
+        headers: vec![(name.to_owned(), value.to_owned())],
+    };
+    for good in [env("A", "${A}"), header("X-Key", "a\tb"), url("http://localhost:1/mcp"), url("https://${HOST}/mcp")] {
+        assert_eq!(check::launch(&good), Ok(()), "{good:?}");
+    }
+    for bad in [
+        env("A=B", "v"),
+        env("", "v"),
+        env("A", ""),
+        env("A", "a\0b"),
+        env("1A", "v"),
+        header("X-A\r\nX-B", "v"),
+        header("X", "a\r\nX-B: v"),
+        header("X", " "),
+        header("", "v"),
+        header("X Y", "v"),
+        url("file:///etc/passwd"),
+        url("not-a-url"),
+        url("https://"),
+        url("https://h.example/a\nb"),
+        url(""),
+        stdio(&["https://h.example/mcp"]),
+        stdio(&[" "]),
+        stdio(&["x", "a\0"]),
+    ] {
+        assert!(check::launch(&bad).is_err(), "{bad:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use clients::plan::Target;
+use clients::plan::{Manner, Target};
 use clients::server::Transport;
 use clients::shape::{Entry, Knowledge, Refusal, entry};
 use clients::{Client, Launch, Platform, Scope, Server, Variables, clients, find};
@@ -217,15 +217,126 @@ fn a_change_keeps_what_the_user_added() {
     let target = Target { client: known("cursor"), scope: Scope::User, project: "" };
     let before = "{\n  \"mcpServers\": {\n    \"srv\": {\n      // mine\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"p@1.0.0\"],\n      \"disabled\": true,\n      \"env\": { \"MINE\": \"1\" }\n    }\n  }\n}\n";
     let entry = made("cursor", stdio(&[("LOG", "debug")])).expect("an entry");
-    let (after, _) = target.add(before, "srv", &entry, false).expect("a text");
+    let (after, _) = target.add(before, "srv", &entry, Manner::Merge).expect("a text");
     assert_eq!(
         after,
         before.replace("p@1.0.0", "p@1.2.3").replace("\"MINE\": \"1\" }", "\"MINE\": \"1\", \"LOG\": \"debug\" }")
     );
-    let again = target.add(&after, "srv", &entry, false).expect("a text");
+    let again = target.add(&after, "srv", &entry, Manner::Merge).expect("a text");
     assert_eq!(again, (after, clients::plan::Outcome::Unchanged));
     let other = before.replace("p@1.0.0", "quite-another");
-    assert!(matches!(target.add(&other, "srv", &entry, false), Err(clients::plan::Problem::OtherServer { .. })));
-    let (forced, _) = target.add(&other, "srv", &entry, true).expect("a text");
+    assert!(matches!(
+        target.add(&other, "srv", &entry, Manner::Merge),
+        Err(clients::plan::Problem::OtherServer { .. })
+    ));
+    let (forced, _) = target.add(&other, "srv", &entry, Manner::Replace).expect("a text");
     assert!(!forced.contains("disabled") && !forced.contains("MINE") && forced.contains("// mine"), "{forced}");
+}
+
+fn merged(client: &str, old: &Value, launch: Launch, manner: Manner) -> Value {
+    let client_of = known(client);
+    let target = Target { client: client_of, scope: Scope::User, project: "" };
+    let mut way: Value = old.clone();
+    for key in client_of.key.iter().rev() {
+        way = if client_of.list { json!({ key: [way] }) } else { json!({ key: { "srv": way } }) };
+    }
+    let way_to = target.way_to(&way, "srv");
+    // Each format reads JSON in its own way, but all write the same value.
+    let before = match client_of.format {
+        clients::text::Format::Toml => {
+            clients::text::apply("", client_of.format, &[clients::text::Change::Set(way_to.clone(), old.clone())])
+                .expect("a text")
+        }
+        _ => way.to_string(),
+    };
+    let entry = made(client, launch).expect("an entry");
+    let read = |text: &str| clients::text::read(text, client_of.format).expect("a text");
+    let value = read(&before);
+    let mut after = before.clone();
+    match target.add_to(&before, &value, "srv", &entry, manner) {
+        Ok((text, _)) => after = text,
+        // Braces on one line of YAML are left alone: the value alone is looked at.
+        Err(problem) => panic!("{client}: {problem:?}\n{after}"),
+    }
+    clients::text::at(&read(&after), &way_to).expect("an entry").clone()
+}
+
+/// What a client's shape proposes does not take back what the user chose.
+#[test]
+fn choices_of_the_user_stay() {
+    let cline = json!({ "command": "npx", "args": ["-y", "p@1.0.0"], "disabled": true, "autoApprove": ["x"] });
+    let opencode = json!({ "type": "local", "command": ["npx", "-y", "p@1.0.0"], "enabled": false });
+    let copilot = json!({ "type": "stdio", "command": "npx", "args": ["-y", "p@1.0.0"], "tools": ["read"] });
+    let zed = json!({ "source": "mine", "command": "npx", "args": ["-y", "p@1.0.0"], "env": {} });
+    let fx = json!({ "type": "local", "command": ["npx", "-y", "p@1.0.0"], "enabled": false });
+    for (client, old) in [
+        ("cline", &cline),
+        ("cline-cli", &cline),
+        ("opencode", &opencode),
+        ("kilo-code", &opencode),
+        ("github-copilot-cli", &copilot),
+        ("zed", &zed),
+        ("fx", &fx),
+    ] {
+        for manner in [Manner::Merge, Manner::Declare] {
+            let mut expected = old.clone();
+            match expected["command"].as_array_mut() {
+                Some(words) => words[2] = json!("p@1.2.3"),
+                None => expected["args"] = json!(["-y", "p@1.2.3"]),
+            }
+            assert_eq!(merged(client, old, stdio(&[]), manner), expected, "{client} {manner:?}");
+        }
+    }
+    let sse = json!({ "type": "sse", "url": "https://h.example/mcp", "disabled": true });
+    let http = merged("cline", &sse, remote(&[]), Manner::Merge);
+    assert_eq!(http, json!({ "type": "streamableHttp", "url": "https://h.example/mcp", "disabled": true }));
+}
+
+#[test]
+fn names_of_variables_are_united_and_stand_once() {
+    let old = json!({ "command": "npx", "args": ["-y", "p@1.2.3"], "env_vars": ["A", "B"], "env": { "C": "clear", "D": "1" } });
+    let new = merged("codex", &old, stdio(&[("C", "${C}")]), Manner::Merge);
+    assert_eq!((&new["env_vars"], &new["env"]), (&json!(["A", "B", "C"]), &json!({ "D": "1" })));
+    let new = merged("codex", &old, stdio(&[("A", "plain")]), Manner::Merge);
+    assert_eq!((&new["env_vars"], &new["env"]["A"]), (&json!(["B"]), &json!("plain")));
+    let old = json!({ "url": "https://h.example/mcp", "http_headers": { "authorization": "Bearer x", "X-A": "1" } });
+    let new = merged("codex", &old, remote(&[("Authorization", "Bearer ${T}")]), Manner::Merge);
+    assert_eq!((&new["bearer_token_env_var"], &new["http_headers"]), (&json!("T"), &json!({ "X-A": "1" })));
+}
+
+/// A declared list says all of how a server is reached: what stands there besides is a difference.
+#[test]
+fn a_declared_server_is_what_the_list_says() {
+    let old = json!({
+        "command": "npx", "args": ["-y", "p@1.2.3"], "env": { "LOG": "debug", "NODE_OPTIONS": "--require /tmp/evil.js" },
+        "envFile": "/tmp/evil", "cwd": "/tmp", "disabled": true
+    });
+    let plain = json!({ "command": "npx", "args": ["-y", "p@1.2.3"], "disabled": true });
+    let mut logging = plain.clone();
+    logging["env"] = json!({ "LOG": "debug" });
+    assert_eq!(merged("cursor", &old, stdio(&[("LOG", "debug")]), Manner::Declare), logging);
+    assert_eq!(merged("cursor", &old, stdio(&[]), Manner::Declare), plain);
+    assert_eq!(merged("cursor", &old, stdio(&[]), Manner::Merge), old);
+    let old = json!({ "url": "https://h.example/mcp", "headers": { "X-Evil": "1" }, "headersHelper": "/tmp/x", "alwaysAllow": ["a"] });
+    let new = merged("cursor", &old, remote(&[("X-A", "1")]), Manner::Declare);
+    assert_eq!(new, json!({ "url": "https://h.example/mcp", "headers": { "X-A": "1" }, "alwaysAllow": ["a"] }));
+    let old = json!({ "command": "npx", "args": ["-y", "p@1.2.3"], "env_vars": ["A"], "enabled": false });
+    let new = merged("codex", &old, stdio(&[]), Manner::Declare);
+    assert_eq!(new, json!({ "command": "npx", "args": ["-y", "p@1.2.3"], "enabled": false }));
+}
+
+/// Entries without a command can be removed; the client's own are none.
+#[test]
+fn every_entry_is_held() {
+    let names = |client: &str, value: &Value| {
+        clients::plan::held(known(client), Scope::User, value).into_iter().map(|held| held.name).collect::<Vec<_>>()
+    };
+    let value = json!({ "mcpServers": { "a": { "disabled": true }, "b": null, "c": { "command": "x" }, "d": 1 } });
+    assert_eq!(names("cursor", &value), ["a", "b", "c"]);
+    let value =
+        json!({ "extensions": { "developer": { "type": "builtin" }, "x": { "bundled": true, "cmd": "y" }, "z": {} } });
+    assert_eq!(names("goose", &value), ["z"]);
+    let target = Target { client: known("cursor"), scope: Scope::User, project: "" };
+    let without = target.remove("{\"mcpServers\": {\"a\": {\"disabled\": true}}}", "a").expect("a text");
+    assert_eq!(without.as_deref(), Some("{\"mcpServers\": {}}"));
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 
 use clap::Parser;
 use clients::Launch;
+use clients::plan::Manner;
 use clients::text::Format;
 use wire::redact::Secrets;
 
@@ -38,7 +39,8 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
     let locked = if args.showing.dry_run { None } else { Some(journal.lock()?) };
     let (mut drafts, mut report) = (Drafts::default(), Report::default());
     let scope = args.selection.scope.or(target.scope);
-    let wish = Wish { name: &target.name, launches: &target.launches, scope, replaces: args.force };
+    let manner = if args.force { Manner::Replace } else { Manner::Merge };
+    let wish = Wish { name: &target.name, launches: &target.launches, scope, manner };
     let mut agree = |client: &clients::Client, places: &[String]| agreed(args, &client.name, places);
     for client in clients {
         match wish.plan(&machine, &mut drafts, client, &mut agree) {
@@ -125,7 +127,7 @@ fn agreed(args: &AddArgs, client: &str, places: &[String]) -> Result<bool, Exit>
         return Ok(false);
     }
     prompt(&format!(
-        "{client} has no references, so these would stand in clear in its file: {}. Write them? [y/N] ",
+        "{client} has no reference for these, so they would stand in clear in its file: {}. Write them? [y/N] ",
         places.join(", ")
     ));
     Ok(matches!(answer()?.as_str(), "y" | "Y" | "yes"))

@@ -1,8 +1,9 @@
 //! `proof sync`: one declared list of servers into many clients.
 
+use clients::plan::Manner;
 use clients::server::Transport;
 use clients::text::{Format, read};
-use clients::{Client, Launch, find};
+use clients::{Client, Launch, check, find};
 use serde_json::Value;
 use wire::redact::Secrets;
 
@@ -51,7 +52,7 @@ fn synced(run: &Run, args: &SyncArgs) -> Result<Exit, Exit> {
     for (name, launch) in &declared.servers {
         add_secrets(launch, &mut known);
         let launches = std::slice::from_ref(launch);
-        let wish = Wish { name, launches, scope: args.selection.scope, replaces: false };
+        let wish = Wish { name, launches, scope: args.selection.scope, manner: Manner::Declare };
         for client in &clients {
             match wish.plan(&machine, &mut drafts, client, &mut agree) {
                 Ok(done) => report.done.push(done),
@@ -84,12 +85,17 @@ fn declared(args: &SyncArgs) -> Result<Declared, Exit> {
     let servers = top.get("servers").and_then(Value::as_object).filter(|servers| !servers.is_empty());
     let servers = servers.ok_or_else(|| broken("it declares no servers", SHAPE))?;
     let servers = servers.iter().map(|(name, entry)| {
-        launch(name, entry)
-            .map(|launch| (name.clone(), launch))
-            .map_err(|why| broken(&format!("server `{name}`: {why}"), SHAPE))
+        let checked = launch(entry).and_then(|launch| {
+            check::name(name).and_then(|()| check::launch(&launch)).map_err(|invalid| invalid.what)?;
+            Ok((name.clone(), launch))
+        });
+        checked.map_err(|why| broken(&format!("server `{name}`: {why}"), SHAPE))
     });
-    let clients = value["clients"].as_array().into_iter().flatten();
-    let clients: Vec<_> = clients.map(|name| name.as_str().unwrap_or_default().to_owned()).collect();
+    let clients = match top.get("clients") {
+        None => Vec::new(),
+        Some(Value::Array(names)) => names.iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect(),
+        Some(_) => return Err(broken("`clients` is no list", "clients: [claude-code, cursor]")),
+    };
     if let Some(unknown) = clients.iter().find(|name| find(name).is_none()) {
         return Err(broken(&format!("unknown client `{unknown}`"), "`proof clients` lists all"));
     }
@@ -97,10 +103,7 @@ fn declared(args: &SyncArgs) -> Result<Declared, Exit> {
 }
 
 /// A server of the list. Unlike a client's file, it has no members that are not understood.
-fn launch(name: &str, entry: &Value) -> Result<Launch, String> {
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) {
-        return Err("a name has letters, digits, `_`, `-` and `.`".to_owned());
-    }
+fn launch(entry: &Value) -> Result<Launch, String> {
     let members = entry.as_object().ok_or("it is no mapping")?;
     let text = |key: &str| {
         members.get(key).map(|value| value.as_str().map(str::to_owned).ok_or(format!("`{key}` is no text"))).transpose()
@@ -126,7 +129,6 @@ fn launch(name: &str, entry: &Value) -> Result<Launch, String> {
             Some("sse") => Transport::Sse,
             Some(_) => return Err("`transport` is http or sse".to_owned()),
         };
-        url::Url::parse(&url).map_err(|error| format!("`url`: {error}"))?;
         return Ok(Launch::Remote { transport, url, headers: pairs("headers")? });
     }
     let command = text("command")?.ok_or("it has neither `command` nor `url`")?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clients::server::Transport;
-use clients::{Launch, Scope, Server, claude_command, registry};
+use clients::{Launch, Scope, Server, check, claude_command, registry};
 use serde_json::Value;
 
 use super::connect;
@@ -26,10 +26,8 @@ pub(super) struct Target {
 /// Reads the arguments.
 pub(super) fn read(args: &AddArgs) -> Result<Target, Exit> {
     let target = found(args)?;
-    if target.name.is_empty() || !target.name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) {
-        let what = format!("`{}` cannot be the name of a server", wire::escape::line(&target.name));
-        return Err(usage(&what, "letters, digits, `_`, `-` and `.`; choose one with --name NAME"));
-    }
+    let checked = check::name(&target.name).and_then(|()| target.launches.iter().try_for_each(check::launch));
+    checked.map_err(|invalid| usage(&invalid.what, invalid.remedy))?;
     Ok(target)
 }
 
@@ -85,10 +83,6 @@ fn found(args: &AddArgs) -> Result<Target, Exit> {
 }
 
 fn remote(args: &AddArgs, url: &str) -> Result<Launch, Exit> {
-    let parsed = url::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    if parsed.is_none() {
-        return Err(usage(&format!("`{}` is not an http(s):// URL", wire::escape::line(url)), "https://host/mcp"));
-    }
     let transport = if args.transport.as_deref() == Some("sse") { Transport::Sse } else { Transport::Http };
     let headers = args.header.iter().map(|text| match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {

@@ -1,6 +1,6 @@
 //! Plans one server's entry in one client. Writes nothing.
 
-use clients::plan::{Problem, Target};
+use clients::plan::{Manner, Problem, Target};
 use clients::shape::{self, Knowledge, Refusal};
 use clients::{Client, FileError, Launch, Scope, Server};
 
@@ -20,7 +20,7 @@ pub(super) struct Wish<'w> {
     /// The ways to reach it, the best first.
     pub(super) launches: &'w [Launch],
     pub(super) scope: Option<Scope>,
-    pub(super) replaces: bool,
+    pub(super) manner: Manner,
 }
 
 /// Why nothing is planned.
@@ -38,6 +38,17 @@ pub(super) fn refused_file(path: &std::path::Path, error: &FileError) -> Refused
     let at = error.at.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
     let what = wire::escape::line(&error.what).into_owned();
     Refused { place: format!("{}{at}", output::shown(path)), what, remedy: error.remedy.clone() }
+}
+
+/// Why a client is not given a reference.
+fn no_reference(client: &Client) -> String {
+    if client.reference.is_some() {
+        "it takes no reference there".to_owned()
+    } else if client.has_references() {
+        format!("of variables it takes only {}", client.syntax())
+    } else {
+        "it has no references".to_owned()
+    }
 }
 
 impl Wish<'_> {
@@ -70,16 +81,20 @@ impl Wish<'_> {
         let entry = self.entry(&target, target.is_also(&value))?;
         let place = format!("{} ({})", client.id, output::shown(&path));
         if !entry.clear.is_empty() && !agree(client, &entry.clear).map_err(Stop::Exit)? {
-            let what = format!("secrets would stand in clear: {}; it has no references", entry.clear.join(", "));
+            let what = format!("secrets would stand in clear: {}; {}", entry.clear.join(", "), no_reference(client));
             return Err(refuse(&place, what, "agree with --clear-secrets, or leave this client out"));
         }
         let (after, outcome) =
-            target.add_to(&before, &value, self.name, &entry, self.replaces).map_err(|problem| match problem {
+            target.add_to(&before, &value, self.name, &entry, self.manner).map_err(|problem| match problem {
                 Problem::File(error) => Stop::Refused(refused_file(&path, &error)),
                 Problem::OtherServer { is, wanted } => {
                     let (is, wanted) = (wire::escape::line(&is).into_owned(), wire::escape::line(&wanted).into_owned());
                     let what = format!("`{}` is another server there: {is}, not {wanted}", self.name);
-                    refuse(&place, what, "another --name, or --force to replace it")
+                    let remedy = match self.manner {
+                        Manner::Declare => "another name in the list, or first remove it: proof remove NAME",
+                        _ => "another --name, or --force to replace it",
+                    };
+                    refuse(&place, what, remedy)
                 }
             })?;
         let pointer = pointer(&target.way_to(&value, self.name));
@@ -117,7 +132,7 @@ impl Wish<'_> {
                 refuse(&client.id, format!("its file has no {what}"), bridge)
             }
             Some((Refusal::Variable(name), _)) => {
-                let what = format!("it has no references, and {name} is not set here");
+                let what = format!("{}, and {name} is not set here", no_reference(client));
                 refuse(&client.id, what, format!("export {name}, or leave this client out"))
             }
             _ => refuse(&client.id, "it does not know this kind of server", "another client"),

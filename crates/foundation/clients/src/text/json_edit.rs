@@ -3,6 +3,7 @@
 use document::FileError;
 use serde_json::Value;
 
+use super::brackets::{Brackets, before_close, leading, line_indent};
 use super::json::{self, Kind, Node, position};
 use super::render::{Manner, compact, member, pretty};
 use super::{Step, line_break, spliced, unsupported, wrapped};
@@ -21,6 +22,10 @@ pub(super) fn set(text: &str, path: &[Step], value: &Value) -> Result<String, Fi
         let new = if is_inline(text, found) { compact(value) } else { pretty(value, indent(text, found), &manner) };
         return Ok(spliced(text, found.span.clone(), &new));
     };
+    if matches!(found.kind, Kind::Scalar(Value::Null)) {
+        let manner = Manner { unit: unit(text, &root), line_break: line_break(text) };
+        return Ok(spliced(text, found.span.clone(), &pretty(&wrapped(rest, value), indent(text, found), &manner)));
+    }
     let key = match (step, &found.kind) {
         (Step::Key(key), Kind::Object(_)) => Some(key.as_str()),
         (Step::Item(..), Kind::List(_)) => None,
@@ -75,6 +80,7 @@ fn child(text: &str, node: &Node, step: &Step) -> Result<Option<usize>, FileErro
         (Step::Item(member, name), Kind::List(items)) => {
             Ok(items.iter().position(|item| item.value()[*member] == *name.as_str()))
         }
+        (_, Kind::Scalar(Value::Null)) => Ok(None),
         _ => Err(misfit(text, node)),
     }
 }
@@ -134,48 +140,10 @@ fn insert_first(text: &str, node: &Node, manner: &Manner<'_>, key: Option<&str>,
     spliced(text, at..at, &format!("{}{inside}{new}{end}", manner.line_break))
 }
 
-/// Where a child goes that comes last: before the line break and the white space before the closing bracket.
-fn before_close(text: &str, from: usize, close: usize) -> usize {
-    let blank = text[from..close].trim_end_matches([' ', '\t']);
-    let line = blank.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
-    from + line.unwrap_or(blank).len()
-}
-
 fn removed(text: &str, node: &Node, index: usize, joins_lines: bool) -> String {
-    let all = children(node);
-    let (start, child) = all[index];
-    let end = child.span.end;
-    let after = comma(text, end);
-    let open = node.span.start + 1;
-    let head = if joins_lines { head(text, start, open) } else { start };
-    if all.len() == 1 {
-        let end = after.map_or(end, |at| at + 1);
-        let before = &text[open..head];
-        let rest = &text[end..node.span.end - 1];
-        let is_blank = before.trim().is_empty() && rest.trim().is_empty();
-        return if is_blank { spliced(text, open..node.span.end - 1, "") } else { spliced(text, head..end, "") };
-    }
-    if index + 1 < all.len() {
-        let end = after.map_or(end, |at| at + 1);
-        let rest = text[end..].trim_start_matches([' ', '\t']);
-        let ends_line = rest.starts_with(['\n', '\r']) || rest.starts_with("//");
-        let range = if ends_line && head < start { head..end } else { start..text.len() - rest.trim_start().len() };
-        return spliced(text, range, "");
-    }
-    let text = spliced(text, head..after.map_or(end, |at| at + 1), "");
-    // The comma before it now ends the list, which strict readers refuse; where one ended the list before, it stays.
-    let previous = all[index - 1].1.span.end;
-    match comma(&text, previous) {
-        Some(at) if after.is_none() => spliced(&text, at..at + 1, ""),
-        _ => text,
-    }
-}
-
-/// Where a child begins together with the white space before it, up to the end of the line before.
-fn head(text: &str, start: usize, open: usize) -> usize {
-    let before = text[open..start].trim_end_matches([' ', '\t']);
-    let line = before.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest));
-    open + line.unwrap_or(before).len()
+    let children = children(node).iter().map(|(start, child)| *start..child.span.end).collect();
+    let brackets = Brackets { inside: node.span.start + 1..node.span.end - 1, children, comma, comment: "//" };
+    brackets.without(text, index, joins_lines)
 }
 
 /// The comma after a value, behind comments.
@@ -198,22 +166,8 @@ fn is_inline(text: &str, node: &Node) -> bool {
     first.is_some_and(|first| !text[node.span.start..first].contains('\n'))
 }
 
-/// The white space that a line begins with.
-fn line_indent(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-    let line = &text[start..];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
 fn indent<'t>(text: &'t str, node: &Node) -> &'t str {
     line_indent(text, node.span.start)
-}
-
-/// The indentation of something that begins a line.
-fn leading(text: &str, at: usize) -> Option<&str> {
-    let indent = line_indent(text, at);
-    let start = text[..at].rfind('\n')? + 1;
-    (start + indent.len() == at).then_some(indent)
 }
 
 /// What one level is indented by in this file.

@@ -196,6 +196,96 @@ fn toml_lists_by_name() {
     assert_eq!(apply(&with, Format::Toml, &[Change::Remove(at("b"))]).expect("a text"), text);
 }
 
+const TOML_INLINE: [&str; 5] = [
+    "mcp_servers = { a = { command = \"x\", since = 2020-01-01, h = 0xFF, f = 1e3 } } # keep\nz = 1\n",
+    "mcp_servers = {\n  # first\n  a = { command = \"x\" }, # a\n  'b' = { n = inf }, # b\n  # end\n}\n",
+    "mcp_servers = {\r\n\ta = { command = 'x' } # no comma\r\n}\r\n",
+    "mcp_servers.a = { t = 07:32:00 }\n",
+    "[mcp_servers]\na = { d = 1_000 } # a\n",
+];
+
+#[test]
+fn inline_toml_keeps_comments_and_types() {
+    for text in &TOML_INLINE[..3] {
+        let with = there_and_back(text, Format::Toml, "mcp_servers");
+        let rest = text.split_once("a = ").expect("an entry").1.split_once('}').expect("an end").0;
+        assert!(with.contains(rest) && with.matches('#').count() == text.matches('#').count() + 1, "{with}");
+    }
+    let text = TOML_INLINE[0];
+    let changed = set(text, Format::Toml, &["mcp_servers", "a", "env"], json!({ "A": "1" }));
+    assert_eq!(changed, text.replace("1e3 }", "1e3, env = { A = \"1\" } }"));
+    assert_eq!(
+        set(&changed, Format::Toml, &["mcp_servers", "a", "env", "A"], json!("2")),
+        changed.replace("\"1\"", "\"2\"")
+    );
+    let without = remove(text, Format::Toml, &["mcp_servers", "a", "h"]);
+    assert_eq!(without, text.replace("h = 0xFF, ", ""));
+    assert_eq!(remove(text, Format::Toml, &["mcp_servers", "a", "f"]), text.replace(", f = 1e3", ""));
+    for text in &TOML_INLINE[3..] {
+        let path = ["mcp_servers", "new"].map(Step::key).to_vec();
+        if let Ok(with) = apply(text, Format::Toml, &[Change::Set(path, entry())]) {
+            assert!(with.contains(text.trim_end().rsplit("a = ").next().expect("an entry")), "{with}");
+        }
+    }
+}
+
+#[test]
+fn inline_lists_of_toml_keep_comments() {
+    let at = |name: &str| vec![Step::key("mcp_servers"), Step::Item("name", name.to_owned())];
+    let item = || json!({ "name": "new", "command": "y" });
+    for text in [
+        "mcp_servers = [ # my server\n  { name = \"a\", command = \"x\", since = 2020-01-01 }, # why\n  # end\n]\nz = 1\n",
+        "mcp_servers = [{ name = 'a', h = 0xFF }, { name = 'b' }] # keep\n",
+        "mcp_servers = [\n  { name = 'a' } # no comma\n]",
+        "mcp_servers = [{ name = 'a' },\n  { name = 'b' }, # b\n]\n",
+        "mcp_servers = [] # none\n",
+    ] {
+        let with = apply(text, Format::Toml, &[Change::Set(at("new"), item())]).expect(text);
+        let tables = text.split('{').skip(1).map(|rest| rest.split_once('}').expect("an end").0);
+        let comments = text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment);
+        assert!(tables.chain(comments).all(|part| with.contains(part)), "{with}");
+        assert_eq!(
+            read(&with, Format::Toml).expect("a text")["mcp_servers"].as_array().and_then(|all| all.last()),
+            Some(&item())
+        );
+        assert_eq!(apply(&with, Format::Toml, &[Change::Remove(at("new"))]).expect("a text"), text, "{with}");
+    }
+    let text = "mcp_servers = [ # my server\n  { name = 'a', command = 'x' }, # why\n  { name = 'b' } # last\n]\n";
+    let mut inner = at("a");
+    inner.push(Step::key("command"));
+    let changed = apply(text, Format::Toml, &[Change::Set(inner, json!("q"))]).expect("a text");
+    assert_eq!(changed, text.replace("'x'", "\"q\""));
+    for name in ["a", "b"] {
+        let without = apply(text, Format::Toml, &[Change::Remove(at(name))]).expect("a text");
+        assert!(["# my server", "# why", "# last"].iter().all(|comment| without.contains(comment)), "{without}");
+    }
+}
+
+/// A member without a value is no other value: an entry takes its place.
+#[test]
+fn null_is_a_place_for_entries() {
+    for (before, format, after) in [
+        ("{\"s\": null}", Format::Json, "{\"s\": {\n  \"new\": 1\n}}"),
+        (
+            "{\n  \"s\": null, // c\n  \"z\": 1\n}\n",
+            Format::Json,
+            "{\n  \"s\": {\n    \"new\": 1\n  }, // c\n  \"z\": 1\n}\n",
+        ),
+        ("null\n", Format::Json, "{\n  \"s\": {\n    \"new\": 1\n  }\n}\n"),
+        ("s: null\n", Format::Yaml, "s:\n  new: 1\n"),
+        ("a: 1\ns: ~   # c\nz: 1\n", Format::Yaml, "a: 1\ns:   # c\n  new: 1\nz: 1\n"),
+        ("s: NULL\r\nz: 1\r\n", Format::Yaml, "s:\r\n  new: 1\r\nz: 1\r\n"),
+    ] {
+        assert_eq!(set(before, format, &["s", "new"], json!(1)), after);
+        assert_eq!(remove(before, format, &["s", "new"]), before);
+    }
+    let list = vec![Step::key("s"), Step::Item("name", "a".to_owned())];
+    for (before, format) in [("{\"s\": null}", Format::Json), ("s: ~\n", Format::Yaml)] {
+        let with = apply(before, format, &[Change::Set(list.clone(), json!({ "name": "a" }))]).expect(before);
+        assert_eq!(read(&with, format).expect("a text"), json!({ "s": [{ "name": "a" }] }));
+    }
+}
+
 /// White space and comments between tokens of JSON.
 fn trivia() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec!["", " ", "\n", "\n\n  ", "\t", " // c, } \"\n", "/* { , */", "\r\n"]);

@@ -7,11 +7,16 @@ use serde_json::{Map, Value};
 use toml_edit::{Document, Item, Table};
 
 use super::json::position;
-use super::{Step, line_break, spliced, unsupported, wrapped};
+use super::{Step, line_break, spliced, toml_inline, unsupported, wrapped};
 
 /// The value of a text.
 pub(super) fn read(text: &str) -> Result<Value, FileError> {
-    Ok(table_value(parsed(text)?.as_table()))
+    Ok(table_value(parsed(text)?.as_table(), &plain))
+}
+
+/// The same, to compare: a time or a number that JSON does not have is no text.
+pub(super) fn read_exact(text: &str) -> Result<Value, FileError> {
+    Ok(table_value(parsed(text)?.as_table(), &exact))
 }
 
 fn parsed(text: &str) -> Result<Document<&str>, FileError> {
@@ -25,20 +30,32 @@ fn parsed(text: &str) -> Result<Document<&str>, FileError> {
     })
 }
 
-fn table_value(table: &Table) -> Value {
-    table.iter().map(|(key, item)| (key.to_owned(), item_value(item))).collect::<Map<_, _>>().into()
+type Plain<'p> = &'p dyn Fn(&toml_edit::Value) -> Value;
+
+fn table_value(table: &Table, plain: Plain<'_>) -> Value {
+    table.iter().map(|(key, item)| (key.to_owned(), item_value(item, plain))).collect::<Map<_, _>>().into()
 }
 
-fn item_value(item: &Item) -> Value {
+fn item_value(item: &Item, plain: Plain<'_>) -> Value {
     match item {
         Item::None => Value::Null,
-        Item::Table(table) => table_value(table),
-        Item::ArrayOfTables(tables) => tables.iter().map(table_value).collect(),
-        Item::Value(value) => plain_value(value),
+        Item::Table(table) => table_value(table, plain),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table_value(table, plain)).collect(),
+        Item::Value(value) => value_of(value, plain),
     }
 }
 
-fn plain_value(value: &toml_edit::Value) -> Value {
+fn value_of(value: &toml_edit::Value, plain: Plain<'_>) -> Value {
+    match value {
+        toml_edit::Value::Array(items) => items.iter().map(|item| value_of(item, plain)).collect(),
+        toml_edit::Value::InlineTable(table) => {
+            table.iter().map(|(key, value)| (key.to_owned(), value_of(value, plain))).collect::<Map<_, _>>().into()
+        }
+        value => plain(value),
+    }
+}
+
+fn plain(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(text) => Value::from(text.value().as_str()),
         toml_edit::Value::Integer(number) => Value::from(*number.value()),
@@ -46,10 +63,17 @@ fn plain_value(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Boolean(is) => Value::from(*is.value()),
         // JSON has no times.
         toml_edit::Value::Datetime(time) => Value::from(time.value().to_string()),
-        toml_edit::Value::Array(items) => items.iter().map(plain_value).collect(),
-        toml_edit::Value::InlineTable(table) => {
-            table.iter().map(|(key, value)| (key.to_owned(), plain_value(value))).collect::<Map<_, _>>().into()
+        toml_edit::Value::Array(_) | toml_edit::Value::InlineTable(_) => Value::Null,
+    }
+}
+
+fn exact(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::Datetime(time) => serde_json::json!({ "time": time.value().to_string() }),
+        toml_edit::Value::Float(number) if !number.value().is_finite() => {
+            serde_json::json!({ "number": number.value().to_string() })
         }
+        value => plain(value),
     }
 }
 
@@ -72,10 +96,17 @@ pub(super) fn set(text: &str, path: &[Step], value: &Value) -> Result<String, Fi
     let (found, rest) = descend(document.as_table(), path);
     match (found, rest) {
         (Found::Value(old), rest) => {
-            let span = old.span().ok_or_else(strange)?;
-            let mut new = plain_value(old);
-            super::set_value(&mut new, rest, value)?;
-            Ok(spliced(text, span, &inline(&new)?))
+            let Some((step, inner)) = rest.split_first() else {
+                return Ok(spliced(text, old.span().ok_or_else(strange)?, &inline(value)?));
+            };
+            let new = inline(&wrapped(inner, value))?;
+            match (step, old) {
+                (Step::Key(key), toml_edit::Value::InlineTable(_)) => {
+                    toml_inline::insert(text, old, &format!("{} = {new}", written_key(key)))
+                }
+                (Step::Item(..), toml_edit::Value::Array(_)) => toml_inline::insert(text, old, &new),
+                _ => Err(unsupported("the place for the entry holds a value of another kind")),
+            }
         }
         (Found::Table(table), []) => {
             let without = without(text, table);
@@ -105,25 +136,28 @@ pub(super) fn remove(text: &str, path: &[Step]) -> Result<String, FileError> {
         Found::Table(table) => Ok(without(text, table)),
         Found::Tables(_) => Err(strange()),
         Found::Value(value) => {
-            let Some((Step::Key(key), way)) = path.split_last() else { return Err(strange()) };
-            match descend(document.as_table(), way).0 {
-                Found::Table(table) => {
+            let Some((last, way)) = path.split_last() else { return Err(strange()) };
+            match (descend(document.as_table(), way).0, last) {
+                (Found::Table(table), Step::Key(key)) => {
                     let start = table.key(key).and_then(|key| key.span()).ok_or_else(strange)?.start;
                     let end = value.span().ok_or_else(strange)?.end;
                     Ok(lines_removed(text, start..end, false))
                 }
-                Found::Value(parent) => {
-                    let mut new = plain_value(parent);
-                    super::remove_value(&mut new, &path[path.len() - 1..]);
-                    Ok(spliced(text, parent.span().ok_or_else(strange)?, &inline(&new)?))
+                (Found::Value(parent), step) => {
+                    let without = toml_inline::remove(text, parent, step, true)?;
+                    let mut expected = table_value(document.as_table(), &exact);
+                    super::remove_value(&mut expected, path);
+                    // Where the line before ends in a comment, what follows must not get into it.
+                    let is_whole = read_exact(&without).is_ok_and(|value| value == expected);
+                    if is_whole { Ok(without) } else { toml_inline::remove(text, parent, step, false) }
                 }
-                Found::Tables(_) => Err(strange()),
+                _ => Err(strange()),
             }
         }
     }
 }
 
-fn strange() -> FileError {
+pub(super) fn strange() -> FileError {
     unsupported("the entry is written in a way that proof cannot change")
 }
 
@@ -138,9 +172,7 @@ fn descend<'d, 'p>(root: &'d Table, path: &'p [Step]) -> (Found<'d>, &'p [Step])
                 Item::Value(value) => Some(Found::Value(value)),
                 Item::None => None,
             }),
-            (Found::Value(value), Step::Key(key)) => {
-                value.as_inline_table().and_then(|table| table.get(key)).map(Found::Value)
-            }
+            (Found::Value(value), step) => toml_inline::child(value, step).map(Found::Value),
             (Found::Tables(tables), Step::Item(member, name)) => {
                 tables.iter().find(|table| table.get(member).and_then(Item::as_str) == Some(name)).map(Found::Table)
             }

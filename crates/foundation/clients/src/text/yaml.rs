@@ -46,7 +46,22 @@ pub(super) fn set(text: &str, path: &[Step], value: &Value) -> Result<String, Fi
     let Some((step, inner)) = rest.split_first() else {
         return replace(text, &place, path, value, &manner);
     };
+    if let Some(null) = written_null(text, &place) {
+        return set(&spliced(text, null, ""), path, value);
+    }
     insert(text, &place, path.len() == rest.len(), step, &wrapped(inner, value), &manner)
+}
+
+/// The word that stands for no value, and the white space before it.
+fn written_null(text: &str, place: &Place<'_>) -> Option<Range<usize>> {
+    if !matches!(place.node.content, Content::Null) || place.node.at.line != place.at.line {
+        return None;
+    }
+    let line = Lines::new(text).range(place.node.at.line);
+    let at = line.start + text[line.clone()].chars().take(place.node.at.column - 1).map(char::len_utf8).sum::<usize>();
+    let word = text[at..line.end].split([' ', '\t', '#']).next().unwrap_or_default();
+    let start = line.start + text[line.start..at].trim_end().len();
+    matches!(word, "~" | "null" | "Null" | "NULL").then_some(start..at + word.len())
 }
 
 /// Removes the value at a place.
