@@ -5,6 +5,7 @@ use clients::shape::{self, Knowledge, Refusal};
 use clients::{Client, FileError, Launch, Scope, Server};
 
 use super::drafts::Drafts;
+use super::files::Access;
 use super::machine::Machine;
 use super::outcome::{Done, Refused, pointer, word};
 use super::secrets::is_secret;
@@ -40,6 +41,15 @@ pub(super) fn refused_file(path: &std::path::Path, error: &FileError) -> Refused
     Refused { place: format!("{}{at}", output::shown(path)), what, remedy: error.remedy.clone() }
 }
 
+/// The error of a file of a project that a link puts outside of it.
+pub(super) fn outside(path: &std::path::Path) -> Refused {
+    Refused {
+        place: output::shown(path),
+        what: "a link leads out of the project, so this is no file of the project".to_owned(),
+        remedy: "--scope user, or replace the link by a file".to_owned(),
+    }
+}
+
 impl Wish<'_> {
     /// Plans the entry in one client.
     pub(super) fn plan(
@@ -61,6 +71,9 @@ impl Wish<'_> {
         let Some(path) = machine.file(client, scope) else {
             return Err(refuse(&client.id, "it has no file for this scope", "another --scope"));
         };
+        if scope == Scope::Project && machine.leads_out(&path) {
+            return Err(Stop::Refused(outside(&path)));
+        }
         let before = drafts
             .text(&path)
             .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
@@ -70,7 +83,9 @@ impl Wish<'_> {
         let entry = self.entry(&target, target.is_also(&value))?;
         let place = format!("{} ({})", client.id, output::shown(&path));
         if !entry.clear.is_empty() && !agree(client, &entry.clear).map_err(Stop::Exit)? {
-            let what = format!("secrets would stand in clear: {}; it has no references", entry.clear.join(", "));
+            let why =
+                if client.has_references() { "it has no references at these places" } else { "it has no references" };
+            let what = format!("secrets would stand in clear: {}; {why}", entry.clear.join(", "));
             return Err(refuse(&place, what, "agree with --clear-secrets, or leave this client out"));
         }
         let (after, outcome) =
@@ -86,7 +101,8 @@ impl Wish<'_> {
         let did = word(outcome);
         let added = (did == "added").then_some(self.name);
         if did != "unchanged" {
-            drafts.put(&path, Some(after), added, !entry.clear.is_empty());
+            let access = if entry.clear.is_empty() { Access::Usual } else { Access::Private };
+            drafts.put(&path, Some(after), added, access);
         }
         let (needs, clear) = (entry.needs, entry.clear);
         Ok(Done { client, scope, path, pointer, server: self.name.to_owned(), did, needs, clear })
@@ -117,8 +133,19 @@ impl Wish<'_> {
                 refuse(&client.id, format!("its file has no {what}"), bridge)
             }
             Some((Refusal::Variable(name), _)) => {
-                let what = format!("it has no references, and {name} is not set here");
-                refuse(&client.id, what, format!("export {name}, or leave this client out"))
+                let why = if client.has_references() {
+                    format!(
+                        "it cannot be given {name} under another name or in a part of a text, which proof would fill in; {name} is not set here"
+                    )
+                } else {
+                    format!("it has no references, and {name} is not set here")
+                };
+                let remedy = if client.has_references() {
+                    "--env NAME, so that both names are the same, or leave this client out".to_owned()
+                } else {
+                    format!("export {name}, or leave this client out")
+                };
+                refuse(&client.id, why, remedy)
             }
             _ => refuse(&client.id, "it does not know this kind of server", "another client"),
         })
