@@ -1,6 +1,7 @@
 //! Options of the verbs that read and change configurations of clients.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use clients::Scope;
@@ -88,6 +89,9 @@ pub(crate) struct AddArgs {
     /// Do not connect to the server after the change
     #[arg(long, help_heading = "Change")]
     pub(crate) no_verify: bool,
+    /// How long the server may take to answer, in seconds [default: 30]
+    #[arg(long, value_name = "S", value_parser = super::reach::seconds, help_heading = "Change")]
+    pub(crate) timeout: Option<Duration>,
     /// Lock what the server tells the model, in mcp.lock
     #[arg(long, conflicts_with = "dry_run", help_heading = "Change")]
     pub(crate) lock: bool,
@@ -124,7 +128,7 @@ pub(crate) struct RemoveArgs {
 #[derive(Args)]
 #[command(after_help = "\
 A file that another program changed since is left alone; proof then names the
-copy of the text before.
+copy of the text before. The next `proof undo` goes on with the change before.
 
 Exit codes: 0 taken back; 1 a file was left alone; 2 nothing to take back.")]
 pub(crate) struct UndoArgs {
@@ -188,8 +192,11 @@ Examples:
   proof doctor weather
   proof doctor weather --client claude-code --json
 
-Exit codes: 0 every entry works; 1 an entry has a fault; 2 usage error, or no
-such server; 3 a server did not answer; 4 bug in proof.")]
+An entry of a project's file is started only where you agree on the terminal or
+with --trust-project: its author is whoever wrote the project.
+
+Exit codes: 0 every entry works; 1 an entry has a fault, or was not started;
+2 usage error, or no such server; 3 a server did not answer; 4 bug in proof.")]
 pub(crate) struct DoctorArgs {
     /// Name of the server
     #[arg(value_name = "NAME")]
@@ -197,6 +204,12 @@ pub(crate) struct DoctorArgs {
     /// Clients, by the ids of `proof clients` [default: all]
     #[arg(long, value_name = "ID[,ID]", value_delimiter = ',')]
     pub(crate) client: Vec<String>,
+    /// Start entries of the project's files, too, without a question
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+    /// How long each server may take to answer, in seconds [default: 30]
+    #[arg(long, value_name = "S", value_parser = super::reach::seconds)]
+    pub(crate) timeout: Option<Duration>,
     /// Folder with Claude Code's managed files [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) managed: Option<PathBuf>,

@@ -119,6 +119,53 @@ fn the_doctor_names_variables_without_a_value_by_their_place() {
 }
 
 #[test]
+fn a_file_of_the_project_starts_nothing_by_itself() {
+    let home = Home::new();
+    let script = "touch \"$HOME/started\"";
+    home.put(
+        "project/.mcp.json",
+        &json!({ "mcpServers": { "a": { "command": "sh", "args": ["-c", script] } } }).to_string(),
+    );
+    let ran = home.run(&["doctor", "a", "--client", "claude-code"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("not started") && ran.stdout.contains("--trust-project"), "{}", ran.stdout);
+    assert!(!home.path("started").exists());
+    home.run(&["doctor", "a", "--client", "claude-code", "--trust-project"]);
+    assert!(home.path("started").exists());
+}
+
+#[test]
+fn the_doctor_reads_an_entry_as_its_client_does() {
+    let home = Home::new();
+    let proof = env!("CARGO_BIN_EXE_proof");
+    let entry = |more: Value| {
+        let mut entry = json!({ "command": proof, "args": ["serve", "--stdio"] });
+        entry.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        entry
+    };
+    home.put(
+        ".cursor/mcp.json",
+        &json!({ "mcpServers": {
+            "foreign": entry(json!({ "env": { "KEY": "${HOME}" } })), "own": entry(json!({ "env": { "KEY": "${env:HOME}" } })),
+            "off": entry(json!({ "disabled": true })), "nowhere": entry(json!({ "cwd": "/no/such/folder" })),
+        } })
+        .to_string(),
+    );
+    let doctor = |name: &str| home.run(&["doctor", name, "--timeout", "20"]);
+    let foreign = doctor("foreign");
+    assert_eq!(foreign.code, Some(1), "{}", foreign.stdout);
+    assert!(foreign.stdout.contains("does not fill in the reference in env.KEY"), "{}", foreign.stdout);
+    assert!(doctor("own").stdout.contains("cursor (user): works"));
+    let off = doctor("off");
+    assert!(off.stdout.contains("not started") && off.stdout.contains("switches it off"), "{}", off.stdout);
+    assert_ne!(doctor("nowhere").code, Some(0), "its folder is not there");
+    home.put("project/.mcp.json", &json!({ "mcpServers": { "p": entry(json!({})) } }).to_string());
+    home.put(".claude/settings.json", "{ \"disabledMcpjsonServers\": [\"p\"] }");
+    let text = home.done(&["config", "effective", "--client", "claude-code"]);
+    assert!(text.contains("not used: disabledMcpjsonServers in"), "{text}");
+}
+
+#[test]
 fn the_list_of_clients_shows_what_is_found() {
     let home = Home::new();
     home.put(".cursor/other", "");

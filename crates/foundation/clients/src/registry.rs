@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::reference::is_name;
 use crate::server::{Launch, Transport};
+use crate::shape::variable_of;
 
 /// What a `server.json` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +26,13 @@ impl Published {
 pub fn read(value: &Value) -> Result<Published, String> {
     let value = value.get("server").filter(|server| server.is_object()).unwrap_or(value);
     let name = value["name"].as_str().ok_or("it has no `name`")?;
+    let server = name.rsplit('/').next().unwrap_or(name);
     let list = |key: &str| value[key].as_array().into_iter().flatten();
     let mut problems = Vec::new();
     let mut keep = |launch: Result<Launch, String>| launch.map_err(|why| problems.push(why)).ok();
-    let mut launches: Vec<_> = list("remotes").filter_map(|one| keep(remote(one))).collect();
+    let mut launches: Vec<_> = list("remotes").filter_map(|one| keep(remote(server, one))).collect();
     launches.sort_by_key(|launch| !matches!(launch, Launch::Remote { transport: Transport::Http, .. }));
-    let packages: Vec<_> = list("packages").filter_map(|one| keep(package(one))).collect();
+    let packages: Vec<_> = list("packages").filter_map(|one| keep(package(server, one))).collect();
     launches.extend(packages);
     if launches.is_empty() {
         return Err(if problems.is_empty() {
@@ -41,31 +44,32 @@ pub fn read(value: &Value) -> Result<Published, String> {
     Ok(Published { name: name.to_owned(), launches })
 }
 
-fn remote(value: &Value) -> Result<Launch, String> {
+fn remote(server: &str, value: &Value) -> Result<Launch, String> {
     let transport = match value["type"].as_str() {
         Some("streamable-http" | "http") => Transport::Http,
         Some("sse") => Transport::Sse,
         other => return Err(format!("a remote has the unknown type {}", document::quoted(other.unwrap_or_default()))),
     };
     let url = value["url"].as_str().ok_or("a remote has no `url`")?;
-    if url.contains('{') {
+    if plain(url).is_err() {
         return Err("its URL has variables, which proof does not fill in".to_owned());
     }
-    let headers = inputs(&value["headers"])?;
+    let is_header = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+    let headers = inputs(server, &value["headers"], is_header)?;
     Ok(Launch::Remote { transport, url: url.to_owned(), headers })
 }
 
-fn package(value: &Value) -> Result<Launch, String> {
-    let identifier = value["identifier"].as_str().ok_or("a package has no `identifier`")?;
+fn package(server: &str, value: &Value) -> Result<Launch, String> {
+    let identifier = plain(value["identifier"].as_str().ok_or("a package has no `identifier`")?)?;
     if let Some(kind) = value["transport"]["type"].as_str().filter(|kind| *kind != "stdio") {
         return Err(format!("the package {} serves over {}", document::quoted(identifier), document::quoted(kind)));
     }
-    let version = value["version"].as_str().unwrap_or_default();
+    let version = plain(value["version"].as_str().unwrap_or_default())?;
     let versioned = |mark: &str| {
         if version.is_empty() { identifier.to_owned() } else { format!("{identifier}{mark}{version}") }
     };
     let kind = value["registryType"].as_str().unwrap_or_default();
-    let env = inputs(&value["environmentVariables"])?;
+    let env = inputs(server, &value["environmentVariables"], is_name)?;
     let runtime = arguments(&value["runtimeArguments"])?;
     let own = arguments(&value["packageArguments"])?;
     let (command, before, package) = match kind {
@@ -92,20 +96,35 @@ fn package(value: &Value) -> Result<Launch, String> {
     Ok(Launch::Stdio { command: command.to_owned(), args, env })
 }
 
-/// Variables or headers: one that needs a value refers to a variable.
-fn inputs(list: &Value) -> Result<Vec<(String, String)>, String> {
+/// A text that goes into the entry as it is: no client may find a reference in it.
+fn plain(text: &str) -> Result<&str, String> {
+    if text.contains(['{', '}', '$', '\r', '\n', '\0']) {
+        return Err(format!("{} holds a reference or a line break", document::quoted(text)));
+    }
+    Ok(text)
+}
+
+/// Variables or headers: one that needs a value refers to a variable of this server alone. Its author may not choose which of
+/// the user's variables is read.
+fn inputs(server: &str, list: &Value, is_valid: impl Fn(&str) -> bool) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     for one in list.as_array().into_iter().flatten() {
         let name = one["name"].as_str().ok_or("a variable has no `name`")?;
+        if name.is_empty() || !is_valid(name) {
+            return Err(format!("{} cannot be the name of a variable or a header", document::quoted(name)));
+        }
         let value = one["value"].as_str().or_else(|| one["default"].as_str());
         let value = match value {
-            Some(value) if !value.contains('{') => value.to_owned(),
+            Some(value) if !value.contains('{') => plain(value)?.to_owned(),
             Some(value) if value.matches('{').count() == 1 && value.ends_with('}') => {
                 let (before, variable) = value.split_once('{').unwrap_or_default();
-                format!("{before}${{{}}}", variable_name(variable.trim_end_matches('}')))
+                let before = plain(before.trim_end_matches('$'))?;
+                format!("{before}${{{}}}", variable_of(server, variable.trim_end_matches('}')))
             }
             Some(_) => return Err(format!("{} has a value with several variables", document::quoted(name))),
-            None if one["isRequired"] == true || one["isSecret"] == true => format!("${{{}}}", variable_name(name)),
+            None if one["isRequired"] == true || one["isSecret"] == true => {
+                format!("${{{}}}", variable_of(server, name))
+            }
             None => continue,
         };
         found.push((name.to_owned(), value));
@@ -113,17 +132,11 @@ fn inputs(list: &Value) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-fn variable_name(name: &str) -> String {
-    let name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
-    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
-}
-
 fn arguments(list: &Value) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     for one in list.as_array().into_iter().flatten() {
-        let name = one["name"].as_str();
-        let value = one["value"].as_str().or_else(|| one["default"].as_str()).filter(|value| !value.contains('{'));
+        let name = one["name"].as_str().map(plain).transpose()?;
+        let value = one["value"].as_str().or_else(|| one["default"].as_str()).filter(|value| plain(value).is_ok());
         let is_flag =
             one["type"] == "named" && one["value"].is_null() && one["default"].is_null() && one["valueHint"].is_null();
         match (value, name) {

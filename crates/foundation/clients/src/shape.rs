@@ -235,7 +235,7 @@ impl Parts {
 }
 
 /// The variable that holds a value of a server.
-fn variable_of(server: &str, name: &str) -> String {
+pub(crate) fn variable_of(server: &str, name: &str) -> String {
     let word = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
     };

@@ -83,19 +83,37 @@ fn server_json() {
         let Launch::Remote { transport: Transport::Http, headers, .. } = &read.launches[0] else {
             panic!("HTTP first")
         };
-        assert_eq!(headers[0].1, "Bearer ${API_KEY}");
+        assert_eq!(headers[0].1, "Bearer ${WEATHER_API_KEY}");
         assert!(matches!(&read.launches[1], Launch::Remote { transport: Transport::Sse, .. }));
         let Launch::Stdio { command, args, env } = &read.launches[2] else { panic!("a package") };
         assert_eq!((command.as_str(), args.join(" ").as_str()), ("npx", "-y @owner/weather@1.2.3 serve --port 1"));
         assert_eq!(
             env.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(),
-            ["KEY=${KEY}", "MODE=fast"]
+            ["KEY=${WEATHER_KEY}", "MODE=fast"]
         );
     }
     let needs = json!({ "name": "a/b", "packages": [{
         "registryType": "npm", "identifier": "x", "packageArguments": [{ "type": "positional", "valueHint": "folder", "isRequired": true }]
     }] });
     assert_eq!(registry::read(&needs), Err("it needs a value for `folder`".to_owned()));
+    for (member, text) in
+        [("identifier", "${AWS_SECRET_ACCESS_KEY}"), ("version", "$HOME"), ("name", "${env:AWS_SECRET_ACCESS_KEY}")]
+    {
+        let mut package = json!({ "registryType": "npm", "identifier": "x", "packageArguments": [{ "type": "named", "value": "v" }] });
+        match member {
+            "name" => package["packageArguments"][0]["name"] = text.into(),
+            member => package[member] = text.into(),
+        }
+        let why =
+            registry::read(&json!({ "name": "a/b", "packages": [package] })).expect_err("no reference of a stranger");
+        assert!(why.contains("holds a reference"), "{why}");
+    }
+    let secret =
+        json!([{ "name": "X-A", "value": "${AWS_SECRET_ACCESS_KEY}" }, { "name": "X-B", "value": "{env:HOME}" }]);
+    let remote = json!({ "type": "http", "url": "https://h.example", "headers": secret });
+    let read = registry::read(&json!({ "name": "a/b", "remotes": [remote] })).expect("a server");
+    let Launch::Remote { headers, .. } = &read.launches[0] else { panic!("a URL") };
+    assert_eq!((headers[0].1.as_str(), headers[1].1.as_str()), ("${B_AWS_SECRET_ACCESS_KEY}", "${B_ENV_HOME}"));
     assert!(registry::read(&json!({ "name": "a/b" })).is_err() && registry::read(&json!({})).is_err());
 }
 

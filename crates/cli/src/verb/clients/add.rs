@@ -1,20 +1,18 @@
 //! `proof add`: a server into the files of clients.
 
-use std::io::IsTerminal as _;
-
 use clap::Parser;
-use clients::Launch;
 use clients::plan::Manner;
 use clients::text::Format;
+use clients::{Client, Launch};
 use wire::redact::Secrets;
 
 use super::drafts::Drafts;
 use super::journal::Journal;
-use super::machine::{Machine, answer};
+use super::machine::{Machine, answer, is_terminal};
 use super::outcome::Report;
 use super::target::Target;
-use super::write::{Stop, Wish};
-use super::{connect, secrets, target};
+use super::write::{Agree, Stop, Wish};
+use super::{connect, secrets, strangers, target, verify};
 use crate::args::clients::AddArgs;
 use crate::args::lock::LockArgs;
 use crate::exit::{self, Exit, prompt, tell, usage};
@@ -35,19 +33,29 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
     exit::conceal(run.redactor_of(&known).masked());
     let machine = Machine::here()?;
     let clients = machine.chosen(&args.selection)?;
+    let is_stranger = args.registry.is_some();
+    if is_stranger {
+        strangers::show(&target);
+        if !args.showing.dry_run && !strangers::agreed()? {
+            return Err(usage("nothing was added", "add its command by hand, after `--`"));
+        }
+    }
+    // Questions come before the lock: another `proof` does not wait for a person.
+    let mut answers = Vec::new();
+    let mut agree = |client: &Client, places: &[String]| {
+        let answer = agreed(args, &client.name, places)?;
+        answers.push((client.id.clone(), places.to_vec(), answer));
+        Ok(answer)
+    };
+    let (mut drafts, mut report) = planned(args, &target, &machine, &clients, &mut agree)?;
     let journal = Journal::of(&machine);
     let locked = if args.showing.dry_run { None } else { Some(journal.lock()?) };
-    let (mut drafts, mut report) = (Drafts::default(), Report::default());
-    let scope = args.selection.scope.or(target.scope);
-    let manner = if args.force { Manner::Replace } else { Manner::Merge };
-    let wish = Wish { name: &target.name, launches: &target.launches, scope, manner };
-    let mut agree = |client: &clients::Client, places: &[String]| agreed(args, &client.name, places);
-    for client in clients {
-        match wish.plan(&machine, &mut drafts, client, &mut agree) {
-            Ok(done) => report.done.push(done),
-            Err(Stop::Refused(refused)) => report.refused.push(refused),
-            Err(Stop::Exit(exit)) => return Err(exit),
-        }
+    if locked.is_some() {
+        let mut agree = |client: &Client, places: &[String]| {
+            let same = answers.iter().find(|(id, asked, _)| *id == client.id && asked == places);
+            Ok(same.is_some_and(|(.., answer)| *answer))
+        };
+        (drafts, report) = planned(args, &target, &machine, &clients, &mut agree)?;
     }
     conceal_files(run, known, &drafts);
     if matches!(target.launches[..], [Launch::Remote { transport: clients::server::Transport::Sse, .. }]) {
@@ -61,10 +69,34 @@ fn added(run: &Run, args: &AddArgs) -> Result<Exit, Exit> {
         return Ok(report.exit());
     }
     drop(locked);
-    let verified =
-        if args.no_verify { Exit::Clean } else { verify(run, &machine, &target.launches, args.showing.json) };
+    let verified = match verify::step(args, is_stranger) {
+        verify::Step::Skip => Exit::Clean,
+        verify::Step::Connect => verify::entries(run, args, &machine, &report),
+    };
     let locked = if args.lock && verified == Exit::Clean { lock(run, &target)? } else { Exit::Clean };
     Ok([report.exit(), verified, locked].into_iter().find(|exit| *exit != Exit::Clean).unwrap_or(Exit::Clean))
+}
+
+/// What the change will be. Writes nothing.
+fn planned(
+    args: &AddArgs,
+    target: &Target,
+    machine: &Machine,
+    clients: &[&'static Client],
+    agree: Agree<'_>,
+) -> Result<(Drafts, Report), Exit> {
+    let (mut drafts, mut report) = (Drafts::default(), Report::default());
+    let scope = args.selection.scope.or(target.scope);
+    let manner = if args.force { Manner::Replace } else { Manner::Merge };
+    let wish = Wish { name: &target.name, launches: &target.launches, scope, manner };
+    for client in clients {
+        match wish.plan(machine, &mut drafts, client, agree) {
+            Ok(done) => report.done.push(done),
+            Err(Stop::Refused(refused)) => report.refused.push(refused),
+            Err(Stop::Exit(exit)) => return Err(exit),
+        }
+    }
+    Ok((drafts, report))
 }
 
 /// What is secret on the command line.
@@ -72,12 +104,12 @@ fn given(args: &AddArgs) -> Secrets {
     let mut known = Secrets::default();
     for (name, value) in args.env.iter().filter_map(|text| text.split_once('=')) {
         if !clients::reference::has_variable(value) {
-            known.handed_variable(name, value);
+            secrets::add_variable(name.trim(), value, &mut known);
         }
     }
     for (name, value) in args.header.iter().filter_map(|text| text.split_once(':')) {
         if !clients::reference::has_variable(value) {
-            known.header(name, value);
+            secrets::add_header(name.trim(), value, &mut known);
         }
     }
     known.arguments(args.command.iter().map(String::as_str));
@@ -93,8 +125,8 @@ pub(super) fn add_secrets(launch: &Launch, known: &mut Secrets) {
         let name = place.split_once('.').map_or("", |(_, name)| name);
         if !clients::reference::has_variable(text) {
             match place.split('.').next() {
-                Some("env") => known.handed_variable(name, text),
-                Some("headers") => known.header(name, text),
+                Some("env") => secrets::add_variable(name, text, known),
+                Some("headers") => secrets::add_header(name, text, known),
                 Some("url") => known.address(text),
                 _ => known.arguments([text]),
             }
@@ -112,56 +144,28 @@ pub(super) fn add_secrets(launch: &Launch, known: &mut Secrets) {
 
 /// Conceals the secrets of all files that may be shown.
 pub(super) fn conceal_files(run: &Run, mut known: Secrets, drafts: &Drafts) {
-    for (path, text) in drafts.texts() {
+    for (path, text) in drafts.texts_before() {
         secrets::add_all(text, Format::of_path(path), &mut known);
+    }
+    for (path, text) in drafts.texts_now() {
+        secrets::add_written(text, Format::of_path(path), &mut known);
     }
     exit::conceal(run.redactor_of(&known).masked());
 }
 
 /// Asks whether secrets may stand in clear; without a terminal, the option must have said so.
 fn agreed(args: &AddArgs, client: &str, places: &[String]) -> Result<bool, Exit> {
-    if args.clear_secrets || args.showing.dry_run {
+    if args.clear_secrets {
         return Ok(true);
     }
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(false);
+    if !is_terminal() || args.showing.dry_run {
+        return Ok(is_terminal());
     }
     prompt(&format!(
         "{client} has no reference for these, so they would stand in clear in its file: {}. Write them? [y/N] ",
         places.join(", ")
     ));
     Ok(matches!(answer()?.as_str(), "y" | "Y" | "yes"))
-}
-
-/// Connects once, as a client would.
-fn verify(run: &Run, machine: &Machine, launches: &[Launch], as_json: bool) -> Exit {
-    let Some(launch) = launches.first() else { return Exit::Clean };
-    let address = match connect::address(launch, Some(&machine.project)) {
-        Ok(address) => address,
-        Err(why) => {
-            tell(format_args!("note: not connected: {why}"));
-            return Exit::Clean;
-        }
-    };
-    match connect::greet(run, address) {
-        Ok(greeted) => {
-            let line = greeted.line();
-            // The one document on stdout stays alone.
-            if as_json {
-                tell(&line);
-            } else {
-                let _ = crate::verb::output::print(&format!("{}\n", wire::escape::line(&line)));
-            }
-            if greeted.is_channel() {
-                tell("note: this server is a channel: start Claude Code with --channels to get its messages");
-            }
-            Exit::Clean
-        }
-        Err(exit) => {
-            tell("note: the entry is written, but the server does not answer; `proof undo` takes the entry back");
-            exit
-        }
-    }
 }
 
 /// The options of `proof lock`.

@@ -1,6 +1,7 @@
 //! Starts or reaches a server as its client would, and greets it; fetches a `server.json`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ::client::{Client, ClientError};
 use clap::Parser;
@@ -15,8 +16,11 @@ use crate::advice::asking;
 use crate::args::reach::Reach;
 use crate::exit::{Exit, tell, tell_redacted, usage};
 use crate::run::Run;
-use crate::signals::interrupted;
 use crate::verb::client_options;
+use crate::verb::connecting::until_interrupted;
+
+/// How long a server may take from its start to its answer, where the user does not say; clients wait about as long.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The options of a connection where none is given.
 #[derive(Parser)]
@@ -28,6 +32,9 @@ struct Plain {
 /// Where a server is, with the values of variables. `Err` says what is missing.
 pub(in crate::verb) fn address(launch: &Launch, cwd: Option<&Path>) -> Result<Address, String> {
     let value = |text: &str| {
+        if text.contains("${input:") {
+            return Err("its client asks for a value when it starts the server".to_owned());
+        }
         let variable = |name: &str| std::env::var(name).ok();
         expanded(text, variable)
             .map_err(|name| format!("it needs {}, which is not set here", wire::escape::line(&name)))
@@ -50,6 +57,7 @@ pub(in crate::verb) fn address(launch: &Launch, cwd: Option<&Path>) -> Result<Ad
 }
 
 /// What a server said.
+#[derive(Clone)]
 pub(super) struct Greeted {
     pub(super) name: String,
     pub(super) version: String,
@@ -57,15 +65,36 @@ pub(super) struct Greeted {
     pub(super) capabilities: Value,
 }
 
+/// Servers that were greeted in this run: equal ones are started once.
+pub(super) struct Greetings<'r> {
+    run: &'r Run,
+    patience: Duration,
+    done: Vec<(Launch, Option<PathBuf>, Result<Greeted, Exit>)>,
+}
+
+impl<'r> Greetings<'r> {
+    pub(super) fn new(run: &'r Run, patience: Option<Duration>) -> Self {
+        Self { run, patience: patience.unwrap_or(PATIENCE), done: Vec::new() }
+    }
+
+    /// Greets a server that is reached this way. The outer error says what is missing; the inner one is printed.
+    pub(super) fn greet(&mut self, launch: &Launch, cwd: &Path) -> Result<Result<Greeted, Exit>, String> {
+        let cwd = matches!(launch, Launch::Stdio { .. }).then(|| cwd.to_owned());
+        if let Some((.., answer)) = self.done.iter().find(|(other, folder, _)| (other, folder) == (launch, &cwd)) {
+            return Ok(answer.clone());
+        }
+        let answer = greet(self.run, address(launch, cwd.as_deref())?, self.patience);
+        self.done.push((launch.clone(), cwd, answer.clone()));
+        Ok(answer)
+    }
+}
+
 /// Connects once, without asking for anything. Prints an error. The caller ends what still runs.
-pub(super) fn greet(run: &Run, address: Address) -> Result<Greeted, Exit> {
-    let plain = Plain::try_parse_from(["proof"]).map_err(|_| Exit::Bug)?;
+fn greet(run: &Run, address: Address, patience: Duration) -> Result<Greeted, Exit> {
+    let mut plain = Plain::try_parse_from(["proof"]).map_err(|_| Exit::Bug)?;
+    plain.reach.timeout = Some(patience);
     let options = client_options::options(run, &plain.reach, address, None)?;
-    run.children.adopt_orphans();
-    let runtime = runtime()?;
-    let greeted = runtime.block_on(async {
-        let interrupted = interrupted();
-        tokio::pin!(interrupted);
+    until_interrupted(run, async {
         let conversed = async {
             let client = Client::connect(options).await.map_err(|error| failed(&error))?;
             let greeting = client.greeting();
@@ -80,13 +109,15 @@ pub(super) fn greet(run: &Run, address: Address) -> Result<Greeted, Exit> {
                 capabilities: greeting.capabilities().cloned().unwrap_or_default(),
             })
         };
-        tokio::select! {
-            greeted = conversed => greeted,
-            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
-        }
-    });
-    runtime.shutdown_background();
-    greeted
+        // Each step has the limit, too; all together have no more.
+        tokio::time::timeout(patience, conversed).await.unwrap_or_else(|_| {
+            let seconds = patience.as_secs_f64();
+            tell(format_args!(
+                "error: the server did not answer in {seconds} s\n  try: a longer --timeout, or start it by hand"
+            ));
+            Err(Exit::NoAnswer)
+        })
+    })
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Exit> {

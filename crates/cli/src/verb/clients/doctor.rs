@@ -8,11 +8,12 @@ use clients::scope::Standing;
 use report::render::text::wrap;
 use serde_json::{Value, json};
 
-use super::connect;
-use super::effective::{Judged, judged, managed, words as standing_words};
+use super::connect::Greetings;
+use super::effective::{Judged, judged, managed};
 use super::list::{can_start, entries, launched, words};
 use super::machine::Machine;
 use super::secrets::is_secret;
+use super::{strangers, syntax};
 use crate::args::clients::DoctorArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
@@ -24,6 +25,8 @@ struct Diagnosis {
     faults: Vec<String>,
     notes: Vec<String>,
     answer: Option<Result<String, Exit>>,
+    /// Whether it was left alone because it is of the project.
+    is_withheld: bool,
 }
 
 /// Examines the entries of one name.
@@ -46,7 +49,9 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
         let what = format!("no client has a server `{}` here", wire::escape::line(&args.name));
         return Err(usage(&what, "`proof list` shows all names"));
     }
-    let found: Vec<_> = of_name.into_iter().map(|one| diagnosis(run, &machine, one)).collect();
+    let mut greetings = Greetings::new(run, args.timeout);
+    let found: Vec<_> =
+        of_name.into_iter().map(|one| diagnosis(args, &mut greetings, &machine, one)).collect::<Result<_, _>>()?;
     if let Some(exit) = found
         .iter()
         .find_map(|one| one.answer.as_ref()?.as_ref().err().filter(|exit| matches!(exit, Exit::Interrupted(_))))
@@ -56,7 +61,7 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     let text = if args.json { document(&found) } else { found.iter().map(text).collect() };
     output::print(&text)?;
     let is_silent = found.iter().any(|one| matches!(one.answer, Some(Err(_))));
-    let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty());
+    let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty() || one.is_withheld);
     Ok(match (is_silent, has_fault) {
         (true, _) => Exit::NoAnswer,
         (false, true) => Exit::Finding,
@@ -64,11 +69,16 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     })
 }
 
-fn diagnosis(run: &Run, machine: &Machine, judged: Judged) -> Diagnosis {
+fn diagnosis(
+    args: &DoctorArgs,
+    greetings: &mut Greetings<'_>,
+    machine: &Machine,
+    judged: Judged,
+) -> Result<Diagnosis, Exit> {
     let entry = &judged.entry;
     let (mut faults, mut notes) = (Vec::new(), Vec::new());
     if matches!(judged.standing, Standing::Denied(_) | Standing::Exclusive) {
-        faults.push(standing_words(&judged.standing));
+        faults.push(judged.words());
     }
     faults.extend(judged.unset.iter().map(|what| format!("{what} is not set, and has no default")));
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -78,13 +88,19 @@ fn diagnosis(run: &Run, machine: &Machine, judged: Judged) -> Diagnosis {
         let is_fault = matches!(issue, clients::findings::Issue::MissingCommand(_));
         if is_fault { faults.push(words(&issue)) } else { notes.push(words(&issue)) }
     }
-    let mut answer = None;
-    if judged.unset.is_empty() && judged.standing == Standing::Used {
+    let foreign = syntax::foreign(entry.client, &entry.value);
+    let can_start = judged.unset.is_empty() && judged.is_used() && foreign.is_empty();
+    faults.extend(foreign);
+    let (mut answer, mut is_withheld) = (None, false);
+    if can_start && !strangers::may_start(entry, args.trust_project)? {
+        is_withheld = true;
+        notes.push("not started, because the file of the project says how; --trust-project starts it".to_owned());
+    } else if can_start {
         // A client starts the servers of a project in its folder, and we are there.
-        match connect::address(&entry.launch, Some(&machine.project)) {
+        match greetings.greet(&entry.launch, &syntax::folder(&entry.value, &machine.project)) {
             Err(why) => faults.push(why),
-            Ok(address) => {
-                answer = Some(connect::greet(run, address).map(|greeted| {
+            Ok(greeted) => {
+                answer = Some(greeted.map(|greeted| {
                     let announced = greeted.announces();
                     if !announced.is_empty() {
                         notes.push(format!("announces changes of its {}", announced.join(", ")));
@@ -100,7 +116,7 @@ fn diagnosis(run: &Run, machine: &Machine, judged: Judged) -> Diagnosis {
     if entry.client.id == "claude-code" && entry.scope == Scope::Project {
         notes.push("Claude Code asks once whether servers of .mcp.json may run".to_owned());
     }
-    Diagnosis { judged, faults, notes, answer }
+    Ok(Diagnosis { judged, faults, notes, answer, is_withheld })
 }
 
 fn text(one: &Diagnosis) -> String {
@@ -117,8 +133,8 @@ fn text(one: &Diagnosis) -> String {
     if let Some(Ok(line)) = &one.answer {
         wrap(&mut out, 2, &wire::escape::line(line));
     }
-    if matches!(one.judged.standing, Standing::Shadowed(_)) {
-        wrap(&mut out, 2, &standing_words(&one.judged.standing));
+    if matches!(one.judged.standing, Standing::Shadowed(_)) || one.judged.off.is_some() {
+        wrap(&mut out, 2, &wire::escape::line(&one.judged.words()));
     }
     for fault in &one.faults {
         wrap(&mut out, 2, &format!("fault: {}", wire::escape::line(fault)));
@@ -134,7 +150,7 @@ fn document(found: &[Diagnosis]) -> String {
         let entry = &one.judged.entry;
         json!({
             "client": entry.client.id, "scope": entry.scope.to_string(), "file": entry.path, "launch": launched(&entry.launch),
-            "standing": standing_words(&one.judged.standing), "faults": one.faults, "notes": one.notes,
+            "standing": one.judged.words(), "faults": one.faults, "notes": one.notes,
             "answers": one.answer.as_ref().map(Result::is_ok),
             "server": one.answer.as_ref().and_then(|answer| answer.as_ref().ok()),
         })

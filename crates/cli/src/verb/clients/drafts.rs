@@ -9,7 +9,7 @@ use clients::text::{Format, read};
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::files::{self, Quiet};
+use super::files::{self, Access, Quiet};
 use super::journal::{Journal, Upcoming};
 use crate::exit::{Exit, usage};
 use crate::verb::output;
@@ -23,7 +23,7 @@ struct Draft {
     now: Option<String>,
     /// What `now` holds, once it was read.
     value: Option<Rc<Value>>,
-    is_secret: bool,
+    access: Access,
     added: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Drafts {
     pub(super) fn text(&mut self, path: &Path) -> Result<String, String> {
         if !self.0.contains_key(path) {
             let before = files::read(path).map_err(|error| error.to_string())?;
-            let draft = Draft { now: before.clone(), before, value: None, is_secret: false, added: Vec::new() };
+            let draft = Draft { now: before.clone(), before, value: None, access: Access::Usual, added: Vec::new() };
             self.0.insert(path.to_owned(), draft);
         }
         Ok(self.0[path].now.clone().unwrap_or_default())
@@ -50,11 +50,13 @@ impl Drafts {
     }
 
     /// Puts another text in the place of a file. `added` names a server that is new in it.
-    pub(super) fn put(&mut self, path: &Path, text: Option<String>, added: Option<&str>, is_secret: bool) {
+    pub(super) fn put(&mut self, path: &Path, text: Option<String>, added: Option<&str>, access: Access) {
         if let Some(draft) = self.0.get_mut(path) {
             draft.now = text;
             draft.value = None;
-            draft.is_secret |= is_secret;
+            if !matches!(access, Access::Usual) {
+                draft.access = access;
+            }
             draft.added.extend(added.map(str::to_owned));
         }
     }
@@ -73,11 +75,14 @@ impl Drafts {
         self.changed().next().is_none()
     }
 
-    /// All texts, for the secrets in them.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&PathBuf, &str)> {
-        self.0
-            .iter()
-            .flat_map(|(path, draft)| draft.before.iter().chain(&draft.now).map(move |text| (path, text.as_str())))
+    /// All texts before the change, for the secrets in them.
+    pub(super) fn texts_before(&self) -> impl Iterator<Item = (&PathBuf, &str)> {
+        self.0.iter().filter_map(|(path, draft)| Some((path, draft.before.as_deref()?)))
+    }
+
+    /// All texts after the change.
+    pub(super) fn texts_now(&self) -> impl Iterator<Item = (&PathBuf, &str)> {
+        self.0.iter().filter_map(|(path, draft)| Some((path, draft.now.as_deref()?)))
     }
 
     /// The difference of one file.
@@ -114,7 +119,7 @@ impl Drafts {
     pub(super) fn restore(&self) -> Result<(), Exit> {
         for (path, draft) in self.changed() {
             let (before, now) = (draft.before.as_deref(), draft.now.as_deref());
-            files::replace(path, before, now, draft.is_secret, &mut Quiet).map_err(|error| {
+            files::replace(path, before, now, draft.access, &mut Quiet).map_err(|error| {
                 usage(
                     &format!("cannot write {}: {error}", output::shown(path)),
                     "run the command again; `proof undo` takes back what was written",

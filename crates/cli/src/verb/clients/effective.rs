@@ -10,8 +10,10 @@ use clients::{Client, Platform, Scope};
 use report::render::text::wrap;
 use serde_json::{Value, json};
 
+use super::choices::Choices;
 use super::list::{Entry, candidate, entries, launched};
 use super::machine::Machine;
+use super::syntax;
 use crate::args::clients::EffectiveArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
@@ -31,8 +33,25 @@ pub(super) struct Managed {
 pub(super) struct Judged {
     pub(super) entry: Entry,
     pub(super) standing: Standing,
+    /// Why its client leaves it out, although it is the one of its name.
+    pub(super) off: Option<String>,
     /// Variables without a value or a default, and where.
     pub(super) unset: Vec<String>,
+}
+
+impl Judged {
+    /// Whether its client uses it.
+    pub(super) fn is_used(&self) -> bool {
+        self.standing == Standing::Used && self.off.is_none()
+    }
+
+    /// What its client does with it, in words.
+    pub(super) fn words(&self) -> String {
+        match &self.off {
+            Some(why) if self.standing == Standing::Used => format!("not used: {why}"),
+            _ => words(&self.standing),
+        }
+    }
 }
 
 /// Shows them.
@@ -66,6 +85,7 @@ fn shown(run: &Run, args: &EffectiveArgs) -> Result<Exit, Exit> {
 /// Judges the entries that count in this folder.
 pub(super) fn judged(machine: &Machine, managed: &Managed, entries: Vec<Entry>) -> Vec<Judged> {
     let here = machine.local_project();
+    let choices = Choices::read(machine);
     let is_here = |entry: &Entry| entry.project.as_deref().is_none_or(|project| project == here);
     let mut groups: Vec<(&'static Client, Vec<Entry>)> = Vec::new();
     for entry in entries.into_iter().filter(is_here) {
@@ -81,14 +101,22 @@ pub(super) fn judged(machine: &Machine, managed: &Managed, entries: Vec<Entry>) 
         let policy = if client.id == "claude-code" { &managed.policy } else { &none };
         let standings = standings(&candidates, policy);
         found.extend(group.into_iter().zip(standings).map(|(entry, standing)| {
-            let unset = unset(&entry);
-            Judged { entry, standing, unset }
+            let (off, unset) = (off(&entry, &choices), unset(&entry));
+            Judged { entry, standing, off, unset }
         }));
     }
     found.sort_by(|a, b| {
         (&a.entry.client.id, &a.entry.name, a.entry.scope).cmp(&(&b.entry.client.id, &b.entry.name, b.entry.scope))
     });
     found
+}
+
+/// Why an entry is switched off.
+fn off(entry: &Entry, choices: &Choices) -> Option<String> {
+    if let Some(member) = syntax::switched_off(&entry.value) {
+        return Some(format!("`{member}` in its entry switches it off"));
+    }
+    (entry.client.id == "claude-code" && entry.scope == Scope::Project).then(|| choices.against(&entry.name)).flatten()
 }
 
 /// Variables of an entry that have no value here and no default.
@@ -144,7 +172,7 @@ fn read(path: &Path) -> Result<Option<Value>, Exit> {
 }
 
 /// What a client does with an entry, in words.
-pub(super) fn words(standing: &Standing) -> String {
+fn words(standing: &Standing) -> String {
     match standing {
         Standing::Used => "used".to_owned(),
         Standing::Shadowed(scope) => format!("not used: the entry of scope {scope} wins"),
@@ -171,7 +199,7 @@ fn text(managed: &Managed, judged: &[Judged]) -> String {
             entry.client.id,
             wire::escape::line(&entry.name),
             entry.scope,
-            wire::escape::line(&words(&one.standing))
+            wire::escape::line(&one.words())
         );
         wrap(
             &mut out,
@@ -181,7 +209,7 @@ fn text(managed: &Managed, judged: &[Judged]) -> String {
         if !one.unset.is_empty() {
             wrap(&mut out, 4, &format!("not set here: {}", wire::escape::line(&one.unset.join(", "))));
         }
-        if entry.client.id == "claude-code" && entry.scope == Scope::Project && one.standing == Standing::Used {
+        if entry.client.id == "claude-code" && entry.scope == Scope::Project && one.is_used() {
             wrap(&mut out, 4, "Claude Code asks once whether servers of .mcp.json may run.");
         }
     }
@@ -194,6 +222,7 @@ fn text(managed: &Managed, judged: &[Judged]) -> String {
 fn document(one: &Judged) -> Value {
     let entry = &one.entry;
     let standing = match &one.standing {
+        Standing::Used if one.off.is_some() => "switched off",
         Standing::Used => "used",
         Standing::Shadowed(_) => "shadowed",
         Standing::Exclusive => "ignored: exclusive",
@@ -201,6 +230,6 @@ fn document(one: &Judged) -> Value {
     };
     json!({
         "client": entry.client.id, "name": entry.name, "scope": entry.scope.to_string(), "file": entry.path,
-        "standing": standing, "why": words(&one.standing), "launch": launched(&entry.launch), "unset": one.unset,
+        "standing": standing, "why": one.words(), "launch": launched(&entry.launch), "unset": one.unset,
     })
 }

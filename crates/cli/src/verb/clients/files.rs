@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 /// The largest file of a client.
@@ -33,8 +33,28 @@ impl Steps for Quiet {
     fn reached(&mut self, _: Step) {}
 }
 
+/// Who may read a file that is new; one that exists keeps its mode.
+#[derive(Clone, Copy)]
+pub(super) enum Access {
+    /// As every new file of the user.
+    Usual,
+    /// Its owner only.
+    Private,
+    /// With this mode.
+    Mode(u32),
+}
+
+/// The mode of a file that exists.
+pub(super) fn mode(path: &Path) -> Option<u32> {
+    path.metadata().ok().map(|found| found.permissions().mode() & 0o7777)
+}
+
 /// A whole file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    // What a pipe gives once would not be there to compare.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
     match crate::verb::given_file::text(path, LARGEST) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -48,7 +68,7 @@ pub(super) fn replace(
     path: &Path,
     before: Option<&str>,
     text: Option<&str>,
-    is_secret: bool,
+    access: Access,
     steps: &mut impl Steps,
 ) -> io::Result<()> {
     steps.reached(Step::Started);
@@ -63,7 +83,7 @@ pub(super) fn replace(
     fs::create_dir_all(folder)?;
     remove_leftovers(path);
     let temporary = temporary(path);
-    let written = write(path, &temporary, text, is_secret, steps).and_then(|()| {
+    let written = write(path, &temporary, text, access, steps).and_then(|()| {
         compare(path, before)?;
         steps.reached(Step::Compared);
         fs::rename(&temporary, path)
@@ -78,15 +98,28 @@ pub(super) fn replace(
     compare(path, Some(text))
 }
 
-fn write(path: &Path, temporary: &Path, text: &str, is_secret: bool, steps: &mut impl Steps) -> io::Result<()> {
-    let mode = path.metadata().ok().map(|found| found.permissions().mode() & 0o7777);
-    let created = if mode.is_some() || is_secret { 0o600 } else { 0o666 };
+fn write(path: &Path, temporary: &Path, text: &str, access: Access, steps: &mut impl Steps) -> io::Result<()> {
+    let old = path.metadata().ok();
+    let mode = mode(path);
+    if mode.is_some_and(|mode| mode & 0o200 == 0) {
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "its owner may not write it (`chmod u+w` lets you)"));
+    }
+    let (created, mode) = match access {
+        _ if mode.is_some() => (0o600, mode),
+        Access::Usual => (0o666, None),
+        Access::Private => (0o600, None),
+        Access::Mode(mode) => (0o600, Some(mode)),
+    };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(created).open(temporary)?;
     steps.reached(Step::Created);
     let (first, rest) = text.as_bytes().split_at(text.len() / 2);
     file.write_all(first)?;
     steps.reached(Step::HalfWritten);
     file.write_all(rest)?;
+    if let Some(old) = old {
+        // Only the superuser may give a file away; for others it is theirs already, or stays theirs.
+        let _ = fchown(&file, Some(old.uid()), Some(old.gid()));
+    }
     if let Some(mode) = mode {
         file.set_permissions(fs::Permissions::from_mode(mode))?;
     }

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Quiet, Step, Steps, replace};
+use super::{Access, Quiet, Step, Steps, replace};
 
 const OLD: &str = "{ \"old\": true }\n";
 const NEW: &str = "{ \"new\": true, \"longer\": \"than before\" }\n";
@@ -28,7 +28,7 @@ impl Steps for Killer {
 #[test]
 fn a_write_that_is_killed_at_any_step_leaves_the_old_file_or_the_new() {
     if let (Ok(step), Ok(file)) = (std::env::var(AT), std::env::var(FILE)) {
-        replace(Path::new(&file), Some(OLD), Some(NEW), false, &mut Killer(step)).expect("it is written");
+        replace(Path::new(&file), Some(OLD), Some(NEW), Access::Usual, &mut Killer(step)).expect("it is written");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -52,7 +52,7 @@ fn a_write_that_is_killed_at_any_step_leaves_the_old_file_or_the_new() {
     }
     // The next write removes what the killed ones left.
     std::fs::write(&file, OLD).expect("a file");
-    replace(&file, Some(OLD), Some(NEW), false, &mut Quiet).expect("it is written");
+    replace(&file, Some(OLD), Some(NEW), Access::Usual, &mut Quiet).expect("it is written");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
 
@@ -64,21 +64,39 @@ fn the_mode_and_a_link_stay_and_a_changed_file_is_left_alone() {
     std::fs::write(&real, OLD).expect("a file");
     std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).expect("permissions");
     symlink("real.json", &link).expect("a link");
-    replace(&link, Some(OLD), Some(NEW), true, &mut Quiet).expect("it is written");
+    replace(&link, Some(OLD), Some(NEW), Access::Private, &mut Quiet).expect("it is written");
     assert!(link.symlink_metadata().expect("a link").is_symlink());
     assert_eq!((mode(&real), std::fs::read_to_string(&real).expect("a file").as_str()), (0o640, NEW));
-    let error = replace(&link, Some(OLD), Some("x"), false, &mut Quiet).expect_err("it was changed");
+    let error = replace(&link, Some(OLD), Some("x"), Access::Usual, &mut Quiet).expect_err("it was changed");
     assert!(error.to_string().contains("another program changed the file"), "{error}");
     assert_eq!(std::fs::read_to_string(&real).expect("a file"), NEW);
     let new = folder.path().join("deep/er/new.json");
-    replace(&new, None, Some(NEW), true, &mut Quiet).expect("it is written");
+    replace(&new, None, Some(NEW), Access::Private, &mut Quiet).expect("it is written");
     assert_eq!(mode(&new), 0o600);
     // A link to what is not there yet makes it.
     let ahead = folder.path().join("ahead.json");
     symlink("not/yet.json", &ahead).expect("a link");
-    replace(&ahead, None, Some(NEW), false, &mut Quiet).expect("it is written");
+    replace(&ahead, None, Some(NEW), Access::Usual, &mut Quiet).expect("it is written");
     assert_eq!(std::fs::read_to_string(folder.path().join("not/yet.json")).expect("a file"), NEW);
-    assert!(replace(&new, None, Some("x"), true, &mut Quiet).is_err(), "it exists now");
-    replace(&new, Some(NEW), None, true, &mut Quiet).expect("it is removed");
+    assert!(replace(&new, None, Some("x"), Access::Private, &mut Quiet).is_err(), "it exists now");
+    replace(&new, Some(NEW), None, Access::Private, &mut Quiet).expect("it is removed");
     assert!(!new.exists());
+}
+
+#[test]
+fn what_is_no_regular_file_or_may_not_be_written_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pipe, guarded) = (folder.path().join("pipe"), folder.path().join("guarded.json"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    let error = super::read(&pipe).expect_err("a pipe");
+    assert!(error.to_string().contains("no regular file"), "{error}");
+    std::fs::write(&guarded, OLD).expect("a file");
+    std::fs::set_permissions(&guarded, std::fs::Permissions::from_mode(0o444)).expect("permissions");
+    let error = replace(&guarded, Some(OLD), Some(NEW), Access::Usual, &mut Quiet).expect_err("read-only");
+    assert!(error.to_string().contains("may not write it"), "{error}");
+    assert_eq!(std::fs::read_to_string(&guarded).expect("a file"), OLD);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left over");
+    let new = folder.path().join("new.json");
+    replace(&new, None, Some(NEW), Access::Mode(0o644), &mut Quiet).expect("it is written");
+    assert_eq!(super::mode(&new), Some(0o644));
 }

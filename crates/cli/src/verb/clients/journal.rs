@@ -1,21 +1,26 @@
 //! The texts of files before each change, for `proof undo`; and the lock that lets one `proof` at a time change files.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::files::{self, Quiet};
+use super::files::{self, Access, Quiet};
 use super::machine::Machine;
 use crate::exit::{Exit, usage};
 use crate::verb::{lock, output};
 
 /// How many changes are kept.
 const KEPT: usize = 100;
+/// How many bytes they may take; the last change is always kept.
+const MOST: u64 = 256 << 20;
+/// The highest number of a change.
+const LAST: u64 = 99_999_999;
 /// How long another `proof` is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -37,6 +42,9 @@ pub(super) struct Record {
     /// When.
     pub(super) at: String,
     pub(super) files: Vec<Changed>,
+    /// Whether `proof undo` was here, and goes on with the change before.
+    #[serde(default)]
+    pub(super) passed: bool,
     #[serde(skip)]
     folder: PathBuf,
 }
@@ -46,7 +54,10 @@ pub(super) struct Record {
 pub(super) struct Changed {
     pub(super) path: PathBuf,
     /// Whether the file existed before.
-    existed: bool,
+    pub(super) existed: bool,
+    /// Its mode before.
+    #[serde(default)]
+    pub(super) mode: Option<u32>,
     /// The digest of the text after; `None` where the file was removed.
     after: Option<String>,
     /// Servers that are new in it.
@@ -84,7 +95,7 @@ impl Journal {
 
     /// Waits until no other `proof` changes files.
     pub(super) fn lock(&self) -> Result<Locked, Exit> {
-        let file = private_folder(&self.folder).and_then(|()| output::private(&self.folder.join("lock")));
+        let file = private_folder(&self.folder).and_then(|()| lock_file(&self.folder.join("lock")));
         let file = file.map_err(|error| self.failed(&error))?;
         let until = Instant::now() + PATIENCE;
         loop {
@@ -110,25 +121,45 @@ impl Journal {
     fn kept(&self, by: &str, files: &[Upcoming<'_>]) -> io::Result<()> {
         let numbers = self.numbers()?;
         let number = numbers.last().map_or(1, |last| last + 1);
+        if number > LAST {
+            return Err(io::Error::other(format!("it has a change with the number {LAST}")));
+        }
         let folder = self.folder.join(format!("{number:08}"));
         private_folder(&folder)?;
         for (index, file) in files.iter().enumerate() {
             if let Some(text) = file.before {
-                files::replace(&folder.join(format!("{index}.before")), None, Some(text), true, &mut Quiet)?;
+                files::replace(&folder.join(format!("{index}.before")), None, Some(text), Access::Private, &mut Quiet)?;
             }
         }
         let changed = files.iter().map(|file| Changed {
             path: file.path.to_owned(),
             existed: file.before.is_some(),
+            mode: file.before.and_then(|_| files::mode(file.path)),
             after: file.after.map(digest),
             added: file.added.clone(),
         });
-        let record = Record { by: by.to_owned(), at: lock::now(), files: changed.collect(), folder: PathBuf::new() };
+        let record = Record {
+            by: by.to_owned(),
+            at: lock::now(),
+            files: changed.collect(),
+            passed: false,
+            folder: PathBuf::new(),
+        };
         let text = serde_json::to_string_pretty(&record)?;
         // Without this file the change does not count.
-        files::replace(&folder.join("change.json"), None, Some(&text), true, &mut Quiet)?;
-        for old in numbers.iter().rev().skip(KEPT - 1) {
-            fs::remove_dir_all(self.folder.join(format!("{old:08}")))?;
+        files::replace(&folder.join("change.json"), None, Some(&text), Access::Private, &mut Quiet)?;
+        self.forget_old(number, &numbers)
+    }
+
+    /// Forgets the oldest changes, such that few enough stay.
+    fn forget_old(&self, newest: u64, others: &[u64]) -> io::Result<()> {
+        let mut bytes = size(&self.folder.join(format!("{newest:08}")))?;
+        for (count, number) in others.iter().rev().enumerate() {
+            let folder = self.folder.join(format!("{number:08}"));
+            bytes += size(&folder)?;
+            if count + 1 >= KEPT || bytes > MOST {
+                fs::remove_dir_all(folder)?;
+            }
         }
         Ok(())
     }
@@ -138,8 +169,11 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut numbers: Vec<u64> =
-            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let number = |name: &str| {
+            let is_ours = name.len() == 8 && name.bytes().all(|b| b.is_ascii_digit());
+            is_ours.then(|| name.parse().ok()).flatten()
+        };
+        let mut numbers: Vec<u64> = entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?)).collect();
         numbers.sort_unstable();
         Ok(numbers)
     }
@@ -192,6 +226,14 @@ impl Record {
         self.files[index].after == now.map(digest)
     }
 
+    /// Keeps the change, for the texts before it, but not for another `proof undo`.
+    pub(super) fn pass(mut self) -> io::Result<()> {
+        self.passed = true;
+        let path = self.folder.join("change.json");
+        let (before, now) = (files::read(&path)?, serde_json::to_string_pretty(&self)?);
+        files::replace(&path, before.as_deref(), Some(&now), Access::Private, &mut Quiet)
+    }
+
     /// Forgets the change.
     pub(super) fn forget(&self) -> io::Result<()> {
         fs::remove_dir_all(&self.folder)
@@ -202,4 +244,20 @@ impl Record {
 fn private_folder(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens the file of the lock, which holds nothing. A link is not followed.
+fn lock_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let (opened, named) = (file.metadata()?, path.symlink_metadata()?);
+    if (opened.dev(), opened.ino()) == (named.dev(), named.ino()) && opened.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "its `lock` is no regular file"))
+}
+
+/// The bytes of the files in a folder.
+fn size(folder: &Path) -> io::Result<u64> {
+    let entries = fs::read_dir(folder)?.flatten();
+    Ok(entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum())
 }

@@ -9,7 +9,7 @@ use clients::policy::Policy;
 use clients::scope::{Candidate, Standing, standings};
 use clients::{Client, Launch, Scope, plan, text};
 use report::render::text::{count, wrap};
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::redact::Secrets;
 
 use super::files;
@@ -30,6 +30,8 @@ pub(super) struct Entry {
     pub(super) project: Option<String>,
     pub(super) name: String,
     pub(super) launch: Launch,
+    /// The entry as it stands in the file.
+    pub(super) value: Value,
 }
 
 /// All entries of these clients, and the files that cannot be read. Conceals what is secret in them.
@@ -57,7 +59,7 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
                 secrets::add(&held.value, &mut known);
                 let Some(launch) = Launch::of_entry(&held.value) else { continue };
                 let (scope, path, project, name) = (held.scope, place.path.clone(), held.project, held.name);
-                entries.push(Entry { client, scope, path, project, name, launch });
+                entries.push(Entry { client, scope, path, project, name, launch, value: held.value });
             }
         }
     }

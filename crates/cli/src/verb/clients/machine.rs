@@ -1,7 +1,7 @@
 //! Which clients and files there are on this machine. Reads no configuration.
 
 use std::io::{ErrorKind, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clients::{Client, Platform, Scope, Variables, clients, find};
 
@@ -15,8 +15,9 @@ const LONGEST_LINK: u64 = 64 << 10;
 /// The user's folders, and where this run stands.
 pub(in crate::verb) struct Machine {
     pub(in crate::verb) variables: Variables<'static>,
-    /// The folder of the project.
+    /// The folder of the project: that of the repository, or else the working directory.
     pub(in crate::verb) project: PathBuf,
+    here: PathBuf,
 }
 
 /// A file of a client that exists.
@@ -34,10 +35,18 @@ impl Machine {
     pub(in crate::verb) fn here() -> Result<Self, Exit> {
         let no_home = || usage("HOME is not set, so there is no place to look for configurations", "export HOME");
         let variables = Variables::new(Platform::here(), &environment).ok_or_else(no_home)?;
-        let project = std::env::current_dir().map_err(|error| {
+        let here = std::env::current_dir().map_err(|error| {
             usage(&format!("the working directory cannot be used: {error}"), "change to a directory that exists")
         })?;
-        Ok(Self { variables, project })
+        let project = root(&here, variables.home());
+        Ok(Self { variables, project, here })
+    }
+
+    /// Whether a file of the project is outside of it, by links.
+    pub(super) fn leads_out(&self, path: &Path) -> bool {
+        let Ok(root) = std::fs::canonicalize(&self.project) else { return true };
+        // A way that does not end is none.
+        resolved(path).is_none_or(|end| !end.starts_with(root))
     }
 
     /// The folder that Claude Code keeps entries of one project under: that of the repository, for all its worktrees.
@@ -48,7 +57,7 @@ impl Machine {
 
     /// Whether a client is installed, as far as its folders show.
     pub(super) fn is_found(&self, client: &Client) -> bool {
-        let in_project = client.project.iter().any(|file| exists(&self.project.join(file)));
+        let in_project = client.project.iter().any(|file| exists(&self.nearest(file)));
         in_project || self.variables.signs(client).iter().any(|path| exists(path))
     }
 
@@ -58,9 +67,16 @@ impl Machine {
         files.iter().find(|path| exists(path)).or(files.first()).cloned()
     }
 
+    /// A file of the project: the nearest that exists above the working directory, or else that of the project's folder.
+    fn nearest(&self, file: &str) -> PathBuf {
+        let folders = self.here.ancestors().take_while(|folder| folder.starts_with(&self.project));
+        let found = folders.map(|folder| folder.join(file)).find(|path| path.symlink_metadata().is_ok());
+        found.unwrap_or_else(|| self.project.join(file))
+    }
+
     fn files(&self, client: &Client, scope: Scope) -> Vec<PathBuf> {
         match scope {
-            Scope::Project => client.project.iter().map(|file| self.project.join(file)).collect(),
+            Scope::Project => client.project.iter().map(|file| self.nearest(file)).collect(),
             Scope::Local if !client.local => Vec::new(),
             Scope::Local | Scope::User => self.variables.user_files(client),
         }
@@ -105,12 +121,45 @@ impl Machine {
             return Ok(found);
         }
         let ids: Vec<_> = found.iter().map(|client| client.id.as_str()).collect();
-        if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        if is_terminal() {
             return asked(&found);
         }
         let what = format!("no client is named; found: {}", ids.join(", "));
         Err(usage(&what, &format!("--client {}, or --all", ids[0])))
     }
+}
+
+/// The nearest folder with a repository. The user's own folder counts only where the run stands in it.
+fn root(here: &Path, home: &Path) -> PathBuf {
+    let found = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    found.filter(|root| *root != home).unwrap_or(here).to_owned()
+}
+
+/// Where a path ends when all links are followed, also where nothing is there yet.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let (mut end, mut steps) = (PathBuf::new(), vec![path.to_owned()]);
+    // As many links as the kernel follows.
+    let mut links = 40;
+    while let Some(rest) = steps.pop() {
+        let mut parts = rest.components();
+        while let Some(part) = parts.next() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    end.pop();
+                }
+                part => end.push(part),
+            }
+            if let Ok(target) = end.read_link() {
+                links = i32::checked_sub(links, 1).filter(|left| *left > 0)?;
+                end.pop();
+                steps.push(parts.as_path().to_owned());
+                steps.push(target);
+                break;
+            }
+        }
+    }
+    Some(end)
 }
 
 /// The repository whose folder or worktree this is.
@@ -121,10 +170,18 @@ fn repository(folder: &Path) -> Option<PathBuf> {
     }
     let text = crate::verb::given_file::text(&git, LONGEST_LINK).ok()?;
     let place = folder.join(text.strip_prefix("gitdir:")?.trim());
-    // `REPOSITORY/.git/worktrees/NAME`
-    let worktrees = place.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"));
-    let root = worktrees.and_then(|worktrees| worktrees.parent()?.parent());
-    Some(root.map_or_else(|| folder.to_owned(), |root| std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned())))
+    Some(repository_of_worktree(&git, &place).unwrap_or_else(|| folder.to_owned()))
+}
+
+/// The repository that keeps a worktree in `place`, `REPOSITORY/.git/worktrees/NAME`. The repository must name the worktree,
+/// too: the file in a folder may come from anyone.
+fn repository_of_worktree(git: &Path, place: &Path) -> Option<PathBuf> {
+    let worktrees = place.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
+    let back = crate::verb::given_file::text(&place.join("gitdir"), LONGEST_LINK).ok()?;
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_mutual = real(&place.join(back.trim()))? == real(git)?;
+    let root = worktrees.parent()?.parent().filter(|_| is_mutual)?;
+    Some(real(root).unwrap_or_else(|| root.to_owned()))
 }
 
 /// Lets the user choose among clients.
@@ -139,6 +196,11 @@ fn asked(found: &[&'static Client]) -> Result<Vec<&'static Client>, Exit> {
     let chosen = words.iter().map(|word| found.get(word.parse::<usize>().ok()?.checked_sub(1)?).copied());
     let chosen: Option<Vec<_>> = chosen.collect();
     chosen.ok_or_else(|| usage("that is no number of the list", "run the command again, or use --client"))
+}
+
+/// Whether a person can be asked.
+pub(super) fn is_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// A line that the user types. The end of the input is no answer.

@@ -2,6 +2,7 @@
 //! `config effective`.
 
 mod add;
+mod choices;
 pub(in crate::verb) mod connect;
 mod doctor;
 mod drafts;
@@ -13,10 +14,13 @@ pub(in crate::verb) mod machine;
 mod outcome;
 mod remove;
 pub(in crate::verb) mod secrets;
+mod strangers;
 mod sync;
+mod syntax;
 mod table;
 mod target;
 mod undo;
+mod verify;
 mod write;
 
 pub(crate) use add::run as add;

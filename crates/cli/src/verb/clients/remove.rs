@@ -7,10 +7,11 @@ use wire::redact::Secrets;
 
 use super::add::conceal_files;
 use super::drafts::Drafts;
+use super::files::Access;
 use super::journal::Journal;
 use super::machine::{Machine, Place};
 use super::outcome::{Done, Refused, Report, pointer};
-use super::write::refused_file;
+use super::write::{outside, refused_file};
 use crate::args::clients::RemoveArgs;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
@@ -55,6 +56,9 @@ fn from_place(
     report: &mut Report,
 ) -> Result<(), Refused> {
     let broken = |error: &clients::FileError| refused_file(&place.path, error);
+    if place.scope == Scope::Project && machine.leads_out(&place.path) {
+        return leads_out(args, place);
+    }
     let unreadable = |what: String| Refused {
         place: output::shown(&place.path),
         what,
@@ -84,7 +88,7 @@ fn from_place(
             Some(before) => before,
             None => Some(target.remove(&now, &held.name).map_err(|error| broken(&error))?.unwrap_or(now)),
         };
-        drafts.put(&place.path, after, None, false);
+        drafts.put(&place.path, after, None, Access::Usual);
         let mut way = place.client.way(&value, held.scope, &here).0;
         way.push(place.client.step(&held.name));
         report.done.push(Done {
@@ -97,6 +101,20 @@ fn from_place(
             needs: Vec::new(),
             clear: Vec::new(),
         });
+    }
+    Ok(())
+}
+
+/// Leaves a file of a project alone that a link puts outside of it; only a name that stands in it is an error.
+fn leads_out(args: &RemoveArgs, place: &Place) -> Result<(), Refused> {
+    if args.selection.scope.is_some_and(|scope| scope != Scope::Project) {
+        return Ok(());
+    }
+    let text = super::files::read(&place.path).ok().flatten().unwrap_or_default();
+    let value = text::read(&text, place.client.format).unwrap_or_default();
+    let is_meant = |name: &str| if args.pattern { wildcard(&args.name, name) } else { args.name == name };
+    if plan::held(place.client, place.scope, &value).iter().any(|held| is_meant(&held.name)) {
+        return Err(outside(&place.path));
     }
     Ok(())
 }

@@ -84,7 +84,12 @@ fn found(args: &AddArgs) -> Result<Target, Exit> {
 
 fn remote(args: &AddArgs, url: &str) -> Result<Launch, Exit> {
     let transport = if args.transport.as_deref() == Some("sse") { Transport::Sse } else { Transport::Http };
-    let headers = args.header.iter().map(|text| match text.split_once(':') {
+    Ok(Launch::Remote { transport, url: url.to_owned(), headers: headers(&args.header)? })
+}
+
+/// The headers of `--header`.
+fn headers(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
+    let header = |text: &String| match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
@@ -92,8 +97,8 @@ fn remote(args: &AddArgs, url: &str) -> Result<Launch, Exit> {
             "invalid --header: expected `Name: value`",
             "--header 'X-Api-Key: ${KEY}', in single quotes, so that the shell leaves ${KEY} alone",
         )),
-    });
-    Ok(Launch::Remote { transport, url: url.to_owned(), headers: headers.collect::<Result<_, _>>()? })
+    };
+    texts.iter().map(header).collect()
 }
 
 /// The variables of `--env`; one without a value refers to that of the same name.
@@ -142,12 +147,15 @@ fn published(args: &AddArgs, name: &str, place: &str) -> Result<Target, Exit> {
     if published.name != name {
         return Err(broken(&format!("it is the server.json of {}", published.name)));
     }
-    let own = variables(&args.env)?;
+    // What the user gives is the user's choice, also of which variables are read.
+    let (variables, headers) = (variables(&args.env)?, headers(&args.header)?);
     for launch in &mut published.launches {
-        if let Launch::Stdio { env, .. } = launch {
-            env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
-            env.extend(own.iter().cloned());
-        }
+        let (pairs, own) = match launch {
+            Launch::Stdio { env, .. } => (env, &variables),
+            Launch::Remote { headers: pairs, .. } => (pairs, &headers),
+        };
+        pairs.retain(|(name, _)| own.iter().all(|(other, _)| !other.eq_ignore_ascii_case(name)));
+        pairs.extend(own.iter().cloned());
     }
     let name = args.name.clone().unwrap_or_else(|| published.short_name().to_owned());
     Ok(Target { name, launches: published.launches, scope: None })

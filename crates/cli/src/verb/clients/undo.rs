@@ -6,7 +6,7 @@ use wire::redact::Secrets;
 
 use super::add::conceal_files;
 use super::drafts::Drafts;
-use super::files;
+use super::files::{self, Access};
 use super::journal::{Journal, Record};
 use super::machine::Machine;
 use crate::args::clients::UndoArgs;
@@ -19,50 +19,74 @@ pub(crate) fn run(run: &Run, args: &UndoArgs) -> Exit {
     undone(run, args).unwrap_or_else(|exit| exit)
 }
 
+/// A file of the change that is left alone: which of them, and why.
+type Left = (usize, String);
+
 fn undone(run: &Run, args: &UndoArgs) -> Result<Exit, Exit> {
     let machine = Machine::here()?;
     let journal = Journal::of(&machine);
     let _locked = if args.showing.dry_run { None } else { Some(journal.lock()?) };
     let nothing = || usage("there is no change to take back", "`proof list` shows what clients have now");
-    let record = journal.records()?.into_iter().next().ok_or_else(nothing)?;
-    let (mut drafts, mut alone) = (Drafts::default(), Vec::new());
-    for (index, file) in record.files.iter().enumerate() {
-        let now = files::read(&file.path).map_err(|error| unusable(&file.path, &error.to_string()))?;
-        let before = record.before(index).map_err(|error| unusable(&file.path, &error.to_string()))?;
-        if before == now {
-            continue;
+    let record = journal.records()?.into_iter().find(|record| !record.passed).ok_or_else(nothing)?;
+    let (mut drafts, mut left) = (Drafts::default(), Vec::new());
+    for index in 0..record.files.len() {
+        if let Err(why) = drafted(&record, index, &mut drafts) {
+            left.push((index, why));
         }
-        if !record.is_current(index, now.as_deref()) {
-            alone.push(index);
-            continue;
-        }
-        drafts.text(&file.path).map_err(|why| unusable(&file.path, &why))?;
-        drafts.put(&file.path, before, None, true);
     }
     conceal_files(run, Secrets::default(), &drafts);
     if !args.showing.dry_run {
         drafts.restore()?;
     }
-    print(args, &record, &drafts, &alone)?;
-    for index in &alone {
-        let path = output::shown(&record.files[*index].path);
-        let copy = output::shown(&record.backup(*index));
-        tell(format_args!("error: {path} was changed since, so it is left alone\n  try: its text before is in {copy}"));
+    print(args, &record, &drafts, &left)?;
+    for (index, why) in &left {
+        tell(format_args!(
+            "error: {}: {why}\n  try: {}",
+            output::shown(&record.files[*index].path),
+            remedy(&record, *index)
+        ));
     }
-    if alone.is_empty() && !args.showing.dry_run {
-        record.forget().map_err(|error| unusable(machine.variables.home(), &error.to_string()))?;
+    let exit = if left.is_empty() { Exit::Clean } else { Exit::Finding };
+    if !args.showing.dry_run {
+        // The texts before it are still wanted where a file was left alone.
+        let done = if left.is_empty() { record.forget() } else { record.pass() };
+        done.map_err(|error| {
+            usage(&format!("cannot change the journal: {error}"), "check the permissions of its folder")
+        })?;
     }
-    Ok(if alone.is_empty() { Exit::Clean } else { Exit::Finding })
+    Ok(exit)
 }
 
-fn unusable(path: &std::path::Path, why: &str) -> Exit {
-    usage(&format!("cannot take back the change of {}: {why}", output::shown(path)), "check its permissions")
+/// Puts back the text of one file. `Err` says why it is left alone.
+fn drafted(record: &Record, index: usize, drafts: &mut Drafts) -> Result<(), String> {
+    let file = &record.files[index];
+    let now = files::read(&file.path).map_err(|error| format!("it cannot be read: {error}"))?;
+    let before = record.before(index).map_err(|error| error.to_string())?;
+    if before == now {
+        return Ok(());
+    }
+    if !record.is_current(index, now.as_deref()) {
+        return Err("it was changed since, so it is left alone".to_owned());
+    }
+    drafts.text(&file.path)?;
+    drafts.put(&file.path, before, None, file.mode.map_or(Access::Private, Access::Mode));
+    Ok(())
 }
 
-fn print(args: &UndoArgs, record: &Record, drafts: &Drafts, alone: &[usize]) -> Result<(), Exit> {
+/// What is left to do by hand.
+fn remedy(record: &Record, index: usize) -> String {
+    let file = &record.files[index];
+    match file.added.first() {
+        _ if file.existed => format!("its text before is in {}", output::shown(&record.backup(index))),
+        Some(name) => format!("there was no file before; proof remove {}", wire::escape::line(name)),
+        None => "there was no file before; remove it yourself".to_owned(),
+    }
+}
+
+fn print(args: &UndoArgs, record: &Record, drafts: &Drafts, left: &[Left]) -> Result<(), Exit> {
     let files: Vec<_> = drafts.changed_paths().map(|path| output::shown(path)).collect();
     if args.showing.json {
-        let left: Vec<_> = alone.iter().map(|index| output::shown(&record.files[*index].path)).collect();
+        let left: Vec<_> = left.iter().map(|(index, _)| output::shown(&record.files[*index].path)).collect();
         let value = serde_json::json!({
             "schema": "proof.clients-undo/1", "dry_run": args.showing.dry_run, "change": record.by, "at": record.at,
             "files": files, "left_alone": left, "diff": drafts.diffs(),
@@ -71,8 +95,17 @@ fn print(args: &UndoArgs, record: &Record, drafts: &Drafts, alone: &[usize]) -> 
         return output::print(&format!("{}\n", wire::escape::json(&text)));
     }
     let mut text = if args.showing.dry_run { drafts.diffs() } else { String::new() };
-    let verb = if args.showing.dry_run { "would take back" } else { "took back" };
+    let verb = match (args.showing.dry_run, files.is_empty(), left.is_empty()) {
+        (true, false, _) => "would take back",
+        (false, false, true) => "took back",
+        (false, false, false) => "took back a part of",
+        (_, true, true) => "nothing is left of",
+        (_, true, false) => "did not take back",
+    };
     let _ = writeln!(text, "{verb} `{}` of {}", wire::escape::line(&record.by), record.at);
     text.extend(files.iter().map(|file| format!("  {file}\n")));
+    if !left.is_empty() && !args.showing.dry_run {
+        text.push_str("The next `proof undo` takes back the change before this one.\n");
+    }
     output::print(&text)
 }

@@ -5,6 +5,7 @@ use clients::shape::{self, Knowledge, Refusal};
 use clients::{Client, FileError, Launch, Scope, Server};
 
 use super::drafts::Drafts;
+use super::files::Access;
 use super::machine::Machine;
 use super::outcome::{Done, Refused, pointer, word};
 use super::secrets::is_secret;
@@ -51,6 +52,15 @@ fn no_reference(client: &Client) -> String {
     }
 }
 
+/// The error of a file of a project that a link puts outside of it.
+pub(super) fn outside(path: &std::path::Path) -> Refused {
+    Refused {
+        place: output::shown(path),
+        what: "a link leads out of the project, so this is no file of the project".to_owned(),
+        remedy: "--scope user, or replace the link by a file".to_owned(),
+    }
+}
+
 impl Wish<'_> {
     /// Plans the entry in one client.
     pub(super) fn plan(
@@ -72,6 +82,9 @@ impl Wish<'_> {
         let Some(path) = machine.file(client, scope) else {
             return Err(refuse(&client.id, "it has no file for this scope", "another --scope"));
         };
+        if scope == Scope::Project && machine.leads_out(&path) {
+            return Err(Stop::Refused(outside(&path)));
+        }
         let before = drafts
             .text(&path)
             .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
@@ -101,7 +114,8 @@ impl Wish<'_> {
         let did = word(outcome);
         let added = (did == "added").then_some(self.name);
         if did != "unchanged" {
-            drafts.put(&path, Some(after), added, !entry.clear.is_empty());
+            let access = if entry.clear.is_empty() { Access::Usual } else { Access::Private };
+            drafts.put(&path, Some(after), added, access);
         }
         let (needs, clear) = (entry.needs, entry.clear);
         Ok(Done { client, scope, path, pointer, server: self.name.to_owned(), did, needs, clear })
@@ -133,7 +147,12 @@ impl Wish<'_> {
             }
             Some((Refusal::Variable(name), _)) => {
                 let what = format!("{}, and {name} is not set here", no_reference(client));
-                refuse(&client.id, what, format!("export {name}, or leave this client out"))
+                let remedy = if client.has_references() {
+                    "--env NAME, so that both names are the same, or leave this client out".to_owned()
+                } else {
+                    format!("export {name}, or leave this client out")
+                };
+                refuse(&client.id, what, remedy)
             }
             _ => refuse(&client.id, "it does not know this kind of server", "another client"),
         })
