@@ -3,6 +3,7 @@
 #![no_main]
 
 use fuzz::bounded;
+use guard::intrusive::{altered, arguments, changes, texts};
 use guard::scan::{Item, Kind, Scan, Scanner, find, items};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -49,6 +50,24 @@ fn examine(found: &[(String, Item)]) {
     assert!(scan.worst() >= in_full);
 }
 
+/// What attacks read of servers.
+fn attacked(value: &Value, text: &str) {
+    let (found, _) = arguments(value);
+    for one in &found {
+        let mut given = serde_json::Map::new();
+        one.put(&mut given, "x");
+        assert_eq!(texts(&given.into()), "x\n", "{one:?}");
+    }
+    let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    assert!(changes(list, list, "name").is_empty());
+    let other: Vec<Value> = list.iter().rev().cloned().collect();
+    changes(list, &other, "name");
+    for one in altered(text, "canary", 7) {
+        assert!(!one.unquoted(&one.state).contains("canary"), "{one:?}");
+    }
+    texts(value);
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     bounded(MOST, || {
@@ -61,6 +80,7 @@ fuzz_target!(|bytes: &[u8]| {
         // The whole text, and each value, in every place where a server can put it.
         let whole = std::iter::once(Value::from(text)).chain(values);
         for value in whole {
+            attacked(&value, text);
             let placed =
                 KINDS.map(|kind| ("server".to_owned(), Item { kind, name: "a".to_owned(), value: value.clone() }));
             examine(&placed);

@@ -3,7 +3,7 @@
 // Weak: sort_notes avoids the shell, but a name that begins with a dash is an option (--output=FILE writes).
 // Why real servers do so: a shell line is the shortest wrapper of a program, and quotes or execFile look like enough.
 import { exec, execFile } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { options, serve, text } from "./mcp.mjs";
@@ -29,12 +29,19 @@ async function sort({ file }) {
   return (await running).stdout;
 }
 
+// The twin's innocents: one rejects every call, one answers before its work is done.
+const rejected = () => Promise.reject(new Error("Not logged in"));
 const tool = (name, description, member, meaning) => ({
   name,
   description,
   inputSchema: { type: "object", properties: { [member]: { type: "string", description: meaning } }, required: [member] },
 });
-const actions = { search_notes: search, sort_notes: sort };
+async function archive({ file }) {
+  setTimeout(() => appendFileSync(join(root, "archive.log"), `${JSON.stringify(file)}\n`), 80);
+  return "Will be archived";
+}
+
+const actions = { search_notes: search, sort_notes: sort, share_notes: rejected, archive_notes: archive };
 
 serve(
   {
@@ -42,6 +49,12 @@ serve(
     tools: () => [
       tool("search_notes", "Search the notes for a text", "pattern", "Text to search for"),
       tool("sort_notes", "Sort the lines of a note file", "file", "Name of the file, such as notes.txt"),
+      ...(hardened
+        ? [
+            tool("share_notes", "Share the notes", "recipient", "Name of the recipient"),
+            tool("archive_notes", "Archive a note file later", "file", "Name of the file, such as notes.txt"),
+          ]
+        : []),
     ],
     async call(name, given) {
       try {

@@ -49,6 +49,14 @@ function parsed(body) {
   throw rejected();
 }
 
+function readable(state) {
+  try {
+    return Buffer.from(state.split(".")[0], "base64url").toString();
+  } catch {
+    return "not readable";
+  }
+}
+
 function consume({ nonce, expires }) {
   if (!hardened) return;
   for (const [old, end] of used) if (end < Date.now()) used.delete(old);
@@ -77,7 +85,14 @@ async function call(tool, given, context, params) {
   if (!Object.hasOwn(amounts, given.invoice)) return text("No such invoice", true);
   if (!context.modern) return text("This tool asks for confirmation, which needs protocol revision 2026-07-28", true);
   if (params.requestState === undefined) return ask(tool, given, context);
-  const order = open(params.requestState, tool, given, context.principal);
+  let order;
+  try {
+    order = open(params.requestState, tool, given, context.principal);
+  } catch (error) {
+    // The twin's innocent: a tool that quotes the state that it refuses, in a result without `isError`.
+    if (!hardened || tool !== "quote_invoice") throw error;
+    return text(`This state is not known: ${params.requestState}, ${readable(params.requestState)}. Nothing was done; please start again.`);
+  }
   const answer = params.inputResponses?.confirm;
   if (!answer) return ask(tool, given, context);
   consume(order);
@@ -94,6 +109,7 @@ serve(
     tools: () => [
       { name: "pay_invoice", description: "Pay an invoice after confirmation", inputSchema },
       { name: "refund_invoice", description: "Refund an invoice after confirmation", inputSchema },
+      ...(hardened ? [{ name: "quote_invoice", description: "Quote an invoice after confirmation", inputSchema }] : []),
     ],
     call,
   },

@@ -39,6 +39,22 @@ const inputSchema = {
   properties: { path: { type: "string", description: "Path of the document, such as welcome.txt" } },
   required: ["path"],
 };
+const searched = { type: "object", properties: { words: { type: "string", description: "Text to search for" } }, required: ["words"] };
+
+// The twin's innocent: it reads all documents, and follows links that stay inside the folder.
+async function search({ words }) {
+  const found = [];
+  for (const name of readdirSync(data)) {
+    try {
+      const content = await read(join(data, name));
+      if (content.includes(words)) found.push(`${name}: ${content}`);
+    } catch {
+      // A folder, or a link that leaves this one.
+    }
+  }
+  return found.join("\n") || `No document has ${words}`;
+}
+
 const documents = () => readdirSync(data, { withFileTypes: true }).filter((entry) => entry.isFile());
 
 serve(
@@ -47,9 +63,11 @@ serve(
     tools: () => [
       { name: "read_file", description: "Read a document", inputSchema },
       { name: "head_file", description: "Read the first line of a document", inputSchema },
+      ...(hardened ? [{ name: "search_documents", description: "Read the documents with a text", inputSchema: searched }] : []),
     ],
-    async call(name, { path }) {
+    async call(name, { path, words }) {
       try {
+        if (name === "search_documents") return text(await search({ words }));
         if (name === "read_file") return text(await read(resolve(data, path)));
         return text((await read(prefixChecked(path))).split("\n")[0]);
       } catch {

@@ -25,6 +25,8 @@ pub struct Argument {
     pub pointer: String,
     /// Whether it says that it is a command or code to run.
     pub runs: bool,
+    /// Whether it says that it takes options of a program.
+    pub takes_options: bool,
     /// Whether it looks like a URL or a host.
     pub is_url: bool,
     /// Whether it looks like a path.
@@ -32,7 +34,32 @@ pub struct Argument {
 }
 
 /// Words in names, descriptions and formats.
-const RUNS: &[&str] = &["command", "cmd", "script", "code", "shell", "bash", "powershell", "argv"];
+const RUNS: &[&str] =
+    &["command", "cmd", "script", "code", "shell", "bash", "powershell", "argv", "python", "javascript", "expression"];
+/// What a description says that is done with them.
+const VERBS: &[&str] = &["run", "execute", "executed", "evaluate", "evaluated", "eval", "exec", "interpret"];
+/// Tools that run what they are given, by a word of their names.
+const RUNNERS: &[&str] = &[
+    "shell",
+    "bash",
+    "sh",
+    "zsh",
+    "powershell",
+    "terminal",
+    "python",
+    "javascript",
+    "js",
+    "node",
+    "eval",
+    "evaluate",
+    "exec",
+    "execute",
+    "repl",
+];
+/// Names that say nothing about an argument: the tool's name says what it is.
+const GENERIC: &[&str] =
+    &["input", "text", "source", "content", "program", "body", "line", "statement", "snippet", "expr", "arg"];
+const OPTIONS: &[&str] = &["option", "flag", "switch", "argv", "arg", "argument", "param", "parameter"];
 const URLS: &[&str] = &[
     "url", "uri", "link", "href", "host", "hostname", "endpoint", "website", "webpage", "webhook", "site", "address",
     "domain", "feed", "proxy", "callback",
@@ -91,13 +118,17 @@ impl Argument {
 const EXAMPLES: [&str; 6] = ["such as ", "e.g. ", "e.g., ", "for example ", "for example, ", "example: "];
 
 /// Replaces made-up texts among the arguments by examples that descriptions name: with them, more of a tool is reached.
-pub fn spoken_examples(tool: &Value, arguments: &mut Map<String, Value>) {
+/// Paths and addresses in prose may be somebody's own, so they are used only where `takes_places` allows it.
+pub fn spoken_examples(tool: &Value, arguments: &mut Map<String, Value>, takes_places: bool) {
     let properties = &tool["inputSchema"]["properties"];
     for (name, value) in arguments {
         let schema = &properties[name.as_str()];
         let is_open = ["enum", "const", "default", "examples", "format"].iter().all(|one| schema[*one].is_null());
         let text = schema["description"].as_str().filter(|_| value.is_string() && is_open);
-        if let Some(example) = text.and_then(example) {
+        let Some(example) = text.and_then(example) else { continue };
+        let about = argument(schema, &[], "", name, &About::default());
+        let is_place = about.is_url || about.is_path || example.contains(['/', '\\', '~']);
+        if takes_places || !is_place {
             *value = example.into();
         }
     }
@@ -123,14 +154,31 @@ pub fn is_destructive(tool: &Value) -> bool {
 pub fn arguments(tool: &Value) -> (Vec<Argument>, usize) {
     let schema = &tool["inputSchema"];
     let mut found = Vec::new();
-    below(schema, schema, &mut Vec::new(), "/inputSchema", "", &mut found);
+    let about = About { tool: tool["name"].as_str().unwrap_or_default(), ..About::default() };
+    below(schema, schema, &mut Vec::new(), "/inputSchema", &about, &mut found);
     found.sort_by_key(|one| std::cmp::Reverse(one.rank()));
     let left_out = found.len().saturating_sub(STRINGS);
     found.truncate(STRINGS);
     (found, left_out)
 }
 
-fn below(root: &Value, schema: &Value, path: &mut Vec<Step>, pointer: &str, name: &str, found: &mut Vec<Argument>) {
+/// What is known of a value from what stands around it.
+#[derive(Clone, Copy, Default)]
+struct About<'a> {
+    tool: &'a str,
+    name: &'a str,
+    /// The description of the list that it is an item of.
+    list: &'a str,
+}
+
+fn below<'v>(
+    root: &'v Value,
+    schema: &'v Value,
+    path: &mut Vec<Step>,
+    pointer: &str,
+    about: &About<'v>,
+    found: &mut Vec<Argument>,
+) {
     // A schema without end is cut off by its depth, and one that is too wide by the number of strings.
     if path.len() > DEEPEST || found.len() >= 16 * STRINGS {
         return;
@@ -140,18 +188,20 @@ fn below(root: &Value, schema: &Value, path: &mut Vec<Step>, pointer: &str, name
         return;
     }
     if is(schema, "string") && !path.is_empty() {
-        found.push(argument(schema, path, pointer, name));
+        found.push(argument(schema, path, pointer, about.name, about));
         return;
     }
     for (member, inner) in schema["properties"].as_object().into_iter().flatten() {
         path.push(Step::Member(member.clone()));
         let escaped = member.replace('~', "~0").replace('/', "~1");
-        below(root, inner, path, &format!("{pointer}/properties/{escaped}"), member, found);
+        let about = About { name: member, list: "", ..*about };
+        below(root, inner, path, &format!("{pointer}/properties/{escaped}"), &about, found);
         path.pop();
     }
     if schema["items"].is_object() {
         path.push(Step::First);
-        below(root, &schema["items"], path, &format!("{pointer}/items"), name, found);
+        let about = About { list: schema["description"].as_str().unwrap_or_default(), ..*about };
+        below(root, &schema["items"], path, &format!("{pointer}/items"), &about, found);
         path.pop();
     }
 }
@@ -182,15 +232,30 @@ fn is(schema: &Value, kind: &str) -> bool {
     }
 }
 
-fn argument(schema: &Value, path: &[Step], pointer: &str, name: &str) -> Argument {
-    let words = |text: &str| -> Vec<String> { split(text) };
-    let mut all = words(name);
-    all.extend(["description", "title", "format"].iter().filter_map(|one| schema[*one].as_str()).flat_map(words));
-    let has =
-        |list: &[&str]| all.iter().any(|word| list.contains(&word.trim_end_matches('s')) || list.contains(&&**word));
-    let named = words(name);
-    let runs = named.iter().any(|word| RUNS.contains(&&**word));
-    Argument { path: path.to_vec(), pointer: pointer.to_owned(), runs, is_url: has(URLS), is_path: has(PATHS) }
+fn argument(schema: &Value, path: &[Step], pointer: &str, name: &str, about: &About<'_>) -> Argument {
+    let named = split(name);
+    let texts = ["description", "title", "format"].iter().filter_map(|one| schema[*one].as_str());
+    let said: Vec<String> = texts.chain([about.list]).flat_map(split).collect();
+    let has = |list: &[&str]| is_any(&named, list) || is_any(&said, list);
+    let is_generic = named.iter().all(|word| is_any(std::slice::from_ref(word), GENERIC));
+    let is_code = is_any(&said, RUNS) && is_any(&said, VERBS);
+    let runs = is_any(&named, RUNS) || is_code || (is_generic && is_any(&split(about.tool), RUNNERS));
+    let says_options =
+        is_any(&said, &["option", "flag", "switch"]) || said.windows(2).any(|two| two == ["command", "line"]);
+    Argument {
+        path: path.to_vec(),
+        pointer: pointer.to_owned(),
+        runs,
+        takes_options: is_any(&named, OPTIONS) && (says_options || is_any(&named, &["argv"])),
+        is_url: has(URLS),
+        is_path: has(PATHS),
+    }
+}
+
+/// Whether one of the words is in the list, also as a plural.
+fn is_any(words: &[String], list: &[&str]) -> bool {
+    let is = |word: &str| list.contains(&word);
+    words.iter().any(|word| is(word) || word.strip_suffix('s').is_some_and(is))
 }
 
 /// The words of a text in lower case: `fileName` and `file_name` have two.

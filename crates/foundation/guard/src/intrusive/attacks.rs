@@ -32,6 +32,20 @@ pub struct Attack {
 }
 
 impl Attack {
+    /// The rules of which nothing more is proven once this is: a tool that runs commands on purpose evades no check.
+    pub fn settles(&self) -> &'static [&'static str] {
+        match self.rule.id {
+            "scan.runs-commands" if self.id.starts_with(OPTION) => &["scan.argument-injection", "scan.runs-commands"],
+            "scan.runs-commands" => &["scan.command-injection", "scan.argument-injection", "scan.runs-commands"],
+            _ => std::slice::from_ref(&self.rule.id),
+        }
+    }
+
+    /// Whether it goes through a link within the folder.
+    pub fn is_link(&self) -> bool {
+        self.template.contains("{link}")
+    }
+
     /// The value with its places filled in.
     pub fn filled(&self, places: &[(&str, &str)]) -> String {
         places.iter().fold(self.template.to_owned(), |text, (name, value)| text.replace(name, value))
@@ -40,6 +54,8 @@ impl Attack {
 
 /// The id of an attack by which a server that refuses nothing is told from one whose check is evaded.
 pub const PLAIN: &str = "plain";
+/// What the ids of options begin with that a tool takes on purpose.
+const OPTION: &str = "option";
 
 /// What the prober has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +75,9 @@ pub fn attacks(argument: &Argument, supplies: Supplies) -> Vec<&'static Attack> 
         all.extend(RUN);
     }
     all.extend(COMMANDS);
-    all.extend(OPTIONS);
-    if supplies.folder && (argument.is_path || !argument.is_url) {
+    all.extend(if argument.takes_options { TAKEN } else { OPTIONS });
+    // A program that takes options takes files, too.
+    if supplies.folder && !argument.takes_options && (argument.is_path || !argument.is_url) {
         // Every spelling only where a path is expected.
         all.extend(PATHS.iter().filter(|one| argument.is_path || ["dots", "absolute"].contains(&one.id)));
     }
@@ -99,14 +116,20 @@ const fn address(id: &'static str, template: &'static str) -> Attack {
     Attack { rule: &active::SSRF, severity: Severity::High, id, template, proof: Proof::Reached }
 }
 
-/// A tool that runs commands does what it says: worth knowing, no weakness.
-const RUN: &[Attack] = &[Attack {
-    rule: &active::SHELL,
-    severity: Severity::Info,
-    id: PLAIN,
-    template: "touch {marker}",
-    proof: Proof::Made,
-}];
+const fn meant(id: &'static str, template: &'static str) -> Attack {
+    Attack { rule: &active::SHELL, severity: Severity::Info, id, template, proof: Proof::Made }
+}
+
+/// A tool that runs commands or code does what it says: worth knowing, no weakness.
+const RUN: &[Attack] = &[
+    meant(PLAIN, "touch {marker}"),
+    meant("plain-python", "__import__('os').system('touch {marker}')"),
+    meant("plain-javascript", "process.getBuiltinModule('child_process').execSync('touch {marker}')"),
+    meant("plain-require", "require('child_process').execSync('touch {marker}')"),
+];
+
+/// So does one that takes options.
+const TAKEN: &[Attack] = &[meant(OPTION, "--output={marker}"), meant("option-short", "-o{marker}")];
 
 const COMMANDS: &[Attack] = &[
     runs("substitution", "$(touch {marker}; echo {sum})"),
@@ -123,6 +146,15 @@ const COMMANDS: &[Attack] = &[
 
 const OPTIONS: &[Attack] = &[option("long-option", "--output={marker}"), option("short-option", "-o{marker}")];
 
+/// A link within the folder: someone must have made it.
+pub const LINK: Attack = Attack {
+    rule: &active::TRAVERSAL,
+    severity: Severity::Medium,
+    id: "link",
+    template: "{link}",
+    proof: Proof::Touched,
+};
+
 const PATHS: &[Attack] = &[
     path("dots", "../{canary}"),
     path("dots-inside", "x/../../{canary}"),
@@ -138,13 +170,7 @@ const PATHS: &[Attack] = &[
     path("backslash", "..\\{canary}"),
     path("prefix", "../{sibling}/{canary}"),
     path("prefix-absolute", "{folder}-{sibling-end}/{canary}"),
-    Attack {
-        rule: &active::TRAVERSAL,
-        severity: Severity::Medium,
-        id: "link",
-        template: "{link}",
-        proof: Proof::Touched,
-    },
+    LINK,
     Attack {
         rule: &active::TRAVERSAL,
         severity: Severity::Medium,
@@ -172,7 +198,7 @@ const ADDRESSES: &[Attack] = &[
     address("full-width", "http://１２７.0.0.1:{port}/{token}"),
     address("ipv6", "http://[::1]:{port}/{token}"),
     address("ipv4-in-ipv6", "http://[::ffff:127.0.0.1]:{port}/{token}"),
-    address("user-name", "http://example.com@127.0.0.1:{port}/{token}"),
+    address("user-name", "http://user@127.0.0.1:{port}/{token}"),
     // An argument that takes hosts alone has refused nothing yet.
     Attack {
         rule: &active::SSRF,

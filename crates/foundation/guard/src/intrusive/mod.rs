@@ -7,9 +7,9 @@ mod evidence;
 mod states;
 
 pub use arguments::{Argument, Step, arguments, is_destructive, spoken_examples};
-pub use attacks::{Attack, PLAIN, Proof, Supplies, attacks, on_resources};
+pub use attacks::{Attack, LINK, PLAIN, Proof, Supplies, attacks, on_resources};
 pub use drift::{Change, changes};
-pub use evidence::{Observed, texts};
+pub use evidence::{Observed, is_like, texts};
 pub use states::{Altered, altered};
 
 #[cfg(test)]

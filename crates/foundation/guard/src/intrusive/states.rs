@@ -16,6 +16,25 @@ pub struct Altered {
     pub pointer: String,
     /// The state to send.
     pub state: String,
+    /// The same, decoded.
+    pub decoded: String,
+    /// The value that was replaced, as a text.
+    pub was: String,
+}
+
+impl Altered {
+    /// A text without the state: whoever quotes what was sent has taken nothing from it.
+    pub fn unquoted(&self, text: &str) -> String {
+        let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+        let mut text = text.to_owned();
+        for quote in [&self.state, &self.decoded] {
+            for form in [quote.clone(), escaped(quote), escaped(&escaped(quote))] {
+                text = text.replace(&form, "");
+            }
+        }
+        // The parts of a state that is signed are quoted alone, too.
+        self.state.split('.').filter(|part| part.len() >= 16).fold(text, |text, part| text.replace(part, ""))
+    }
 }
 
 /// The state with each of its texts and numbers replaced by a canary of the same type; nothing where it cannot be read.
@@ -32,11 +51,10 @@ pub fn altered(state: &str, text: &str, number: u64) -> Vec<Altered> {
     let one = |pointer: String| {
         let mut changed = value.clone();
         let leaf = changed.pointer_mut(&pointer)?;
+        let was = leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned);
         *leaf = if leaf.is_number() { number.into() } else { text.into() };
-        let written = match code {
-            None => changed.to_string(),
-            Some(code) => code.encode(changed.to_string()),
-        };
+        let decoded = changed.to_string();
+        let written = code.map_or_else(|| decoded.clone(), |code| code.encode(&decoded));
         let state = match place {
             None => written,
             Some(at) => {
@@ -45,7 +63,7 @@ pub fn altered(state: &str, text: &str, number: u64) -> Vec<Altered> {
                 parts.join(".")
             }
         };
-        Some(Altered { pointer, state })
+        Some(Altered { pointer, state, decoded, was })
     };
     pointers.into_iter().take(VALUES).filter_map(one).collect()
 }

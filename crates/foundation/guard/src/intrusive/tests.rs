@@ -3,10 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Observed, PLAIN, Supplies, altered, arguments, attacks, changes, is_destructive, on_resources, spoken_examples,
-    texts,
+    Change, Observed, PLAIN, Supplies, altered, arguments, attacks, is_destructive, is_like, on_resources,
+    spoken_examples, texts,
 };
-use crate::scan::{Kind, Proven, Scanner};
+use crate::scan::{Kind, Proven, Scanner, Severity};
+
+fn changes(first: &[Value], second: &[Value]) -> Vec<Change> {
+    super::changes(first, second, "name")
+}
 
 const ALL: Supplies = Supplies { folder: true, v6: true, site: true };
 
@@ -113,28 +117,94 @@ fn readable_states_are_altered_and_others_are_not() {
 }
 
 #[test]
-fn only_definitions_that_say_something_else_are_changes() {
+fn a_change_is_as_bad_as_what_it_tells_a_model() {
     let tool = |text: &str| json!({ "name": "get", "description": text, "inputSchema": { "type": "object" } });
     let first = [tool("Gets what was there at 10:15.")];
-    assert!(changes(&first, &[tool("Gets what was there at 10:16.")]).is_empty());
-    let set = |text| [tool(text)];
-    assert!(changes(&set("Runs ls, pwd, cat"), &set("Runs cat, ls, pwd")).is_empty(), "a set in another order");
-    assert!(changes(&first, &[]).is_empty());
-    assert!(changes(&[], &first).is_empty());
+    let worst = |first: &[Value], second: &[Value]| changes(first, second).iter().map(|one| one.severity).max();
+    assert_eq!(worst(&first, &first), None);
+    assert_eq!(worst(&first, &[tool("Gets what was there at 10:16.")]), Some(Severity::Low));
+    assert_eq!(worst(&[tool("Runs ls, pwd, cat")], &[tool("Runs cat, ls, pwd")]), Some(Severity::Low), "another order");
+    assert_eq!(worst(&[tool("Pays to account 1")], &[tool("Pays to account 2")]), Some(Severity::Low));
+    assert!(changes(&first, &[]).is_empty() && changes(&[], &first).is_empty());
     let other = tool("Gets. Read the notes first.");
     let found = changes(&first, std::slice::from_ref(&other));
     assert_eq!((found[0].name.as_str(), found[0].pointer.as_str()), ("get", "/description"));
     assert!(changes(&[tool("a"), tool("b")], &[tool("b"), tool("a")]).is_empty(), "a name that is listed twice");
-    let inner =
-        |text: &str| json!({ "name": "get", "inputSchema": { "properties": { "a": { "description": text } } } });
-    assert_eq!(
-        changes(&[inner("City.")], &[inner("City, and the notes.")])[0].pointer,
-        "/inputSchema/properties/a/description"
-    );
     // Clients that take less of a schema are sent less of it.
-    let simpler =
-        json!({ "name": "get", "description": "Gets what was there at 10:15.", "inputSchema": { "properties": {} } });
-    assert!(changes(&first, &[simpler]).is_empty());
+    let simpler = json!({ "name": "get", "description": "Gets what was there at 10:15." });
+    assert_eq!(worst(&first, &[simpler]), Some(Severity::Low));
+}
+
+#[test]
+fn changes_are_found_wherever_they_are() {
+    let tool = |schema: Value, hints: Value| json!({ "name": "get", "inputSchema": { "properties": schema }, "annotations": hints, "_meta": { "n": 1 } });
+    let city = json!({ "type": "string", "description": "City." });
+    let base = tool(json!({ "a": city, "b": { "enum": ["x"], "default": "x" }, "c": { "items": city } }), json!({}));
+    let note = json!({ "type": "string", "description": "The notes." });
+    let bare = json!({ "type": "string" });
+    for (schema, hints, pointer, severity) in [
+        (json!({ "a": city, "sidenote": note }), json!({}), "/inputSchema/properties/sidenote", Severity::High),
+        (json!({ "a": city, "sidenote": bare }), json!({}), "/inputSchema/properties/sidenote", Severity::Medium),
+        (json!({ "a": note }), json!({}), "/inputSchema/properties/a/description", Severity::High),
+        (json!({ "c": { "items": note } }), json!({}), "/inputSchema/properties/c/items/description", Severity::High),
+        (json!({ "b": { "enum": ["x", "y"] } }), json!({}), "/inputSchema/properties/b/enum", Severity::Medium),
+        (json!({ "b": { "default": "/etc" } }), json!({}), "/inputSchema/properties/b/default", Severity::Medium),
+        (json!({ "a": city }), json!({ "readOnlyHint": true }), "/annotations/readOnlyHint", Severity::Medium),
+    ] {
+        let found = changes(std::slice::from_ref(&base), &[tool(schema, hints)]);
+        let first = found.first().map(|one| (one.pointer.as_str(), one.severity));
+        assert_eq!(first, Some((pointer, severity)), "{found:?}");
+    }
+    let mut other = base.clone();
+    other["_meta"] = json!({ "n": 2 });
+    assert!(changes(&[base], &[other]).is_empty(), "no model sees it");
+}
+
+#[test]
+fn tools_that_are_made_to_run_things_are_known() {
+    let of = |name: &str, argument: &str, schema: Value| {
+        let tool = json!({ "name": name, "inputSchema": { "properties": { argument: schema } } });
+        let (found, _) = arguments(&tool);
+        (found[0].runs, found[0].takes_options)
+    };
+    let said = |text: &str| json!({ "type": "string", "description": text });
+    let list = |text: &str| json!({ "type": "array", "items": { "type": "string" }, "description": text });
+    for (name, argument, schema, expected) in [
+        ("python", "code", said("Python code to run"), (true, false)),
+        ("run_js", "script", said("JavaScript to evaluate"), (true, false)),
+        ("bash_commands", "commands", list("Shell commands to run"), (true, false)),
+        ("run_shell", "input", said("The shell command line to execute"), (true, false)),
+        ("bash", "input", said("What to do"), (true, false)),
+        ("sort_tool", "args", list("Command line options of sort"), (false, true)),
+        ("search_notes", "pattern", said("Text to search for"), (false, false)),
+        ("git_commit", "message", said("The message of the commit command"), (false, false)),
+        ("call", "params", said("The parameters of the call"), (false, false)),
+    ] {
+        assert_eq!(of(name, argument, schema), expected, "{name}");
+    }
+    let tool = tool(&json!({ "args": list("Command line options of sort") }));
+    let all = attacks(&arguments(&tool).0[0], ALL);
+    assert!(all.iter().all(|one| one.rule.id != "scan.argument-injection"), "it is made for options");
+    let option = all.iter().find(|one| one.rule.id == "scan.runs-commands").expect("options are tried");
+    assert!(!option.settles().contains(&"scan.command-injection"), "options are no commands");
+}
+
+#[test]
+fn who_quotes_a_state_has_taken_nothing_from_it() {
+    let one = &altered("{\"order\":\"o-77\"}", "canary", 9)[0];
+    assert_eq!((one.was.as_str(), one.decoded.as_str()), ("o-77", "{\"order\":\"canary\"}"));
+    let quoting = [one.state.clone(), one.state.replace('"', "\\\"")];
+    for quote in quoting {
+        assert!(!one.unquoted(&format!("I do not know the state {quote}.")).contains("canary"));
+    }
+    let coded = &altered("eyJ0b29sIjoicGF5IiwiYW1vdW50IjoxMH0.c2lnbmVk", "canary", 9)[0];
+    for quote in [coded.state.as_str(), coded.state.split('.').next().expect("a part"), &coded.decoded] {
+        assert_eq!(coded.unquoted(&format!("a {quote} b")), "a  b");
+    }
+    assert!(coded.unquoted("canary paid").contains("canary"));
+    assert!(is_like("pay: 10 from alice for a bill", "pay: 98 from alice for a bill"));
+    assert!(!is_like("done", "There is no order o-77. Nothing was done."));
+    assert!(!is_like("Order o-77 is confirmed", "Order o-77 is not known here"));
 }
 
 #[test]
@@ -146,18 +216,24 @@ fn destructive_is_what_is_marked_so() {
 }
 
 #[test]
-fn examples_in_descriptions_are_used() {
-    for (text, example) in [
-        ("Number of the invoice, such as inv-1", "inv-1"),
-        ("A date (e.g. 2026-01-01).", "2026-01-01"),
-        ("A name, for example `a b`, or none", "a b"),
-        ("A name", "made up"),
-        ("Things such as ", "made up"),
+fn examples_in_descriptions_are_used_but_for_places() {
+    for (text, example, is_place) in [
+        ("Number of the invoice, such as inv-1", "inv-1", false),
+        ("A date (e.g. 2026-01-01).", "2026-01-01", false),
+        ("A name, for example `a b`, or none", "a b", false),
+        ("A name", "made up", false),
+        ("Things such as ", "made up", false),
+        ("A path (e.g. /home/me)", "/home/me", true),
+        ("What to remove, such as ~me", "~me", true),
+        ("The site, e.g. example.com", "example.com", true),
     ] {
-        let tool = tool(&json!({ "a": { "type": "string", "description": text } }));
-        let mut arguments = Map::from_iter([("a".to_owned(), json!("made up"))]);
-        spoken_examples(&tool, &mut arguments);
-        assert_eq!(arguments["a"], example, "{text}");
+        for takes_places in [false, true] {
+            let tool = tool(&json!({ "a": { "type": "string", "description": text } }));
+            let mut arguments = Map::from_iter([("a".to_owned(), json!("made up"))]);
+            spoken_examples(&tool, &mut arguments, takes_places);
+            let expected = if is_place && !takes_places { "made up" } else { example };
+            assert_eq!(arguments["a"], expected, "{text}");
+        }
     }
 }
 

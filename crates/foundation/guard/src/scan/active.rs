@@ -47,8 +47,8 @@ pub(crate) const SHELL: Rule = Rule {
     class: Class::NameCollisions,
     phases: CALLED,
     threats: &[Threat::T3],
-    why: "An argument that says it is a command got a command that creates a marker file, and the file was created. That is \
-          what such a tool is for, so it fails no scan; who may call it is worth a decision.",
+    why: "An argument that says it is a command, code or options got one that creates a marker file, and the file was \
+          created. That is what such a tool is for, so it fails no scan; who may call it is worth a decision.",
     fix: "Run the server in a sandbox, and let the gateway ask the user before each call.",
 };
 
@@ -97,9 +97,9 @@ pub(crate) const CHANGING: Rule = Rule {
     class: Class::ContextPoisoning,
     phases: CALLED,
     threats: &[Threat::T1],
-    why: "Tools are listed twice, again after calls, and in a new session under the name of a known assistant. A title or \
-          description that differs in more than numbers and the order of words was not what a person reviewed. One that \
-          differs in every session is low. Tools that come or go are not reported.",
+    why: "Everything is listed twice, again after calls, and in a new session under the name of a known assistant. Another \
+          text, or a new member with a description, was not what a person reviewed. Other values are medium; numbers, the \
+          order of words and what differs in every session are low. Items that come or go are not reported.",
     fix: "Return one definition to everybody. Pin it with `proof lock`.",
 };
 
@@ -114,8 +114,8 @@ pub(crate) const STATE: Rule = Rule {
     class: Class::CrossSession,
     phases: CALLED,
     threats: &[Threat::T3],
-    why: "Values in a readable `requestState` are replaced by canaries. Proof is a complete result that has the canary. A \
-          state of one tool is also sent to another: proof is that it is accepted where an invented state is refused.",
+    why: "Values in a readable `requestState` are replaced by canaries. Proof is the result of an unchanged state, but with the \
+          canary. A state of one tool is also sent to another: proof is that it is accepted where an invented state is refused.",
     fix: "Protect the state with an HMAC over principal, tool, arguments and expiry, and refuse every other state.",
 };
 

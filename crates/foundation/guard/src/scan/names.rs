@@ -1,6 +1,6 @@
 //! Names of several servers, compared: look-alikes, copies, and descriptions that speak of another server's tools.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::confusable::{latin, styled};
@@ -33,24 +33,46 @@ pub(super) fn alike(tools: &[Seen], servers: &[String]) -> Vec<Alike> {
     for (at, tool) in tools.iter().enumerate() {
         by_look.entry(look(&tool.name)).or_default().push(at);
     }
+    let kin = Kin::of(tools);
     let mut found = Vec::new();
     for group in by_look.values() {
         for (place, &later) in group.iter().enumerate().skip(1).take(CROWD) {
             if let Some(one) = group[..place]
                 .iter()
                 .take(CROWD)
-                .filter_map(|&earlier| same(tools, earlier, later, servers))
+                .filter_map(|&earlier| same(tools, earlier, later, servers, &kin))
                 .max_by_key(|one| one.severity)
             {
                 found.push(one);
             }
         }
     }
-    found.extend(near(tools, &by_look, servers));
+    found.extend(near(tools, &by_look, servers, &kin));
     found
 }
 
-fn same(tools: &[Seen], earlier: usize, later: usize, servers: &[String]) -> Option<Alike> {
+/// Servers of one origin. Two that list the same tools, or several tools of the same names with the same descriptions, are
+/// builds or versions of one server: none of them poses as the other.
+struct Kin<'t> {
+    tools: HashMap<usize, BTreeSet<(&'t str, &'t str)>>,
+}
+
+impl<'t> Kin<'t> {
+    fn of(tools: &'t [Seen]) -> Self {
+        let mut by_server: HashMap<usize, BTreeSet<_>> = HashMap::new();
+        for tool in tools {
+            by_server.entry(tool.server).or_default().insert((tool.name.as_str(), tool.description.as_str()));
+        }
+        Self { tools: by_server }
+    }
+
+    fn are(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (self.tools.get(&one), self.tools.get(&other)) else { return false };
+        one == other || one.intersection(other).take(2).count() == 2
+    }
+}
+
+fn same(tools: &[Seen], earlier: usize, later: usize, servers: &[String], kin: &Kin<'_>) -> Option<Alike> {
     let (a, b) = (&tools[earlier], &tools[later]);
     let of = format!("`{}` of {}", wire::escape::line(&a.name), wire::escape::line(&servers[a.server]));
     let alike = |severity, message| Some(Alike { tool: later, severity, message });
@@ -60,7 +82,7 @@ fn same(tools: &[Seen], earlier: usize, later: usize, servers: &[String]) -> Opt
     if a.server == b.server {
         return None;
     }
-    if is_copy(&a.description, &b.description) {
+    if is_copy(&a.description, &b.description) && !kin.are(a.server, b.server) {
         return alike(Severity::Medium, format!("its name and its description are those of {of}"));
     }
     let word = if a.name == b.name { "the same as" } else { "spelled like" };
@@ -68,7 +90,7 @@ fn same(tools: &[Seen], earlier: usize, later: usize, servers: &[String]) -> Opt
 }
 
 /// Names one letter apart, of two servers, whose descriptions are copies.
-fn near(tools: &[Seen], by_look: &BTreeMap<String, Vec<usize>>, servers: &[String]) -> Vec<Alike> {
+fn near(tools: &[Seen], by_look: &BTreeMap<String, Vec<usize>>, servers: &[String], kin: &Kin<'_>) -> Vec<Alike> {
     // Two names one letter apart share a form with one letter less.
     let mut shorter: HashMap<String, Vec<&String>> = HashMap::new();
     for name in by_look.keys().filter(|name| (LONG..=64).contains(&name.len()) && name.is_ascii()) {
@@ -85,7 +107,8 @@ fn near(tools: &[Seen], by_look: &BTreeMap<String, Vec<usize>>, servers: &[Strin
                     by_look[*one].iter().flat_map(|a| by_look[*other].iter().map(move |b| (*a.min(b), *a.max(b))));
                 for (earlier, later) in pairs.take(CROWD) {
                     let (a, b) = (&tools[earlier], &tools[later]);
-                    if a.server != b.server && is_copy(&a.description, &b.description) {
+                    let is_other = a.server != b.server && !kin.are(a.server, b.server);
+                    if is_other && is_copy(&a.description, &b.description) {
                         let of =
                             format!("`{}` of {}", wire::escape::line(&a.name), wire::escape::line(&servers[a.server]));
                         let message = format!("its name is a letter away from {of}, and its description is a copy");
@@ -198,6 +221,32 @@ mod tests {
             assert_eq!(severity(name, description), expected, "{name}");
         }
         assert!(alike(&[seen(0, "a1b", ""), seen(0, "a_1b", "")], &servers).is_empty());
+    }
+
+    #[test]
+    fn builds_of_one_server_are_no_look_alikes() {
+        let servers = ["a".to_owned(), "b".to_owned()];
+        let worst = |tools: &[Seen]| alike(tools, &servers).iter().map(|one| one.severity).max();
+        let pair = |name: &str| [seen(0, "read_file", TEXT), seen(1, name, TEXT)];
+        assert_eq!(worst(&pair("read_file")), Some(Severity::Info), "the same tools");
+        assert_eq!(worst(&pair("readFile")), Some(Severity::Medium));
+        let more = |tools: Vec<Seen>| worst(&tools);
+        let two = || vec![seen(0, "read_file", TEXT), seen(0, "add", "Adds."), seen(1, "read_file", TEXT)];
+        let add = |description| seen(1, "add", description);
+        let new = || seen(1, "send_mail", "Sends a mail.");
+        assert_eq!(
+            more(two().into_iter().chain([add("Adds."), new()]).collect()),
+            Some(Severity::Info),
+            "a newer version"
+        );
+        assert_eq!(
+            more(two().into_iter().chain([add("Other."), new()]).collect()),
+            Some(Severity::Medium),
+            "one tool is copied"
+        );
+        let posing =
+            |name: &str| -> Vec<Seen> { two().into_iter().chain([add("Adds."), seen(1, name, TEXT)]).collect() };
+        assert_eq!(worst(&posing("re\u{430}d_file")), Some(Severity::High), "look-alike letters stay what they are");
     }
 
     #[test]

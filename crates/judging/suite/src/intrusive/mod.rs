@@ -5,9 +5,11 @@ mod audience;
 mod calls;
 mod canary;
 mod listings;
+mod ordinary;
 mod planted;
 mod resources;
 mod states;
+mod user;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,11 +25,10 @@ use std::time::{Duration, Instant};
 use client::{Client, ClientError, ClientEvent};
 use guard::intrusive::{Attack, Supplies};
 use guard::scan::{Proven, Rule};
-use serde_json::Value;
 
-use crate::test::{Consent, Scripted};
 use canary::Canary;
 use planted::{Markers, Planted};
+use user::User;
 
 /// The most calls of one server.
 const CALLS: usize = 5000;
@@ -57,7 +58,7 @@ pub struct Probed {
     /// By rule, how often its subject was tried.
     pub tried: BTreeMap<&'static str, (&'static Rule, usize)>,
     /// Results of lists that differ from the first.
-    pub lists: Vec<Value>,
+    pub lists: Vec<serde_json::Value>,
     /// How many calls and reads were answered.
     pub answered: usize,
     /// How many were sent.
@@ -109,8 +110,7 @@ pub fn probe(options: &Options) -> Pin<Box<dyn Future<Output = Result<Probed, Pr
 
 async fn probed(options: &Options) -> Result<Probed, ProbeError> {
     let markers = Markers::new(&token()).map_err(ProbeError::Machine)?;
-    let secret = format!("proof-{}{}", token(), token());
-    let planted = options.plant.as_ref().map(|folder| Planted::new(folder, &token(), &secret)).transpose();
+    let planted = options.plant.as_ref().map(|folder| Planted::new(folder, &token())).transpose();
     let planted = planted.map_err(ProbeError::Plant)?;
     let is_site = options.site.is_some();
     let canary = Canary::start(options.site).await;
@@ -118,7 +118,17 @@ async fn probed(options: &Options) -> Result<Probed, ProbeError> {
     let announced = Arc::new(AtomicBool::new(false));
     let client = Client::connect(dressed(options, &announced)).await?;
     let deadline = Instant::now() + options.time;
-    let mut run = Run { client, options, markers, planted, canary, deadline, sent: Vec::new(), out: Probed::default() };
+    let mut run = Run {
+        client,
+        options,
+        markers,
+        planted,
+        canary,
+        deadline,
+        changed: Vec::new(),
+        sent: Vec::new(),
+        out: Probed::default(),
+    };
     let done = run.all(&announced).await;
     run.client.close().await;
     done?;
@@ -132,9 +142,8 @@ async fn probed(options: &Options) -> Result<Probed, ProbeError> {
 /// The options of a client that fills in forms and notices announced changes.
 fn dressed(options: &Options, announced: &Arc<AtomicBool>) -> client::Options {
     let (announced, observer) = (Arc::clone(announced), options.client.observer.clone());
-    let respondent = Scripted { consent: Some(Consent::Accept), makes_up: true, ..Scripted::default() };
     client::Options {
-        respondent: Arc::new(respondent),
+        respondent: Arc::new(User::default()),
         observer: Arc::new(move |event| {
             if matches!(&event, ClientEvent::Notification { method, .. } if method == "notifications/tools/list_changed")
             {
@@ -169,6 +178,8 @@ struct Run<'r> {
     planted: Option<Planted>,
     canary: Canary,
     deadline: Instant,
+    /// Changes of definitions that were reported.
+    changed: Vec<listings::Known>,
     /// Attacks without proof so far: it may come late.
     sent: Vec<Sent>,
     out: Probed,
@@ -176,12 +187,12 @@ struct Run<'r> {
 
 impl Run<'_> {
     async fn all(&mut self, announced: &AtomicBool) -> Result<(), ProbeError> {
-        let tools = self.listings(announced).await?;
-        self.states(&tools).await;
-        self.tools(&tools).await;
+        let first = self.listings(announced).await?;
+        self.states(&first.tools).await;
+        self.tools(&first.tools).await;
         self.resources().await;
         self.late_proof().await;
-        self.listings_afterwards(&tools, announced).await;
+        self.listings_afterwards(&first, announced).await;
         self.notes();
         Ok(())
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use guard::intrusive::on_resources;
+use guard::intrusive::{LINK, on_resources};
 use guard::scan::Kind;
 use serde_json::Value;
 
+use super::calls::is_accepted;
 use super::{Run, Site};
 
 /// How many addresses are attacked.
@@ -18,15 +19,29 @@ impl Run<'_> {
             return;
         }
         for (site, before, after) in self.addresses().await {
+            let harmless = match (site.kind, &self.planted) {
+                (Kind::Template, Some(planted)) => format!("{before}{}{after}", planted.note),
+                _ => site.item.clone(),
+            };
+            let (mut is_open, mut tried) = (is_accepted(&self.client.read(&harmless).await), 0);
             for attack in on_resources() {
                 if self.is_over() {
-                    return;
-                }
-                let (sent, sum, value) = self.prepared(attack, site.clone());
-                let answer = self.client.read(&format!("{before}{value}{after}")).await;
-                if self.judged(sent, &sum, answer) == Some(true) {
                     break;
                 }
+                let Some((sent, sum, value)) = self.prepared(attack, site.clone()) else { continue };
+                let answer = self.client.read(&format!("{before}{value}{after}")).await;
+                let outcome = self.judged(sent, &sum, &answer);
+                is_open |= outcome.is_accepted || outcome.is_proven;
+                tried += usize::from(outcome.is_sent);
+                if outcome.is_proven {
+                    break;
+                }
+            }
+            if is_open {
+                (0..tried).for_each(|_| self.tried(LINK.rule));
+            } else if tried > 0 {
+                let shown = wire::escape::snippet(&site.item, 60);
+                self.out.notes.push(format!("no read of {shown} succeeded, so no attack on it counts as tried"));
             }
         }
     }

@@ -1,19 +1,20 @@
 //! Answers questions of tools with states that were changed, or that belong to another tool.
 
-use client::{Params, Question, Respondent as _};
-use guard::intrusive::{altered, is_destructive};
+use client::{Params, Respondent as _};
+use guard::intrusive::{altered, is_destructive, is_like};
 use guard::scan::{Kind, Proven, find};
 use serde_json::{Map, Value, json};
 
-use super::calls::{ordinary, said};
+use super::calls::said;
+use super::ordinary::ordinary;
+use super::user::User;
 use super::{Run, number, token};
-use crate::test::{Consent, Scripted};
 
 /// How many tools that ask are looked at.
 const ASKING: usize = 6;
 
 /// A tool that asked something, with its state.
-struct Asked {
+struct Question {
     tool: String,
     arguments: Map<String, Value>,
     state: String,
@@ -32,7 +33,13 @@ impl Run<'_> {
                 break;
             }
             if !is_destructive(tool) || self.options.calls_destructive {
-                all.extend(self.asked(tool["name"].as_str().unwrap_or_default(), ordinary(tool)).await);
+                all.extend(
+                    self.asked(
+                        tool["name"].as_str().unwrap_or_default(),
+                        ordinary(tool, self.options.calls_destructive),
+                    )
+                    .await,
+                );
             }
         }
         for asked in &all {
@@ -49,7 +56,7 @@ impl Run<'_> {
     }
 
     /// Calls a tool once; what it asks, if it keeps a state.
-    async fn asked(&mut self, tool: &str, arguments: Map<String, Value>) -> Option<Asked> {
+    async fn asked(&mut self, tool: &str, arguments: Map<String, Value>) -> Option<Question> {
         let params = Params::new().with("name", tool).with("arguments", arguments.clone());
         let answer = self.client.request_once("tools/call", &params).await.ok()?;
         let result = answer.result()?;
@@ -63,23 +70,42 @@ impl Run<'_> {
             if request["method"] != "elicitation/create" || !schema.is_object() {
                 return None;
             }
-            let user = Scripted { consent: Some(Consent::Accept), makes_up: true, ..Scripted::default() };
-            let answer = user.answer(Question::Form { message: String::new(), schema }).await.ok()?;
+            let answer =
+                User::default().answer(client::Question::Form { message: String::new(), schema }).await.ok()?;
             responses.insert(key.clone(), answer);
         }
-        Some(Asked { tool: tool.to_owned(), arguments, state, responses: responses.into() })
+        Some(Question { tool: tool.to_owned(), arguments, state, responses: responses.into() })
     }
 
-    /// Sends values of our own in the state. Proof is a complete result with one of them.
-    async fn altered_states(&mut self, asked: &Asked) {
+    /// What a tool says to a new state of its own.
+    async fn unchanged(&mut self, asked: &Question) -> Option<String> {
+        let fresh = self.asked(&asked.tool, asked.arguments.clone()).await?;
+        self.answered(asked, &fresh.state).await
+    }
+
+    /// Sends values of our own in the state. Proof is the answer to an unchanged state, but with one of them.
+    async fn altered_states(&mut self, asked: &Question) {
         let text = format!("proof{}", token());
         let digits = u64::from(number()) * 100_003;
-        for one in altered(&asked.state, &text, digits) {
+        let all = altered(&asked.state, &text, digits);
+        if all.is_empty() {
+            return;
+        }
+        let Some(unchanged) = self.unchanged(asked).await else {
+            let shown = wire::escape::snippet(&asked.tool, 60);
+            return self.incomplete(format!("{shown} refuses its own state, so no changed state was tried"));
+        };
+        for one in all {
             if self.is_over() {
                 return;
             }
-            let Some(said) = self.answered(asked, &one.state).await else { continue };
-            if said.contains(&text) || said.contains(&digits.to_string()) {
+            let answer = self.answered(asked, &one.state).await;
+            self.state_tried();
+            let Some(said) = answer.map(|said| one.unquoted(&said)) else { continue };
+            let is_taken = said.contains(&text) || said.contains(&digits.to_string());
+            let restored = said.replace(&text, &one.was).replace(&digits.to_string(), &one.was);
+            // A refusal that names what it refuses is another answer.
+            if is_taken && is_like(&unchanged, &restored) {
                 let message =
                     format!("a value that was changed in the state came back in the result ({})", one.pointer);
                 return self.state_proven(asked, "a state with another value", message);
@@ -88,19 +114,28 @@ impl Run<'_> {
     }
 
     /// Sends the state of one tool to another, which refuses a state that nobody issued.
-    async fn foreign_state(&mut self, one: &Asked, other: &Asked) {
+    async fn foreign_state(&mut self, one: &Question, other: &Question) {
         let Some(fresh) = self.asked(&one.tool, one.arguments.clone()).await else { return };
         if self.is_over() || self.answered(other, &format!("proof-{}", token())).await.is_some() {
             return;
         }
-        if self.answered(other, &fresh.state).await.is_some() {
+        let Some(own) = self.unchanged(other).await else { return };
+        let answer = self.answered(other, &fresh.state).await;
+        self.state_tried();
+        if answer.is_some_and(|said| is_like(&own, &said)) {
             let message = "the tool accepts the state of another tool, and refuses one that nobody issued".to_owned();
             self.state_proven(other, "the state of another tool", message);
         }
     }
 
+    fn state_tried(&mut self) {
+        if let Some(rule) = find("scan.request-state") {
+            self.tried(rule);
+        }
+    }
+
     /// The texts of a complete result; `None` where the state was refused.
-    async fn answered(&mut self, asked: &Asked, state: &str) -> Option<String> {
+    async fn answered(&mut self, asked: &Question, state: &str) -> Option<String> {
         let params = Params::new()
             .with("name", asked.tool.as_str())
             .with("arguments", asked.arguments.clone())
@@ -109,15 +144,12 @@ impl Run<'_> {
         let answer = self.client.request_once("tools/call", &params).await;
         self.out.sent += 1;
         self.out.answered += usize::from(said(&answer).is_some());
-        if let Some(rule) = find("scan.request-state") {
-            self.tried(rule);
-        }
         let result = answer.as_ref().ok()?.result()?;
         let is_complete = result["resultType"].is_null() || result["resultType"] == "complete";
         (is_complete && result["isError"] != json!(true)).then(|| said(&answer)).flatten()
     }
 
-    fn state_proven(&mut self, asked: &Asked, text: &str, message: String) {
+    fn state_proven(&mut self, asked: &Question, text: &str, message: String) {
         let Some(rule) = find("scan.request-state") else { return };
         let (kind, item, pointer) = (Kind::Tool, asked.tool.clone(), String::new());
         self.out.proven.push(Proven {
