@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use net::server::http::{GuardRequest, GuardResponse, HeaderMap, HeaderValue, Method, StatusCode};
-use oauth::jose::sha256;
 use oauth::{ConsentClient, ConsentPlace, random};
 use serde_json::json;
 use url::Url;
@@ -31,11 +30,6 @@ fn pairs(text: &[u8]) -> Vec<(String, String)> {
     url::form_urlencoded::parse(text).into_owned().collect()
 }
 
-/// What only the browser with this cookie sends for this ticket.
-fn form_token(browser: &str, ticket: &str) -> String {
-    sha256(&json!(["proof-gateway.consent.form", browser, ticket]).to_string())
-}
-
 /// Where a browser is sent, and what for.
 struct Sending<'s> {
     consents: &'s Consents,
@@ -58,6 +52,9 @@ impl TokenGuard {
         let Some(consents) = self.consents().cloned() else { return page(StatusCode::NOT_FOUND, &Page::Unknown) };
         match (request.uri.path(), &request.method) {
             (PAGE, &Method::GET) => self.opened(&consents, &request).await,
+            (PAGE, &Method::POST) if self.is_foreign_post(&request, true) => {
+                page(StatusCode::FORBIDDEN, &Page::Foreign)
+            }
             (PAGE, &Method::POST) => self.agreed(&consents, &request).await,
             (LOGIN, &Method::GET) => self.signed_in(&consents, &request).await,
             (CALLBACK, &Method::GET) => self.came_back(&consents, &request).await,
@@ -81,7 +78,7 @@ impl TokenGuard {
             self.send(&sending, login, Purpose::Login).await
         } else {
             let (user, upstream) = (ticket.place.user(), ticket.place.upstream.as_str());
-            let token = form_token(&browser, id);
+            let token = consents.form_token(&browser, id);
             page(StatusCode::OK, &Page::Question { user: &user, upstream, ticket: id, token: &token })
         };
         set_cookie(consents, &mut response.headers, &browser);
@@ -93,7 +90,8 @@ impl TokenGuard {
         let form = pairs(&request.body);
         let id = parameter(&form, "ticket").unwrap_or_default();
         let browser = browser_of(consents, &request.headers).unwrap_or_default();
-        let is_ours = !browser.is_empty() && parameter(&form, "token") == Some(&form_token(&browser, id));
+        let token = parameter(&form, "token").unwrap_or_default();
+        let is_ours = !browser.is_empty() && consents.is_form_token(token, &browser, id);
         let Ok(ticket) = consents.ticket_of(id).await else { return away() };
         // Where users sign in, nobody gets on without that.
         let Some(ticket) = ticket.filter(|_| is_ours && consents.login.is_none()) else {

@@ -61,7 +61,7 @@ impl TokenGuard {
     }
 
     /// Scheme, host and port of each address where we listen, the preferred one first.
-    fn own_addresses(&self) -> Vec<String> {
+    pub(super) fn own_addresses(&self) -> Vec<String> {
         let scheme = self.scheme();
         let own = self.address.get().map(|address| authorities(*address, scheme)).unwrap_or_default();
         own.into_iter().map(|host| format!("{scheme}://{host}")).collect()
@@ -211,6 +211,9 @@ impl Guard for TokenGuard {
             return Box::pin(self.consent_page(request));
         }
         if let Some(bridge) = self.gateway.bridge().filter(|bridge| bridge.owns(request.uri.path())) {
+            if self.is_foreign_post(&request, bridge.is_form(request.uri.path())) {
+                return Box::pin(async move { bridge.foreign(request.uri.path()) });
+            }
             return Box::pin(async move { bridge.serve(&request, &self.resources()).await });
         }
         Box::pin(async move {

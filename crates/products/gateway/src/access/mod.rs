@@ -7,6 +7,7 @@ mod consent_html;
 mod consent_pages;
 mod decisions;
 mod guard;
+mod own_pages;
 mod policy;
 mod rules;
 mod tokens;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::form::{Form, cookie};
+use super::ledger::CODE;
 use super::paths::CALLBACK;
 use super::sealing::Purpose;
 use super::tokens::Code;
@@ -15,8 +16,6 @@ use super::{Access, Allowed, Bridge, Question, reply};
 
 /// How long a user may take to answer and to sign in, in seconds.
 const PATIENCE: u64 = 600;
-/// How long a code counts, in seconds.
-const CODE: u64 = 60;
 /// How long a challenge is: SHA-256 in base64.
 const CHALLENGE: usize = 43;
 /// How long the name of a browser is.
@@ -129,7 +128,10 @@ impl Bridge {
                 self.set_cookie(&mut response, &name, &sealed, PATIENCE);
                 response
             }
-            None => reply::problem(StatusCode::BAD_REQUEST, "It is too long."),
+            None => reply::problem(
+                StatusCode::BAD_REQUEST,
+                "The request of your program is too long: its redirect address and state do not fit into a cookie.",
+            ),
         }
     }
 
@@ -143,6 +145,9 @@ impl Bridge {
             let allowed = self.sealing.open::<Allowed>(Purpose::Login, &place, sealed)?;
             (allowed.question.until > now() && allowed.login.state() == state).then_some((name, allowed))
         });
+        // A cookie can be sent again, so the gateway remembers which logins it took.
+        let allowed =
+            allowed.filter(|(_, allowed)| self.logins.take(&sha256(allowed.login.state()), allowed.question.until));
         let Some((name, Allowed { question, login })) = allowed else {
             let what = "It belongs to another browser, or it was used before. Start again in your program.";
             return reply::problem(StatusCode::FORBIDDEN, what);
@@ -158,6 +163,10 @@ impl Bridge {
             return reply::problem(StatusCode::INTERNAL_SERVER_ERROR, "The gateway has no address.");
         };
         url.set_query(request.uri.query());
+        let Some(_room) = self.logins.room().await else {
+            tracing::warn!("a user did not sign in: too many users sign in at this moment");
+            return self.respond(question, &[("error", "temporarily_unavailable")]);
+        };
         let claims = match self.login.complete(login, &self.callback(), &url).await {
             Ok(claims) => claims,
             Err(error) => {
@@ -183,6 +192,7 @@ impl Bridge {
         }
         let access = Access {
             client: sha256(&question.client),
+            provider: self.settings.provider.issuer.clone(),
             subject: subject.to_owned(),
             resource: question.resource.clone(),
             scopes: question.scopes.clone(),

@@ -1,19 +1,18 @@
 //! The clients: those that registered (RFC 7591), whose id is their sealed registration, and those whose id is the URL of a
 //! document about them. A registration costs no memory, so nobody can fill it. Must not know users and tokens.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+mod documents;
+
+use std::time::Duration;
 
 use net::egress::Egress;
 use oauth::redirect::{is_registrable, is_same};
 use oauth::{Reach, fetch_within, is_loopback, now};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
 use url::Url;
 
+use self::documents::Documents;
 use super::sealing::{Purpose, Sealing};
 use crate::settings::BridgeSettings;
 
@@ -31,9 +30,8 @@ pub(super) const LONGEST_ID: usize = 2048;
 /// The longest URL and text of a document.
 const LONGEST_URL: usize = 512;
 const LONGEST_DOCUMENT: usize = 64 << 10;
-/// How long a document may take to come; how many come at once.
+/// How long a document may take to come.
 const PATIENCE: Duration = Duration::from_secs(5);
-const FETCHES: usize = 8;
 /// For how long a document counts, and the absence of one; how many are kept.
 const KNOWN: Duration = Duration::from_mins(5);
 const UNKNOWN: Duration = Duration::from_secs(30);
@@ -91,12 +89,11 @@ impl ClientFacts {
 /// All clients.
 pub(super) struct Clients {
     registration: bool,
-    documents: bool,
+    takes_documents: bool,
     schemes: Vec<String>,
     reach: Reach,
     egress: Option<Egress>,
-    fetches: Semaphore,
-    known: Mutex<HashMap<String, (Instant, Option<ClientFacts>)>>,
+    documents: Documents,
 }
 
 impl Clients {
@@ -104,12 +101,11 @@ impl Clients {
     pub(super) fn new(settings: &BridgeSettings, issuer: &Url) -> Self {
         Self {
             registration: settings.registration,
-            documents: settings.documents,
+            takes_documents: settings.documents,
             schemes: settings.redirect_schemes.clone(),
             reach: if is_loopback(issuer) { Reach::Machine } else { Reach::Public },
             egress: settings.egress.clone(),
-            fetches: Semaphore::new(FETCHES),
-            known: Mutex::default(),
+            documents: Documents::default(),
         }
     }
 
@@ -133,27 +129,24 @@ impl Clients {
         }))
     }
 
+    /// Whether clients with such ids may still be there.
+    pub(super) fn allows(&self, id: &str) -> bool {
+        if id.starts_with(PREFIX) { self.registration } else { self.document_url(id).is_some() }
+    }
+
     /// The client with this id.
     pub(super) async fn find(&self, sealing: &Sealing, id: &str) -> Option<ClientFacts> {
         if id.len() > LONGEST_ID {
             return None;
         }
         if let Some(sealed) = id.strip_prefix(PREFIX) {
-            let facts: ClientFacts = sealing.open(Purpose::Client, "", sealed).filter(|_| self.registration)?;
+            let mut facts: ClientFacts = sealing.open(Purpose::Client, "", sealed).filter(|_| self.registration)?;
+            // A scheme that programs may not use any more does not outlive that in what was sealed before.
+            facts.redirects.retain(|one| is_registrable(one, &self.schemes));
             return (facts.since.saturating_add(LASTS) > now()).then_some(facts);
         }
         let url = self.document_url(id)?;
-        if let Some((until, facts)) = self.lock().get(id).cloned()
-            && until > Instant::now()
-        {
-            return facts;
-        }
-        // A gateway that is busy with others knows nothing of this one.
-        let _permit = timeout(PATIENCE, self.fetches.acquire()).await.ok()?.ok()?;
-        let facts = self.fetch(&url).await;
-        let lasts = if facts.is_some() { KNOWN } else { UNKNOWN };
-        self.keep(id, Instant::now() + lasts, facts.clone());
-        facts
+        self.documents.find(&url, self.fetch(&url)).await
     }
 
     /// An id that may be the URL of a document: written as URLs are, with a path, and nothing that hides where it leads.
@@ -161,7 +154,7 @@ impl Clients {
         let url = Url::parse(id).ok().filter(|url| url.as_str() == id && id.len() <= LONGEST_URL)?;
         let is_secure = url.scheme() == "https" || (self.reach == Reach::Machine && is_loopback(&url));
         let is_plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-        (self.documents && is_secure && is_plain && url.path() != "/").then_some(url)
+        (self.takes_documents && is_secure && is_plain && url.path() != "/").then_some(url)
     }
 
     async fn fetch(&self, url: &Url) -> Option<ClientFacts> {
@@ -175,21 +168,6 @@ impl Clients {
             return None;
         }
         ClientFacts::read(&document, &self.schemes).ok()
-    }
-
-    fn keep(&self, id: &str, until: Instant, facts: Option<ClientFacts>) {
-        let mut known = self.lock();
-        if known.len() >= MOST_KNOWN {
-            known.retain(|_, (until, facts)| *until > Instant::now() && facts.is_some());
-        }
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        known.insert(id.to_owned(), (until, facts));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Instant, Option<ClientFacts>)>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,6 +20,12 @@ const FILE: &str = "bridge.redb";
 /// The most sessions, and the most of one user: then the user's oldest one ends.
 const MOST: usize = 100_000;
 const MOST_OF_ONE: usize = 64;
+/// The most of one user that have ended and whose codes could come again: about so many logins in two minutes.
+const MOST_ENDED_OF_ONE: usize = 256;
+/// For how long a code is remembered after its end, and a session that has ended, in seconds: clocks of gateways differ.
+const SLACK: u64 = 60;
+/// The longest that a code counts, in seconds.
+pub(super) const CODE: u64 = 60;
 /// How long a word of the shared store counts, and for how long more while it is away.
 const FRESH: Duration = Duration::from_secs(5);
 const STALE: Duration = Duration::from_mins(1);
@@ -55,6 +61,9 @@ pub(super) struct Session {
     user: String,
     /// When it ends, in seconds since 1970.
     until: u64,
+    /// Until when its code must stay known, which may be longer.
+    #[serde(default)]
+    keep: u64,
     /// The number of the newest refresh token.
     generation: u64,
     ended: bool,
@@ -81,7 +90,7 @@ impl Ledger {
         let mut sessions = HashMap::new();
         for (id, session) in pairs {
             let read = String::from_utf8(id.clone()).ok().zip(serde_json::from_slice::<Session>(&session).ok());
-            match read.filter(|(_, session)| session.until > now()) {
+            match read.filter(|(_, session)| session.is_kept()) {
                 Some((id, session)) => _ = sessions.insert(id, session),
                 None => store.forget(id),
             }
@@ -96,11 +105,21 @@ impl Ledger {
             Self::Own { since, .. } if made < *since => Begun::Again,
             Self::Own { sessions, store, .. } => {
                 let (begun, written) = begin(&mut lock(sessions), store.as_ref(), id, (user, until));
-                if written.outlives_crash().await { begun } else { Begun::Unavailable }
+                if written.outlives_crash().await {
+                    return begun;
+                }
+                // Nobody got a token, so the code may come again, unless it has done so meanwhile.
+                let mut sessions = lock(sessions);
+                if begun == Begun::New && sessions.get(id).is_some_and(|session| !session.ended) {
+                    sessions.remove(id);
+                }
+                Begun::Unavailable
             }
             Self::Shared { store, words } => {
                 lock(words).remove(id);
-                match store.begin_session(id, Duration::from_secs(until.saturating_sub(now()))).await {
+                // How long it lives, tokens say; here, its code must stay known.
+                let keep = until.max(now() + CODE) + SLACK;
+                match store.begin_session(id, Duration::from_secs(keep.saturating_sub(now()))).await {
                     Ok(true) => Begun::New,
                     Ok(false) => Begun::Again,
                     Err(_) => Begun::Unavailable,
@@ -119,11 +138,24 @@ impl Ledger {
                         return Advanced::Ended;
                     };
                     let is_newest = session.generation == generation;
-                    session.generation += 1;
-                    session.ended = !is_newest;
+                    if is_newest {
+                        session.generation += 1;
+                    } else {
+                        session.end();
+                    }
                     (if is_newest { Advanced::Yes } else { Advanced::Ended }, write(store.as_ref(), id, session))
                 };
-                if written.outlives_crash().await { advanced } else { Advanced::Unavailable }
+                if written.outlives_crash().await {
+                    return advanced;
+                }
+                // Nobody got the next token, so the one that came is the newest again, unless something happened since.
+                let is_next = |session: &Session| session.generation == generation.saturating_add(1);
+                if advanced == Advanced::Yes
+                    && let Some(session) = lock(sessions).get_mut(id).filter(|session| is_next(session))
+                {
+                    session.generation = generation;
+                }
+                Advanced::Unavailable
             }
             Self::Shared { store, words } => {
                 lock(words).remove(id);
@@ -141,7 +173,7 @@ impl Ledger {
         match self {
             Self::Own { sessions, store, .. } => {
                 let written = lock(sessions).get_mut(id).map(|session| {
-                    session.ended = true;
+                    session.end();
                     write(store.as_ref(), id, session)
                 });
                 if !written.unwrap_or_default().outlives_crash().await {
@@ -207,6 +239,17 @@ impl Session {
     fn is_alive(&self) -> bool {
         !self.ended && self.until > now()
     }
+
+    /// Ends it. It stays known for as long as its code could come again, and no longer: it takes room.
+    fn end(&mut self) {
+        self.ended = true;
+        self.until = self.until.min(now());
+        self.keep = now() + CODE + SLACK;
+    }
+
+    fn is_kept(&self) -> bool {
+        self.until.max(self.keep) > now()
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -226,33 +269,38 @@ fn begin(
     (user, until): (&str, u64),
 ) -> (Begun, Written) {
     if let Some(session) = sessions.get_mut(id) {
-        session.ended = true;
+        session.end();
         return (Begun::Again, write(store, id, session));
     }
     if sessions.len() >= MOST {
         sweep(sessions, store);
     }
-    let own = sessions.iter().filter(|(_, session)| session.user == user && !session.ended);
-    let own: Vec<_> = own.map(|(id, session)| (session.until, id.clone())).collect();
+    let all = sessions.iter().filter(|(_, session)| session.user == user && session.is_kept());
+    let (ended, own): (Vec<_>, Vec<_>) = all.partition(|(_, session)| !session.is_alive());
+    // One user who begins sessions all the time leaves room for the others.
+    if ended.len() >= MOST_ENDED_OF_ONE {
+        return (Begun::Unavailable, Written::default());
+    }
+    let own: Vec<_> = own.into_iter().map(|(id, session)| (session.until, id.clone())).collect();
     if own.len() >= MOST_OF_ONE
         && let Some((_, oldest)) = own.into_iter().min()
         && let Some(session) = sessions.get_mut(&oldest)
     {
-        session.ended = true;
+        session.end();
         let _ = write(store, &oldest, session);
     }
     if sessions.len() >= MOST {
         return (Begun::Unavailable, Written::default());
     }
-    let session = Session { user: user.to_owned(), until, generation: 0, ended: false };
+    let keep = until.max(now() + CODE) + SLACK;
+    let session = Session { user: user.to_owned(), until, keep, generation: 0, ended: false };
     let written = write(store, id, &session);
     sessions.insert(id.to_owned(), session);
     (Begun::New, written)
 }
 
 fn sweep(sessions: &mut HashMap<String, Session>, store: Option<&Store>) {
-    let over = |session: &Session| session.until <= now();
-    let ids: Vec<_> = sessions.iter().filter(|(_, session)| over(session)).map(|(id, _)| id.clone()).collect();
+    let ids: Vec<_> = sessions.iter().filter(|(_, session)| !session.is_kept()).map(|(id, _)| id.clone()).collect();
     for id in ids {
         sessions.remove(&id);
         if let Some(store) = store {
@@ -312,10 +360,55 @@ mod tests {
         }
         assert_eq!(begun(&ledger, "bob", "bob").await, Begun::New);
         assert_eq!((ledger.is_alive("0").await, ledger.is_alive("1").await), (Some(false), Some(true)));
+    }
+
+    #[tokio::test]
+    async fn a_code_stays_used_after_a_short_session_and_an_ended_one_takes_room_for_a_while() {
+        let ledger = ledger();
         assert_eq!(ledger.begin("short", now(), ("eve", now())).await, Begun::New);
-        let before = ledger.len();
         ledger.sweep();
-        assert_eq!((ledger.len(), ledger.is_alive("short").await), (before - 1, Some(false)));
+        assert_eq!((ledger.len(), ledger.is_alive("short").await), (1, Some(false)));
+        assert_eq!(ledger.begin("short", now(), ("eve", now() + 60)).await, Begun::Again);
+        assert_eq!(ledger.begin("long", now(), ("eve", now() + 86_400)).await, Begun::New);
+        ledger.end("long").await;
+        let Ledger::Own { sessions, .. } = &ledger else { panic!("it is in memory") };
+        assert!(lock(sessions).values().all(|session| session.until.max(session.keep) <= now() + CODE + SLACK));
+        for session in lock(sessions).values_mut() {
+            session.keep = now();
+        }
+        ledger.sweep();
+        assert_eq!(ledger.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn one_user_leaves_room_for_the_others() {
+        let ledger = ledger();
+        let mut begun_by_ann = 0;
+        for number in 0..1000 {
+            begun_by_ann += usize::from(begun(&ledger, &number.to_string(), "ann").await == Begun::New);
+        }
+        assert_eq!((begun_by_ann, ledger.len()), (MOST_OF_ONE + MOST_ENDED_OF_ONE, begun_by_ann));
+        assert_eq!(begun(&ledger, "bob", "bob").await, Begun::New);
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_written_changes_nothing_for_the_client() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Ledger::open(Some(&StoreSettings::Folder(folder.path().to_owned())), None).expect("opened");
+        assert_eq!(begun(&ledger, "a", "ann").await, Begun::New);
+        // A closed store takes nothing, like a full disk.
+        ledger.close();
+        assert_eq!(ledger.advance("a", 0).await, Advanced::Unavailable);
+        assert_eq!(ledger.advance("a", 0).await, Advanced::Unavailable, "the same token may come again");
+        assert_eq!(ledger.is_alive("a").await, Some(true));
+        for _ in 0..2 {
+            let begun = begun(&ledger, "b", "ann").await;
+            assert_eq!(
+                (begun, ledger.is_alive("b").await),
+                (Begun::Unavailable, Some(false)),
+                "the code may come again"
+            );
+        }
     }
 
     #[tokio::test]

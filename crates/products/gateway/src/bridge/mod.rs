@@ -6,6 +6,7 @@ mod authorize;
 mod clients;
 mod form;
 mod ledger;
+mod logins;
 mod paths;
 mod reply;
 mod sealing;
@@ -24,6 +25,7 @@ use url::Url;
 
 use self::clients::Clients;
 use self::ledger::Ledger;
+use self::logins::Logins;
 use self::sealing::Sealing;
 use crate::settings::{AuthSettings, BridgeSettings, StoreSettings};
 use crate::shared::SharedStore;
@@ -43,6 +45,7 @@ pub(crate) struct Bridge {
     keys: JwkSet,
     login: LoginClient,
     clients: Clients,
+    logins: Logins,
     ledger: Ledger,
 }
 
@@ -74,6 +77,9 @@ struct Allowed {
 struct Access {
     /// A digest of the client's id.
     client: String,
+    /// The provider that names the subject: another one may mean another user by the same name.
+    #[serde(default)]
+    provider: String,
     subject: String,
     resource: String,
     scopes: Vec<String>,
@@ -107,8 +113,8 @@ impl Bridge {
         let login = LoginClient::new(settings.provider.clone()).map_err(|error| invalid(error.what()))?;
         let clients = Clients::new(settings, &url);
         let ledger = Ledger::open(store.0, store.1)?;
-        let (settings, required) = (settings.clone(), auth.scopes.clone());
-        Ok(Arc::new(Self { settings, issuer, required, sealing, signer, keys, login, clients, ledger }))
+        let (settings, required, logins) = (settings.clone(), auth.scopes.clone(), Logins::default());
+        Ok(Arc::new(Self { settings, issuer, required, sealing, signer, keys, login, clients, logins, ledger }))
     }
 
     /// The keys that verify its access tokens.
@@ -119,6 +125,19 @@ impl Bridge {
     /// Whether it answers at a path.
     pub(crate) fn owns(&self, path: &str) -> bool {
         paths::ALL.contains(&path)
+    }
+
+    /// Whether browsers alone post there: the form of a page.
+    pub(crate) fn is_form(&self, path: &str) -> bool {
+        path == paths::AUTHORIZE
+    }
+
+    /// Refuses what another page posts.
+    pub(crate) fn foreign(&self, path: &str) -> GuardResponse {
+        if self.is_form(path) {
+            return reply::problem(StatusCode::FORBIDDEN, "Another page sent it. Start again in your program.");
+        }
+        reply::error(StatusCode::FORBIDDEN, "access_denied", "pages of other origins cannot use this endpoint")
     }
 
     /// Answers at one of its paths. Tokens are for one of `resources`.

@@ -1,5 +1,5 @@
 //! Texts that the bridge hands out and gets back: encrypted and authenticated, each for one purpose and one place. Every text
-//! has a key derived for it alone, so that nobody wears a key out by asking for many. Must not know what the texts say.
+//! has a key derived for it alone: however many are asked for, no key encrypts two texts. Must not know what the texts say.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -81,6 +81,9 @@ impl Bridge {
         let code = form.text("code").ok_or(("invalid_request", "code is missing"))?;
         let code: Code =
             self.sealing.open(Purpose::Code, "", code).filter(|code: &Code| code.until > now()).ok_or(BAD_CODE)?;
+        if code.access.provider != self.settings.provider.issuer {
+            return Err(BAD_CODE);
+        }
         let lasts = if code.refreshes { self.settings.session } else { self.settings.access_token };
         let until = now() + lasts.as_secs();
         let session = code.access.session.as_str();
@@ -115,6 +118,11 @@ impl Bridge {
             tracing::warn!("a refresh token came from another client: its session has ended");
             return Err(BAD_REFRESH);
         }
+        // What was sealed before a change of the configuration does not outlive it.
+        if access.provider != self.settings.provider.issuer || !self.clients.allows(client) {
+            tracing::info!("a refresh token is refused: its provider or its client is not in use any more");
+            return Err(BAD_REFRESH);
+        }
         if !is_same_resource(form, &access) {
             return Err(("invalid_target", "the refresh token is for another resource"));
         }
@@ -132,7 +140,8 @@ impl Bridge {
             Advanced::Unavailable => return Err(AWAY),
         }
         let narrowed = |scope: &&String| asked.as_ref().is_none_or(|asked| asked.contains(&scope.as_str()));
-        let scopes: Vec<_> = access.scopes.iter().filter(narrowed).cloned().collect();
+        let offered = |scope: &&String| self.offered().any(|one| one == *scope);
+        let scopes: Vec<_> = access.scopes.iter().filter(narrowed).filter(offered).cloned().collect();
         self.tokens(client, &access, &scopes, (Some(generation.saturating_add(1)), until))
     }
 

@@ -35,9 +35,15 @@ impl Reader<'_> {
         }
         let consents = self.consent_members(found?, members);
         let signs_in = consents.as_ref().is_some_and(|it| matches!(it.login, ConsentLogin::Client { .. }));
+        let remedy = "use tokens of a provider without `bridge`, or a gateway without `consents`";
         if is_bridged && signs_in {
             let what = "users cannot sign in with `login` of `consents`: `auth.bridge` knows no client for it";
-            self.error(found?.at, what, "login: page, or tokens of a provider without `bridge`");
+            self.error(found?.at, what, remedy);
+        }
+        let is_page = consents.as_ref().is_some_and(|it| it.login == ConsentLogin::Page);
+        if is_bridged && is_page && !is_for_this_machine(members) {
+            let what = "`login: page` does not check who consents: with `bridge`, `public_url` must be on this machine";
+            self.error(found?.at, what, remedy);
         }
         consents
     }
@@ -127,6 +133,16 @@ fn has_shared_store(file: &Members<'_>) -> bool {
         Content::Text(text) => text.contains("://"),
         _ => false,
     })
+}
+
+/// Whether `public_url` is an address of this machine.
+fn is_for_this_machine(file: &Members<'_>) -> bool {
+    let is_local = |entry: &Entry| match &entry.node.content {
+        Content::Text(text) => url::Url::parse(text).is_ok_and(|url| oauth::is_loopback(&url)),
+        _ => false,
+    };
+    let has = |entries: &[Entry]| entries.iter().any(|entry| entry.key == "public_url" && is_local(entry));
+    file.get("auth").is_some_and(|auth| matches!(&auth.node.content, Content::Map(entries) if has(entries)))
 }
 
 fn has_public_url(file: &Members<'_>) -> bool {

@@ -1,5 +1,5 @@
 //! Where consents and links are: in a folder and the memory of one gateway, or in the store that several gateways share. The two
-//! behave alike, but for the store, which may be away. Must not know how a consent comes about.
+//! behave alike, except that a shared store may be away. Must not know how a consent comes about.
 
 use std::sync::Weak;
 use std::time::Instant;

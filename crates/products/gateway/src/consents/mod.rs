@@ -1,6 +1,7 @@
 //! Users' consents that the gateway calls a server in their name: those that were given, sealed, and those that were asked
 //! for. Must not know messages, nor how a server is reached.
 
+mod forms;
 mod keeping;
 mod pending;
 mod place;
@@ -19,6 +20,7 @@ use oauth::jose::sha256;
 use oauth::{ConsentClient, ConsentSource, OAuthError};
 use url::Url;
 
+use self::forms::FormKeys;
 use self::keeping::Keeping;
 use self::pending::LocalPending;
 pub(crate) use self::pending::{Purpose, Returned};
@@ -48,6 +50,7 @@ pub(crate) const NAME: &str = "Proofhouse gateway";
 pub(crate) struct Consents {
     pub(crate) settings: ConsentSettings,
     keeping: Keeping,
+    forms: FormKeys,
     /// Signs users in, where that is asked for.
     pub(crate) login: Option<ConsentClient>,
     /// Scheme, host and port by which browsers reach the gateway.
@@ -96,7 +99,18 @@ impl Consents {
                 return Err(invalid("there is neither a folder nor a store of several gateways".to_owned()));
             }
         };
-        Ok(Arc::new(Self { settings: settings.clone(), keeping, login, base }))
+        let forms = FormKeys::new(&settings.keys);
+        Ok(Arc::new(Self { settings: settings.clone(), keeping, forms, login, base }))
+    }
+
+    /// What only the browser with this cookie sends for this ticket, once the gateway has shown it the page.
+    pub(crate) fn form_token(&self, browser: &str, ticket: &str) -> String {
+        self.forms.token(browser, ticket)
+    }
+
+    /// Whether it is that.
+    pub(crate) fn is_form_token(&self, token: &str, browser: &str, ticket: &str) -> bool {
+        self.forms.is_token(token, browser, ticket)
     }
 
     /// The gateway listens there; what is configured counts first.

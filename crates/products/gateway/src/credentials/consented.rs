@@ -80,14 +80,19 @@ impl Credentials {
         let (place, begun) = (user.at(&self.upstream), Instant::now());
         let owner = random_number().ok_or_else(|| self.trouble(&Refusal::Unavailable))?;
         loop {
+            // A consent that ends while it is read must not leave its token here.
+            let resets = holder.resets();
             let found = self.found(by, &place).await?;
             let is_held = another && holder.writing() == Some(found.number);
             if !is_held && found.consented.expires > now().saturating_add(LEAST) {
-                return self.held(holder, &found.consented, found.number);
+                match self.held(holder, &found.consented, (found.number, resets))? {
+                    Some(token) => return Ok(token),
+                    None => continue,
+                }
             }
             match by.consents.lease(&place, &found.number, &owner).await {
                 Ok(Leased::Ours) => {
-                    if let Some(token) = self.renewed(by, holder, &place, (&found, owner)).await? {
+                    if let Some(token) = self.renewed(by, (holder, resets), &place, (&found, owner)).await? {
                         return Ok(token);
                     }
                 }
@@ -110,17 +115,17 @@ impl Credentials {
         }
     }
 
-    fn held(&self, holder: &Holder, consented: &Consented, number: Number) -> Result<HeldToken, Trouble> {
-        let kept = holder.keep(&consented.token(), Instant::now());
-        holder.note_writing(number);
-        kept.ok_or_else(|| self.trouble(&Refusal::Unavailable))
+    /// Keeps a token; nothing where its consent may have changed since there were so many `resets`.
+    fn held(&self, holder: &Holder, consented: &Consented, of: (Number, u64)) -> Result<Option<HeldToken>, Trouble> {
+        let kept = holder.keep_writing(&consented.token(), Instant::now(), of);
+        kept.map_err(|refusal| self.trouble(&refusal))
     }
 
     /// The next token of a consent that is ours to renew; nothing where it has changed meanwhile.
     async fn renewed(
         &self,
         by: &ByConsent,
-        holder: &Holder,
+        (holder, resets): (&Holder, u64),
         place: &Place,
         (found, owner): (&Consent, Number),
     ) -> Result<Option<HeldToken>, Trouble> {
@@ -145,7 +150,10 @@ impl Credentials {
         };
         // The next refresh token is kept before the access token is used: the old one may be worth nothing now.
         match by.consents.replace(place, (found, &owner), &next).await {
-            Ok(Some(number)) => self.held(holder, &next, number).map(|token| Some(self.count(token))),
+            Ok(Some(number)) => {
+                let held = self.held(holder, &next, (number, resets))?;
+                Ok(held.map(|token| self.count(token)))
+            }
             Ok(None) => Ok(None),
             Err(Away) => {
                 tracing::warn!(upstream = self.upstream, "a renewed consent waits for the store");

@@ -58,6 +58,8 @@ struct State {
     refusal: Option<(Refusal, Instant)>,
     /// Which writing of a consent `kept` comes of.
     writing: Option<Number>,
+    /// How often the token was forgotten.
+    resets: u64,
     /// How many refusals came in a row.
     refusals: u32,
     renewing: bool,
@@ -73,6 +75,7 @@ impl Default for Holder {
             issued: 0,
             refusal: None,
             writing: None,
+            resets: 0,
             refusals: 0,
             renewing: false,
             forced: None,
@@ -107,16 +110,18 @@ impl Holder {
     pub(super) fn reset(&self) {
         let mut state = self.lock();
         (state.kept, state.refusal, state.refusals) = (None, None, 0);
+        state.resets += 1;
+    }
+
+    /// How often that was done: what was found out before the last time counts no more.
+    pub(super) fn resets(&self) -> u64 {
+        self.lock().resets
     }
 
     /// Which writing of a consent the token comes of.
     pub(super) fn writing(&self) -> Option<Number> {
         let state = self.lock();
         state.writing.filter(|_| state.kept.is_some())
-    }
-
-    pub(super) fn note_writing(&self, writing: Number) {
-        self.lock().writing = Some(writing);
     }
 
     pub(super) fn has_token(&self) -> bool {
@@ -178,17 +183,44 @@ impl Holder {
 
     /// Keeps an issued token; `None` where no header can carry it.
     pub(super) fn keep(&self, issued: &IssuedToken, at: Instant) -> Option<HeldToken> {
-        let mut header = HeaderValue::from_str(&format!("Bearer {}", issued.access.reveal())).ok()?;
-        header.set_sensitive(true);
-        let life = Duration::from_secs(issued.expires.saturating_sub(now())).min(LONGEST);
-        let mut state = self.lock();
-        state.issued += 1;
-        let token = HeldToken { header, number: state.issued };
-        let (renew_at, good_until) = (at + life * renewal() / 100, at + life.saturating_sub(MARGIN.min(life / 10)));
-        state.kept = Some(Kept { token: token.clone(), renew_at, good_until });
-        (state.refusal, state.refusals) = (None, 0);
-        Some(token)
+        let header = header_of(issued)?;
+        Some(self.lock().keep(header, issued.expires, at))
     }
+
+    /// Keeps the token of this writing of a consent; nothing where the token was forgotten since there were so many `resets`.
+    pub(super) fn keep_writing(
+        &self,
+        issued: &IssuedToken,
+        at: Instant,
+        (writing, resets): (Number, u64),
+    ) -> Result<Option<HeldToken>, Refusal> {
+        let header = header_of(issued).ok_or(Refusal::Unavailable)?;
+        let mut state = self.lock();
+        if state.resets != resets {
+            return Ok(None);
+        }
+        state.writing = Some(writing);
+        Ok(Some(state.keep(header, issued.expires, at)))
+    }
+}
+
+impl State {
+    fn keep(&mut self, header: HeaderValue, expires: u64, at: Instant) -> HeldToken {
+        let life = Duration::from_secs(expires.saturating_sub(now())).min(LONGEST);
+        self.issued += 1;
+        let token = HeldToken { header, number: self.issued };
+        let (renew_at, good_until) = (at + life * renewal() / 100, at + life.saturating_sub(MARGIN.min(life / 10)));
+        self.kept = Some(Kept { token: token.clone(), renew_at, good_until });
+        (self.refusal, self.refusals) = (None, 0);
+        token
+    }
+}
+
+/// The header with a token; nothing where no header can carry it.
+fn header_of(issued: &IssuedToken) -> Option<HeaderValue> {
+    let mut header = HeaderValue::from_str(&format!("Bearer {}", issued.access.reveal())).ok()?;
+    header.set_sensitive(true);
+    Some(header)
 }
 
 /// When to renew, in percent of a life: not all tokens of one minute at once.

@@ -66,3 +66,14 @@ fn a_server_that_refuses_all_tokens_does_not_make_us_ask_for_ever() {
     assert!(holder.take_forced(begin) && !holder.take_forced(begin + Duration::from_secs(9)));
     assert!(holder.take_forced(begin + Duration::from_secs(10)));
 }
+
+#[test]
+fn a_token_of_a_consent_that_ended_while_it_was_read_is_not_kept() {
+    let (holder, begin) = (Holder::default(), Instant::now());
+    let read = holder.resets();
+    holder.reset();
+    assert!(holder.keep_writing(&issued("t1", 100), begin, ([1; 16], read)).is_ok_and(|kept| kept.is_none()));
+    assert!(matches!(holder.current(begin), Due::Now) && holder.writing().is_none());
+    let kept = holder.keep_writing(&issued("t2", 100), begin, ([1; 16], holder.resets()));
+    assert!(kept.is_ok_and(|kept| kept.is_some()) && holder.writing() == Some([1; 16]));
+}

@@ -31,10 +31,11 @@ impl Gateway {
     pub async fn revoke_consent(&self, id: &str) -> Option<bool> {
         let Some(consents) = self.consents() else { return Some(false) };
         let Some(name) = consents.named(id).await.ok()? else { return Some(false) };
-        let ended = consents.end(&name).await.ok()?;
+        let ended = consents.end(&name).await;
+        // A store that does not answer may have ended it.
         self.0.consent_ended(Some(&name));
         self.0.tell_consent(name, None).await;
-        Some(ended)
+        ended.ok()
     }
 
     /// The claim of tokens by which one subject in two tenants is two users.

@@ -66,7 +66,7 @@ impl Upstream {
         self.credentials.as_ref()
     }
 
-    /// Whose token and whose claims a client's requests carry, where each user has some.
+    /// The user whose token or claims a client's requests carry, where these differ by user.
     fn user(&self, client: &Client) -> Option<HeaderValue> {
         let by_token = self.credentials.as_ref().filter(|credentials| credentials.is_per_user());
         let by_token = by_token.map(|credentials| credentials.user(client));

@@ -72,10 +72,24 @@ async fn the_question_cannot_be_skipped() {
     is_dead_end(&victim.post(&at, &form).await, 403, "a form of another browser, with a cookie");
     let invented = [("request", "evil"), ("answer", "allow")];
     is_dead_end(&victim.post(&at, &invented).await, 403, "an invented form");
-    let cookie =
-        attacker.cookies.iter().map(|(name, value)| format!("cookie: {name}={value}\r\n")).next().expect("one");
-    let foreign = post(&at, &form, &format!("{cookie}origin: https://evil.example\r\n")).await;
-    assert_eq!((foreign.status, foreign.has_location()), (403, false), "a form of another page");
+    // Every port of a host reads and sets the cookies of all, so a page of another one has them, too.
+    let port = scene.address.port() ^ 1;
+    for origin in [
+        "https://evil.example".to_owned(),
+        format!("http://127.0.0.1:{port}"),
+        format!("http://localhost:{port}"),
+        "http://127.0.0.1".to_owned(),
+        format!("https://{}", scene.address),
+        "null".to_owned(),
+    ] {
+        let foreign = attacker.post_from(&at, &form, &origin).await;
+        assert_eq!((foreign.status, foreign.has_location()), (403, false), "a form of a page of {origin}");
+        for path in ["/oauth/token", "/oauth/register"] {
+            assert_eq!(attacker.post_from(&scene.url(path), &[], &origin).await.status, 403, "{path} from {origin}");
+        }
+    }
+    let cookie = attacker.cookies.iter().map(|(name, value)| format!("cookie: {name}={value}\r\n"));
+    is_dead_end(&post(&at, &form, &cookie.collect::<String>()).await, 403, "a form of an unknown page");
     let as_query = with(&with(&at, "request", Some(&request)), "answer", Some("allow"));
     is_dead_end(&attacker.get(&as_query).await, 400, "a form in a link");
     assert!(scene.provider.with(|state| state.asked.is_empty()));
@@ -111,6 +125,15 @@ async fn a_login_that_another_browser_began_is_refused() {
     assert_eq!(attacker.get(&back).await.status, 303);
     assert!(attacker.cookies.keys().all(|name| !name.contains("login")), "a login counts once");
     is_dead_end(&attacker.get(&back).await, 403, "a second time");
+    // A browser can be made to send its old cookie again.
+    let (mut browser, at_provider) = scene.allowed(&program).await;
+    let (back, mut again) = (scene.back(&at_provider).await, browser.clone());
+    assert_eq!(browser.get(&back).await.status, 303);
+    let asked = scene.provider.with(|state| state.tokens.len());
+    for _ in 0..3 {
+        is_dead_end(&again.get(&back).await, 403, "the old cookie again");
+    }
+    assert_eq!(scene.provider.with(|state| state.tokens.len()), asked, "the provider is asked once");
 }
 
 /// What the provider says counts only if it is for this gateway, this login and this moment.

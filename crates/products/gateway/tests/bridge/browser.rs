@@ -76,7 +76,12 @@ impl Browser {
     }
 
     pub(crate) async fn post(&mut self, url: &Url, form: &[(&str, &str)]) -> Page {
-        let page = post(url, form, &self.header()).await;
+        self.post_from(url, form, &url.origin().ascii_serialization()).await
+    }
+
+    /// The same from a page of this origin.
+    pub(crate) async fn post_from(&mut self, url: &Url, form: &[(&str, &str)], origin: &str) -> Page {
+        let page = post(url, form, &format!("{}origin: {origin}\r\n", self.header())).await;
         self.learn(page)
     }
 

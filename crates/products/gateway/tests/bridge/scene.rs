@@ -27,7 +27,7 @@ pub(crate) struct Scene {
     pub(crate) provider: Provider,
     pub(crate) gateway: Gateway,
     pub(crate) settings: Settings,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     running: Vec<Server>,
 }
 

@@ -1,11 +1,14 @@
 //! The store behind the sessions, and attacks on codes and tokens: what comes twice, or from somebody else, ends the session.
 
+use std::time::Duration;
+
 use gateway::settings::StoreSettings;
 use oauth::random;
 use serde_json::json;
+use tokio::time::sleep;
 
 use crate::browser::{Page, post};
-use crate::scene::{Scene, Tokens, claims};
+use crate::scene::{REDIRECT, Scene, Tokens, claims};
 
 fn is_refused(page: &Page, error: &str, attack: &str) {
     assert!(page.status == 400 && page.json()["error"] == error, "{attack}: {} {}", page.status, page.body);
@@ -22,6 +25,60 @@ async fn a_code_that_comes_twice_ends_the_tokens_that_it_gave() {
     is_refused(&scene.redeem(&program, &code).await, "invalid_grant", "a replayed code");
     assert_eq!(scene.call(&tokens.access).await, (401, false), "the access token ended");
     is_refused(&scene.refresh(&program, &tokens.refresh, &[]).await, "invalid_grant", "the refresh token ended");
+}
+
+/// A code stays used after its session: here, the session is shorter than the code.
+#[tokio::test]
+async fn a_code_counts_once_even_if_its_session_is_over_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for keeps in [false, true] {
+        let scene = Scene::with(|settings| {
+            settings.bridge.as_mut().expect("a bridge").access_token = Duration::from_secs(1);
+            settings.store = keeps.then(|| StoreSettings::Folder(folder.path().to_owned()));
+        });
+        let mut scene = scene.await;
+        let metadata =
+            json!({ "client_name": "x", "redirect_uris": [REDIRECT], "grant_types": ["authorization_code"] });
+        let mut program = scene.program().await;
+        program.id = scene.register(&metadata).await.json()["client_id"].as_str().expect("an id").to_owned();
+        let code = scene.code(&program).await;
+        assert!(Tokens::of(&scene.redeem(&program, &code).await).refresh.is_empty());
+        sleep(Duration::from_millis(2100)).await;
+        if keeps {
+            scene.restart().await;
+        }
+        is_refused(&scene.redeem(&program, &code).await, "invalid_grant", "a code whose session is over");
+    }
+}
+
+/// What a configuration takes away is gone at the next refresh: scopes, a kind of clients, the provider.
+#[tokio::test]
+async fn a_refresh_token_does_not_outlive_the_configuration_that_it_is_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut scene =
+        Scene::with(|settings| settings.store = Some(StoreSettings::Folder(folder.path().to_owned()))).await;
+    let program = scene.program().await;
+    let tokens = scene.tokens(&program).await;
+    let bridge = |scene: &mut Scene| scene.settings.bridge.take().expect("a bridge");
+    let (whole, mut fewer) = (scene.settings.bridge.clone(), bridge(&mut scene));
+    fewer.scopes.clear();
+    scene.settings.bridge = Some(fewer);
+    scene.restart().await;
+    let next = Tokens::of(&scene.refresh(&program, &tokens.refresh, &[]).await);
+    assert_eq!((next.scope.as_str(), tokens.scope.as_str()), ("read", "read write"), "`write` is not offered any more");
+    let mut closed = whole.clone().expect("a bridge");
+    closed.registration = false;
+    scene.settings.bridge = Some(closed);
+    scene.restart().await;
+    is_refused(&scene.refresh(&program, &next.refresh, &[]).await, "invalid_grant", "a kind of clients that is gone");
+    let mut moved = whole.clone().expect("a bridge");
+    moved.provider.issuer = "https://other.example".to_owned();
+    scene.settings.bridge = Some(moved);
+    scene.restart().await;
+    is_refused(&scene.refresh(&program, &next.refresh, &[]).await, "invalid_grant", "a user of another provider");
+    scene.settings.bridge = whole;
+    scene.restart().await;
+    assert_eq!(Tokens::of(&scene.refresh(&program, &next.refresh, &[]).await).scope, "read write");
 }
 
 #[tokio::test]
@@ -115,7 +172,7 @@ async fn a_restart_forgets_no_used_code() {
         let code = scene.code(&program).await;
         let first = Tokens::of(&scene.redeem(&program, &code).await);
         // Without a folder, codes count that are not older than the gateway: by whole seconds.
-        tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+        sleep(Duration::from_millis(1100)).await;
         scene.restart().await;
         assert_eq!(scene.call(&first.access).await.0, if keeps { 200 } else { 401 });
         let refreshed = scene.refresh(&program, &first.refresh, &[]).await;

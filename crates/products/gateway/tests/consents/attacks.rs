@@ -140,6 +140,22 @@ async fn a_page_without_login_says_whose_requests_it_is_about_and_takes_its_own_
     ] {
         assert_eq!(browser.post(&url, &form).await.status, 403, "{what}");
     }
+    let body = format!("ticket={ticket}&token={token}");
+    let port = url.port().expect("one") ^ 1;
+    for origin in [
+        format!("origin: http://127.0.0.1:{port}\r\n"),
+        format!("origin: http://localhost:{port}\r\n"),
+        "origin: http://127.0.0.1\r\n".to_owned(),
+        "origin: null\r\n".to_owned(),
+        String::new(),
+    ] {
+        assert_eq!(browser.post_from(&url, &body, &origin).await.status, 403, "a page elsewhere: {origin}");
+    }
+    // Somebody who knows the ticket and sets the cookie, as a page of another port can.
+    let cookie = "A".repeat(43);
+    let made = oauth::jose::sha256(&json!(["proof-gateway.consent.form", cookie, ticket]).to_string());
+    let mut victim = Browser { cookie: Some(format!("proof-consent={cookie}")) };
+    assert_eq!(victim.post(&url, &[("ticket", ticket), ("token", &made)]).await.status, 403, "a form nobody got");
     assert_eq!(browser.get(&scene.url("/consent?ticket=guessed")).await.status, 404);
     assert_eq!(browser.get(&scene.url("/consent")).await.status, 404);
     none_is_connected(&scene, "forms").await;

@@ -37,21 +37,26 @@ pub(crate) struct Browser {
 
 impl Browser {
     pub(crate) async fn get(&mut self, url: &Url) -> Page {
-        self.send("GET", url, "").await
+        self.send("GET", url, ("", "")).await
     }
 
     pub(crate) async fn post(&mut self, url: &Url, form: &[(&str, &str)]) -> Page {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        self.send("POST", url, &body).await
+        self.post_from(url, &body, &format!("origin: {}\r\n", url.origin().ascii_serialization())).await
     }
 
-    async fn send(&mut self, method: &str, url: &Url, body: &str) -> Page {
+    /// The same with this `Origin`, or without one.
+    pub(crate) async fn post_from(&mut self, url: &Url, body: &str, origin: &str) -> Page {
+        self.send("POST", url, (body, origin)).await
+    }
+
+    async fn send(&mut self, method: &str, url: &Url, (body, more): (&str, &str)) -> Page {
         let host = &url[Position::BeforeHost..Position::AfterPort];
         let target = &url[Position::BeforePath..Position::AfterQuery];
         let cookie = self.cookie.as_ref().map_or_else(String::new, |cookie| format!("cookie: {cookie}\r\n"));
         let head = format!(
             "{method} {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {}\r\n\
-             content-type: application/x-www-form-urlencoded\r\n{cookie}\r\n",
+             content-type: application/x-www-form-urlencoded\r\n{cookie}{more}\r\n",
             body.len()
         );
         let mut stream = TcpStream::connect(host).await.expect("it listens");

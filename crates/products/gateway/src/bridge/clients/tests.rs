@@ -60,7 +60,7 @@ async fn a_registration_is_its_own_id_and_takes_no_memory() {
     for _ in 0..2000 {
         clients.register(&sealing, body.to_string().as_bytes()).expect("registered");
     }
-    assert!(clients.lock().is_empty(), "nobody fills anything by registering");
+    assert!(clients.documents.len() == 0, "nobody fills anything by registering");
 }
 
 #[tokio::test]
@@ -79,7 +79,14 @@ async fn what_is_not_allowed_is_not_there() {
     let (open, sealing) = clients(|_| (), PUBLIC);
     let body = json!({ "redirect_uris": ["https://app.example/cb"] }).to_string();
     let registered = open.register(&sealing, body.as_bytes()).expect("registered");
+    let program = json!({ "redirect_uris": ["cursor://cb", "https://app.example/cb"] }).to_string();
+    let program = open.register(&sealing, program.as_bytes()).expect("registered");
+    let id = program["client_id"].as_str().expect("an id");
+    let (narrowed, _) = clients(|settings| settings.redirect_schemes.clear(), PUBLIC);
+    let facts = narrowed.find(&sealing, id).await.expect("it is known");
+    assert!(!facts.lands_at("cursor://cb") && facts.lands_at("https://app.example/cb"), "a scheme that was taken away");
     let (closed, sealing) = clients(|settings| settings.registration = false, PUBLIC);
+    assert!(!closed.allows(id) && open.allows(id) && open.allows("https://app.example/c.json"));
     assert!(closed.find(&sealing, registered["client_id"].as_str().expect("an id")).await.is_none());
     let (closed, _) = clients(|settings| settings.documents = false, PUBLIC);
     assert!(open.document_url("https://app.example/c.json").is_some());
@@ -135,7 +142,7 @@ async fn a_document_lies_where_the_gateway_may_look() {
         assert!(public.document_url(bad).is_none(), "{bad}");
         assert!(public.find(&sealing, bad).await.is_none(), "{bad}");
     }
-    assert!(public.lock().is_empty(), "nothing was looked for");
+    assert!(public.documents.len() == 0, "nothing was looked for");
 }
 
 /// Leads every name to this machine, as the owner of a name can at any moment (DNS rebinding).
@@ -172,14 +179,4 @@ async fn a_document_is_not_asked_for_on_this_machine_whatever_its_name() {
         }
         assert!(if reached == 0 { came == 0 } else { came >= reached }, "{issuer}: {came}");
     }
-}
-
-#[test]
-fn made_up_documents_fill_no_memory() {
-    let (clients, _) = clients(|_| (), PUBLIC);
-    let later = Instant::now() + Duration::from_mins(1);
-    for number in 0..MOST_KNOWN * 3 {
-        clients.keep(&number.to_string(), later, None);
-    }
-    assert!(clients.lock().len() <= MOST_KNOWN);
 }

@@ -61,5 +61,12 @@ fn a_bridge_is_checked() {
     }
     let login = "login: { client: { id: g, secret: { from_env: FILES_KEY } } }";
     let consents = format!("consents: {{ folder: c, {KEYS}, {login} }}\n");
-    mentions(&format!("{}{consents}", file(URL, &bridge)), &["users cannot sign in with `login`", "login: page"]);
+    mentions(&format!("{}{consents}", file(URL, &bridge)), &["users cannot sign in with `login`", "without `bridge`"]);
+    let page = format!("consents: {{ folder: c, {KEYS}, login: page }}\n");
+    mentions(
+        &format!("{}{page}", file(URL, &bridge)),
+        &["`login: page` does not check who consents", "without `bridge`"],
+    );
+    let local = file("public_url: \"http://127.0.0.1:3000\"", &bridge);
+    assert!(settings(&format!("{local}{page}")).consents.is_some(), "on one machine, a page is enough");
 }
