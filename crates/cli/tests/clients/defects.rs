@@ -98,7 +98,7 @@ fn d5_choices_of_the_user_stay_where_the_client_has_such_members() {
         (
             "goose",
             ".config/goose/config.yaml",
-            "extensions:\n  a:\n    name: mine\n    description: mine\n    type: stdio\n    cmd: npx\n    args:\n      - p@1.0.0\n    enabled: false\n    timeout: 20\n",
+            "extensions:\n  a:\n    name: mine\n    description: mine\n    type: stdio\n    cmd: npx\n    args:\n      - \"p@1.0.0\"\n    enabled: false\n    timeout: 20\n",
         ),
     ] {
         home.put(file, text);
