@@ -47,7 +47,10 @@ impl Run<'_> {
             }
         }
         if target.reads_more {
-            self.incomplete(format!("{} reads more than the folder of --plant, whatever it is asked", target.shown()));
+            self.incomplete(format!(
+                "{} reads more than the folder around which canaries are planted, whatever it is asked",
+                target.shown()
+            ));
         } else if target.follows_links {
             self.link_followed(&target);
         }
