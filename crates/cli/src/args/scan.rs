@@ -35,6 +35,7 @@ you can lose. Each answer may take --timeout seconds [10], all of it 30 times.
 
 Exit codes: 0 clean; 1 a finding at or above --fail-on, or an incomplete scan;
 2 usage error or unreadable file; 3 no MCP answer; 4 bug in proof.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub(crate) struct ScanArgs {
     /// Server URLs, and files: results of lists, snapshots, traces
     #[arg(value_name = "TARGET")]

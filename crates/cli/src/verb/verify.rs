@@ -46,7 +46,7 @@ impl Given {
             ManifestPlace::Url(url) => url,
         };
         let server = reach.address(Target { url: Some(url.as_str()), command: &[] })?.ok_or(Exit::Usage)?;
-        let is_document = url.path().ends_with(".json");
+        let is_document = Path::new(url.path()).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
         let address = if is_document { Some(elsewhere(url.clone(), &server, reach)) } else { well_known(&server) };
         let signed = fetch(run, reach, &address.ok_or(Exit::Usage)?).map_err(Unfetched::report)?;
         Ok(Self { signed, publisher: Some(server).filter(|_| !is_document) })

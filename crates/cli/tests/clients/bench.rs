@@ -33,5 +33,5 @@ fn forty_clients_with_fifty_servers_are_listed_and_synced_in_time() {
     let (list, text) = timed(&["list"]);
     println!("sync {first:?}, again {second:?}, list {list:?}");
     assert!(text.contains("2100 entries in 42 clients"), "{}", text.lines().last().unwrap_or_default());
-    assert!(first < Duration::from_secs(60) && second < Duration::from_secs(30) && list < Duration::from_secs(10));
+    assert!(first < Duration::from_mins(1) && second < Duration::from_secs(30) && list < Duration::from_secs(10));
 }

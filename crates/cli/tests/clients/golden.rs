@@ -168,7 +168,7 @@ fn an_empty_file_takes_an_entry_and_undo_empties_it() {
     all(&home, &known, &["add", "srv", "--no-verify", "--", "npx", "-y", "srv@1.0.0"]);
     let mut golden = String::new();
     for client in &known {
-        golden += &format!("--- {} ({})\n{}", client.id, client.file, home.text(&client.file));
+        golden.extend(["--- ", &client.id, " (", &client.file, ")\n", &home.text(&client.file)]);
     }
     insta::assert_snapshot!("entries_of_all_clients", golden);
     home.done(&["undo"]);

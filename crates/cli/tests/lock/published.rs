@@ -81,6 +81,8 @@ fn a_published_manifest_is_found_and_verified() {
     ends_with(3, &proof(folder, &["verify", &guarded.url, "--keys", "key.json"]));
 }
 
+type Edit = fn(&mut Value);
+
 #[test]
 fn every_other_state_is_a_finding_of_the_check() {
     let folder = signed();
@@ -97,7 +99,6 @@ fn every_other_state_is_a_finding_of_the_check() {
         assert!(verified.0 == "fail" && verified.1.contains(state), "{verified:?}");
         assert_eq!(matches.0, "not-exercised", "what is not verified proves nothing: {matches:?}");
     }
-    type Edit = fn(&mut Value);
     let edits: [(Edit, &str); 4] = [
         (|v| drop(v.as_object_mut().unwrap().remove("signatures")), "is unsigned"),
         (|v| v["permissions"] = json!(["everything"]), "is tampered"),

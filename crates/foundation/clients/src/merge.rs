@@ -61,11 +61,10 @@ fn put_together(all: &mut Map<String, Value>, new: &Map<String, Value>, template
                 put_together(&mut inner, value.and_then(Value::as_object).unwrap_or(&empty), template, manner);
                 (!inner.is_empty()).then_some(Value::Object(inner))
             }
-            (_, None, value) => value.cloned(),
             (mark, Some(old), Some(_)) if !is_mark(mark) && !KINDS.contains(&key.as_str()) => Some(old.clone()),
             (_, Some(old), None) if manner == Manner::Merge => Some(old.clone()),
             (mark, Some(old), Some(value)) if manner == Manner::Merge => Some(joined(mark, old, value)),
-            (_, Some(_), value) => value.cloned(),
+            (_, _, value) => value.cloned(),
         };
         match value {
             Some(value) => {

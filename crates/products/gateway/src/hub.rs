@@ -341,7 +341,9 @@ impl Gateway {
         // What is written last may take a while on a slow disk.
         let closed = tokio::task::spawn_blocking(move || {
             kept.calls.close();
-            bridge.iter().for_each(|bridge| bridge.close());
+            if let Some(bridge) = bridge {
+                bridge.close();
+            }
             if let Some(consents) = consents {
                 consents.close();
             }

@@ -162,6 +162,15 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
+fn budget_line(budgets: &Value) -> String {
+    let exceeded = budgets["exceeded_total"].as_object().into_iter().flatten();
+    let cut_off: u64 = exceeded.filter_map(|(_, count)| count.as_u64()).sum();
+    let (refused, late) = (number(budgets, "refused_total"), number(budgets, "orphaned_responses_total"));
+    format!(
+        "\nbudgets: {refused} calls refused, {cut_off} cut off, {late} orphaned responses (orphaned_responses_total)\n"
+    )
+}
+
 fn status(value: &Value) -> String {
     let minutes = number(value, "uptime_s") / 60;
     let mut out = format!(
@@ -207,13 +216,7 @@ fn status(value: &Value) -> String {
     out.push('\n');
     out.push_str(&table(&rows));
     if let Some(budgets) = value.get("budgets") {
-        let exceeded = budgets["exceeded_total"].as_object().into_iter().flatten();
-        let cut_off: u64 = exceeded.filter_map(|(_, count)| count.as_u64()).sum();
-        let (refused, late) = (number(budgets, "refused_total"), number(budgets, "orphaned_responses_total"));
-        let _ = writeln!(
-            out,
-            "\nbudgets: {refused} calls refused, {cut_off} cut off, {late} orphaned responses (orphaned_responses_total)"
-        );
+        out.push_str(&budget_line(budgets));
     }
     if let Some(traffic) = value.get("traffic") {
         out.push_str(&traffic_lines(traffic));

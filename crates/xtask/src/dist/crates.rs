@@ -2,7 +2,7 @@
 //! `proofhouse-NAME`, the one with the program `proofhouse`, and none has tests. Files that a crate includes from elsewhere in the
 //! repository move into it.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,13 +28,16 @@ pub(super) fn make(folder: &Path, version: &str) -> anyhow::Result<PathBuf> {
         fs::copy(root().join(file), to).with_context(|| format!("cannot copy {file}"))?;
     }
     let manifests: Vec<&String> = files.iter().filter(|file| belongs(file) && file.ends_with("/Cargo.toml")).collect();
-    let mut names = BTreeMap::new();
     for manifest in manifests {
         let path = folder.join(manifest);
-        names.insert(publishable(&path)?, ());
+        publishable(&path)?;
         let crate_folder = path.parent().unwrap_or(folder).to_owned();
         licences(&crate_folder)?;
-        for source in files.iter().filter(|file| file.ends_with(".rs")).map(|file| folder.join(file)) {
+        for source in files
+            .iter()
+            .filter(|file| Path::new(file).extension().is_some_and(|end| end == "rs"))
+            .map(|file| folder.join(file))
+        {
             if source.starts_with(&crate_folder) && source.is_file() {
                 bring_included(&source, &crate_folder)?;
             }
@@ -60,7 +63,7 @@ pub(super) fn install(packages: &Path, place: &Path) -> anyhow::Result<PathBuf> 
             let folder = sources.join(package.file_stem().unwrap_or_default());
             let manifest: DocumentMut = fs::read_to_string(folder.join("Cargo.toml"))?.parse()?;
             let name = manifest["package"]["name"].as_str().context("a package without a name")?;
-            patches += &format!("{name} = {{ path = {:?} }}\n", folder.display().to_string());
+            let _ = writeln!(patches, "{name} = {{ path = {:?} }}", folder.display().to_string());
         }
     }
     let configuration = place.join("patches.toml");
@@ -97,8 +100,8 @@ fn published(name: &str) -> String {
     if name == "cli" { "proofhouse".to_owned() } else { format!("proofhouse-{name}") }
 }
 
-/// Rewrites one crate's manifest; returns its new name.
-fn publishable(manifest: &Path) -> anyhow::Result<String> {
+/// Rewrites one crate's manifest.
+fn publishable(manifest: &Path) -> anyhow::Result<()> {
     let mut document: DocumentMut =
         fs::read_to_string(manifest)?.parse().with_context(|| manifest.display().to_string())?;
     let short = document["package"]["name"].as_str().context("a crate without a name")?.to_owned();
@@ -114,7 +117,7 @@ fn publishable(manifest: &Path) -> anyhow::Result<String> {
         document["lib"]["name"] = value(short.replace('-', "_"));
     }
     fs::write(manifest, document.to_string())?;
-    Ok(name)
+    Ok(())
 }
 
 fn inherited() -> Item {

@@ -60,7 +60,7 @@ fn tags(platform: &Platform, needs: Needs) -> String {
         Needs::Glibc(minor) => vec![format!("manylinux_2_{}_{}", minor.max(17), platform.wheel)],
         Needs::System => vec![format!("macosx_11_0_{}", platform.wheel)],
     };
-    let tags: String = tags.iter().map(|tag| format!("Tag: py3-none-{tag}\n")).collect();
+    let tags = tags.iter().map(|tag| format!("Tag: py3-none-{tag}\n")).collect::<Vec<_>>().concat();
     format!("Wheel-Version: 1.0\nGenerator: cargo xtask dist\nRoot-Is-Purelib: false\n{tags}")
 }
 

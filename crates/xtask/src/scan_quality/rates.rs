@@ -29,7 +29,9 @@ impl Rates {
         self.descriptions += 1;
         let found = scan.findings.iter().filter(|finding| finding.severity >= Severity::Medium);
         let rules: BTreeSet<_> = found.map(|finding| finding.rule.id).collect();
-        rules.into_iter().for_each(|rule| *self.poisoned.entry(rule).or_default() += 1);
+        for rule in rules {
+            *self.poisoned.entry(rule).or_default() += 1;
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl Steps for Killer {
     fn reached(&mut self, step: Step) {
         if format!("{step:?}") == self.0 {
             let _ = Command::new("kill").args(["-9", &std::process::id().to_string()]).status();
-            std::thread::sleep(std::time::Duration::from_secs(60));
+            std::thread::sleep(std::time::Duration::from_mins(1));
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Given {
 
 /// A manifest that is here, or the address of one.
 enum Place {
-    Here(Signed),
+    Here(Box<Signed>),
     At(net::client::HttpAddress),
 }
 
@@ -45,7 +45,7 @@ impl Given {
             .address()?
             .ok_or_else(|| usage("--manifest needs a server", "add its URL, or its command after `--`"))?;
         let place = match place {
-            ManifestPlace::File(path) => Place::Here(read(path)?),
+            ManifestPlace::File(path) => Place::Here(Box::new(read(path)?)),
             ManifestPlace::Url(url) => Place::At(elsewhere(url.clone(), &server, &args.server.reach)),
             ManifestPlace::Auto => Place::At(well_known(&server).ok_or_else(|| {
                 usage("--manifest auto: a command has no well-known path", "--manifest FILE or --manifest URL")
@@ -60,7 +60,7 @@ impl Given {
     pub(crate) fn judge(self, run: &Run, args: &CheckArgs, report: &mut Report) -> Result<(), Exit> {
         let transport = self.server.transport();
         let signed = match self.place {
-            Place::Here(signed) => Ok(signed),
+            Place::Here(signed) => Ok(*signed),
             Place::At(address) => match fetch(run, &args.server.reach, &address) {
                 Ok(signed) => Ok(signed),
                 Err(Unfetched::Reported(exit)) => return Err(exit),

@@ -37,7 +37,9 @@ pub(super) fn server(
         scanner.note_tried(rule, *times);
     }
     for list in &probed.lists {
-        items(list, server).iter().for_each(|(_, item)| scanner.item(server, item));
+        for (_, item) in &items(list, server) {
+            scanner.item(server, item);
+        }
     }
     for proven in &probed.proven {
         scanner.proven(server, proven);

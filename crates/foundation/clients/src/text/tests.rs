@@ -69,10 +69,7 @@ fn json_of_the_middle_and_the_first_is_removed_alone() {
     let text = "{\n  \"a\": 1, // a\n  \"b\": 2, // b\n  \"c\": 3 // c\n}";
     assert_eq!(remove(text, Format::Json, &["a"]), "{ // a\n  \"b\": 2, // b\n  \"c\": 3 // c\n}");
     assert_eq!(remove(text, Format::Json, &["b"]), "{\n  \"a\": 1, // a // b\n  \"c\": 3 // c\n}");
-    assert_eq!(
-        remove(text, Format::Json, &["c"]),
-        "{\n  \"a\": 1, // a\n  \"b\": 2 // b // c\n}".replace(", // b", ", // b")
-    );
+    assert_eq!(remove(text, Format::Json, &["c"]), "{\n  \"a\": 1, // a\n  \"b\": 2 // b // c\n}");
 }
 
 #[test]
@@ -303,7 +300,8 @@ fn written(value: &Value, gaps: &mut impl Iterator<Item = String>, trailing: boo
         let after = gaps.next().unwrap_or_default();
         let text = written(value, gaps, trailing);
         let comma = if index + 1 < members.len() || trailing { "," } else { "" };
-        out += &format!("{before}{}{after}:{text}{comma}", Value::from(key.as_str()));
+        let name = Value::from(key.as_str()).to_string();
+        out.extend([before.as_str(), &name, &after, ":", &text, comma]);
     }
     out + &gaps.next().unwrap_or_default() + "}"
 }

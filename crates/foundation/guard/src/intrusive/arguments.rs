@@ -18,6 +18,7 @@ pub enum Step {
 
 /// A string among the arguments of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says what one kind of attack needs to know")]
 pub struct Argument {
     /// The way to it.
     pub path: Vec<Step>,

@@ -87,7 +87,7 @@ fn difference(one: &Value, other: &Value, pointer: &str, depth: usize, found: &m
             add(new.map_or_else(|| other.to_string(), shown), severity);
         }
         (Value::String(before), Value::String(text)) if plain(before) == plain(text) => {
-            add(text.clone(), Severity::Low)
+            add(text.clone(), Severity::Low);
         }
         (_, Value::String(text)) if is_prose(pointer) => add(text.clone(), Severity::High),
         (Value::Number(_), Value::Number(_)) => add(other.to_string(), Severity::Low),

@@ -40,7 +40,9 @@ fn strings_are_found_and_filled_in_wherever_they_are() {
     ];
     assert_eq!(named, expected);
     let mut given = Map::new();
-    found.iter().for_each(|one| one.put(&mut given, "x"));
+    for one in &found {
+        one.put(&mut given, "x");
+    }
     assert_eq!(Value::Object(given), json!({ "fileName": "x", "pages": [{ "url": "x" }], "note": "x" }));
 }
 

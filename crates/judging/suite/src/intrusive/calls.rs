@@ -53,6 +53,7 @@ impl<'t> Target<'t> {
 
 /// What came of a call.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one step of a call, and any may be missing")]
 pub(super) struct Outcome {
     pub(super) is_proven: bool,
     pub(super) is_answered: bool,

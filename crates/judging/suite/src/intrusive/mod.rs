@@ -239,7 +239,11 @@ fn token() -> String {
     let mut bytes = [0; 8];
     // Without randomness there is no run: connections need it as well.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 /// A number of five digits.

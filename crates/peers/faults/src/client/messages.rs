@@ -145,7 +145,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Sends(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
     )
     .seen_in("progress")
-    .breaks_too(&["shape.requests"]),
+    // Calls at the same time have the same token.
+    .breaks_too(&["progress.client-tokens-unique", "shape.requests"]),
     fault(
         "log-on-stdin",
         "stdio.only-messages-on-stdin",

@@ -14,6 +14,7 @@ use serde_json::json;
 use wire::Message;
 
 use super::tokens::Tokens;
+use crate::bridge::Bridge;
 use crate::failure;
 use crate::hub::Gateway;
 use crate::metrics::{AuthFailure, Foreign};
@@ -199,20 +200,20 @@ impl Guard for TokenGuard {
     fn owns(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|endpoint| self.endpoint(endpoint).is_some())
             || self.owns_consent_page(path)
-            || self.gateway.bridge().is_some_and(|bridge| bridge.owns(path))
+            || self.gateway.bridge().is_some_and(|_| Bridge::owns(path))
     }
 
     fn issues(&self, path: &str) -> bool {
-        self.gateway.bridge().is_some_and(|bridge| bridge.owns(path))
+        self.gateway.bridge().is_some_and(|_| Bridge::owns(path))
     }
 
     fn serve(&self, request: GuardRequest) -> HttpFuture<'_, GuardResponse> {
         if self.owns_consent_page(request.uri.path()) {
             return Box::pin(self.consent_page(request));
         }
-        if let Some(bridge) = self.gateway.bridge().filter(|bridge| bridge.owns(request.uri.path())) {
-            if self.is_foreign_post(&request, bridge.is_form(request.uri.path())) {
-                return Box::pin(async move { bridge.foreign(request.uri.path()) });
+        if let Some(bridge) = self.gateway.bridge().filter(|_| Bridge::owns(request.uri.path())) {
+            if self.is_foreign_post(&request, Bridge::is_form(request.uri.path())) {
+                return Box::pin(async move { Bridge::foreign(request.uri.path()) });
             }
             return Box::pin(async move { bridge.serve(&request, &self.resources()).await });
         }

@@ -2,6 +2,7 @@
 //! that is changed, removed or inserted is found. Knows no file.
 
 use std::fmt;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -56,7 +57,7 @@ pub fn line(before: Option<&Link>, members: &[(&str, String)]) -> (String, Link)
     let last = before.map_or(BEGINNING, |before| &before.hash);
     let length: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
     let mut text = String::with_capacity(length + 256);
-    text.push_str(&format!(r#"{{"number":{number},"before":"{last}""#));
+    let _ = write!(text, r#"{{"number":{number},"before":"{last}""#);
     for (name, value) in members {
         text.push_str(",\"");
         text.push_str(name);

@@ -46,7 +46,7 @@ impl Bridge {
             return reply::problem(StatusCode::INTERNAL_SERVER_ERROR, "The gateway has no random numbers.");
         };
         let mut response = reply::question(&question, &sealed);
-        self.set_cookie(&mut response, self.cookie_names().0, &browser, PATIENCE);
+        Self::set_cookie(&mut response, self.cookie_names().0, &browser, PATIENCE);
         response
     }
 
@@ -125,7 +125,7 @@ impl Bridge {
         match sealed.filter(|sealed| sealed.len() + name.len() <= LONGEST_COOKIE) {
             Some(sealed) => {
                 let mut response = reply::redirect(url.as_str());
-                self.set_cookie(&mut response, &name, &sealed, PATIENCE);
+                Self::set_cookie(&mut response, &name, &sealed, PATIENCE);
                 response
             }
             None => reply::problem(
@@ -153,7 +153,7 @@ impl Bridge {
             return reply::problem(StatusCode::FORBIDDEN, what);
         };
         let mut response = self.signed_in(&question, login, request).await;
-        self.set_cookie(&mut response, &name, "", 0);
+        Self::set_cookie(&mut response, &name, "", 0);
         response
     }
 
@@ -238,7 +238,7 @@ impl Bridge {
         (value.len() == RANDOM && value.bytes().all(letter)).then(|| value.to_owned())
     }
 
-    fn set_cookie(&self, response: &mut GuardResponse, name: &str, value: &str, age: u64) {
+    fn set_cookie(response: &mut GuardResponse, name: &str, value: &str, age: u64) {
         let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
         let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{secure}");
         if let Ok(text) = HeaderValue::from_str(&text) {

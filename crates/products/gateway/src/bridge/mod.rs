@@ -123,18 +123,18 @@ impl Bridge {
     }
 
     /// Whether it answers at a path.
-    pub(crate) fn owns(&self, path: &str) -> bool {
+    pub(crate) fn owns(path: &str) -> bool {
         paths::ALL.contains(&path)
     }
 
     /// Whether browsers alone post there: the form of a page.
-    pub(crate) fn is_form(&self, path: &str) -> bool {
+    pub(crate) fn is_form(path: &str) -> bool {
         path == paths::AUTHORIZE
     }
 
     /// Refuses what another page posts.
-    pub(crate) fn foreign(&self, path: &str) -> GuardResponse {
-        if self.is_form(path) {
+    pub(crate) fn foreign(path: &str) -> GuardResponse {
+        if Self::is_form(path) {
             return reply::problem(StatusCode::FORBIDDEN, "Another page sent it. Start again in your program.");
         }
         reply::error(StatusCode::FORBIDDEN, "access_denied", "pages of other origins cannot use this endpoint")

@@ -179,16 +179,11 @@ impl Reader<'_> {
         let authzen = members.get("authzen").and_then(|entry| self.authzen(entry, has_auth)).map(Box::new);
         let ready = members.get("ready").map(|entry| self.ready(entry, &upstreams)).unwrap_or_default();
         let consents = self.consents(tree.at, &members, (&upstreams, bridge.is_some()));
-        let answers = self.answers(&members);
-        let budgets = members.get("budgets").and_then(|entry| self.budgets(entry, has_auth));
         let traffic = members.get("traffic").and_then(|entry| self.traffic(entry, &upstreams));
         let context = members.get("context").and_then(|entry| self.context(entry, has_auth, &upstreams));
-        let sanitize = members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth));
-        let interceptors = members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default();
         let store = self.section(&members, "store", Self::store);
         let replicas = self.replicas(&members, store.as_ref());
         let lock = members.get("lock").and_then(|entry| self.lock(entry, &upstreams));
-        let sequences = members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default();
         Some(Settings {
             listen,
             tls,
@@ -208,16 +203,16 @@ impl Reader<'_> {
             replicas,
             consents,
             assertions: self.assertion_keys.take(),
-            answers,
-            budgets,
+            answers: self.answers(&members),
+            budgets: members.get("budgets").and_then(|entry| self.budgets(entry, has_auth)),
             slo: self.section(&members, "slo", Self::slo),
             tasks: self.section(&members, "tasks", Self::tasks),
             traffic,
             context,
-            sanitize,
-            interceptors,
+            sanitize: members.get("sanitize").and_then(|entry| self.sanitize(entry, has_auth)),
+            interceptors: members.get("interceptors").map(|entry| self.interceptors(entry)).unwrap_or_default(),
             confirm: self.section(&members, "confirm", Self::confirm),
-            sequences,
+            sequences: members.get("sequences").map(|entry| self.sequences(entry)).unwrap_or_default(),
             inputs: self.section(&members, "inputs", Self::inputs),
             outputs: self.section(&members, "outputs", Self::outputs),
             search: self.section(&members, "search", Self::search),

@@ -172,9 +172,12 @@ fn server_of(profiles: &[(String, Arc<Profile>)], revision: Revision, count: usi
     }
 }
 
+/// What a server of a name declares.
+type Named = (String, Arc<Profile>);
+
 /// What those of `count` servers declare together that are there, and how to use them, by the instructions that may be passed on.
 fn introduction(
-    (profiles, said): (&[(String, Arc<Profile>)], &[Option<&str>]),
+    (profiles, said): (&[Named], &[Option<&str>]),
     revision: Revision,
     count: usize,
     incomplete: bool,

@@ -72,9 +72,10 @@ impl Hub {
 /// Says in the log which manifests are refused.
 fn tell(manifests: &[(String, Option<String>)]) {
     for (upstream, refused) in manifests {
-        match refused {
-            Some(why) => tracing::warn!(upstream, "all of it is withheld: {}", wire::escape::line(why)),
-            None => tracing::info!(upstream, "its manifest is verified"),
+        if let Some(why) = refused {
+            tracing::warn!(upstream, "all of it is withheld: {}", wire::escape::line(why));
+        } else {
+            tracing::info!(upstream, "its manifest is verified");
         }
     }
 }

@@ -68,6 +68,9 @@ pub(crate) const fn kind(list: List) -> Kind {
     }
 }
 
+/// Why an item of a name is withheld.
+type Judge<'l> = Box<dyn Fn(&str, &Value) -> Option<Cause> + 'l>;
+
 impl Locks {
     /// Reads the lock and the manifests, for these upstreams.
     pub(crate) fn load<'u>(
@@ -125,7 +128,7 @@ impl Locks {
         // Of a server that is withheld whole, no URI keeps others from one that is approved.
         let knows_none = whole.is_some() && matches!(list, List::Resources | List::Templates);
         let mut judged = Judged::default();
-        let cause: Box<dyn Fn(&str, &Value) -> Option<Cause> + '_> = match (whole, locked) {
+        let cause: Judge<'_> = match (whole, locked) {
             (Some(whole), _) => Box::new(move |_, _| Some(whole.clone())),
             // Without a lock and without a reason to withhold, nothing is judged.
             (None, None) => return judged,
@@ -149,7 +152,9 @@ impl Locks {
         let is_known = |item: &Value| !knows_none && name(item).is_some_and(|name| self.has(upstream, list, &name));
         judged.unknown = items.extract_if(.., |item| !is_known(item)).collect();
         if let Some(locked) = locked {
-            items.iter_mut().for_each(|item| locked.drop_other_meta(kind, item));
+            for item in items.iter_mut() {
+                locked.drop_other_meta(kind, item);
+            }
         }
         judged
     }
@@ -219,20 +224,18 @@ impl Locked {
                 Some(Cause::Changed(classes(kind, locked, &Item::new(kind, item.clone()))))
             }
             (Verdict::Unapproved { found: None }, _) => Some(Cause::Repeated),
-            (Verdict::Unapproved { found: Some(found) }, Some(locked)) => {
-                Some(self.unsigned(kind, (locked, found), item))
-            }
+            (Verdict::Unapproved { found: Some(found) }, Some(locked)) => Some(unsigned(kind, (locked, found), item)),
             (Verdict::Changed { .. } | Verdict::Unapproved { .. }, None) => Some(Cause::Unapproved),
         }
     }
+}
 
-    /// Why an item is withheld that is in the lock and not in the manifest.
-    fn unsigned(&self, kind: Kind, (locked, found): (&Item, Digest), item: &Value) -> Cause {
-        if locked.digest == found {
-            return Cause::Unsigned;
-        }
-        Cause::Changed(classes(kind, locked, &Item::new(kind, item.clone())))
+/// Why an item is withheld that is in the lock and not in the manifest.
+fn unsigned(kind: Kind, (locked, found): (&Item, Digest), item: &Value) -> Cause {
+    if locked.digest == found {
+        return Cause::Unsigned;
     }
+    Cause::Changed(classes(kind, locked, &Item::new(kind, item.clone())))
 }
 
 /// The classes of what changed, each once. No text of the server is among them.

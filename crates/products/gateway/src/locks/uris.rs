@@ -13,15 +13,12 @@ fn reading(uri: &str) -> String {
     let digit = |at: usize| char::from(*uri.get(at)?).to_digit(16);
     let (mut bytes, mut at) = (Vec::with_capacity(uri.len()), 0);
     while let Some(byte) = uri.get(at) {
-        match digit(at + 1).zip(digit(at + 2)).filter(|_| *byte == b'%') {
-            Some((high, low)) => {
-                bytes.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            None => {
-                bytes.push(*byte);
-                at += 1;
-            }
+        if let Some((high, low)) = digit(at + 1).zip(digit(at + 2)).filter(|_| *byte == b'%') {
+            bytes.push((high * 16 + low) as u8);
+            at += 3;
+        } else {
+            bytes.push(*byte);
+            at += 1;
         }
     }
     String::from_utf8_lossy(&bytes).to_lowercase()

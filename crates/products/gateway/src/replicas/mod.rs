@@ -189,7 +189,7 @@ impl Router for Replicas {
         named.or_else(listed)
     }
 
-    fn send<'r>(&'r self, owner: String, request: Routed) -> HttpFuture<'r, Option<Response>> {
+    fn send(&self, owner: String, request: Routed) -> HttpFuture<'_, Option<Response>> {
         Box::pin(async move { self.forward(&owner, request).await })
     }
 }

@@ -9,17 +9,20 @@ use sha2::{Digest as _, Sha256};
 /// The most requests in one period.
 const MOST: usize = 1 << 20;
 
+/// The names of requests.
+type Names = HashSet<[u8; 16]>;
+
 /// Those of this period and of the one before.
 #[derive(Debug)]
 pub(crate) struct Seen {
     period: Duration,
-    state: Mutex<(Instant, HashSet<[u8; 16]>, HashSet<[u8; 16]>)>,
+    state: Mutex<(Instant, Names, Names)>,
 }
 
 impl Seen {
     /// Remembers each for at least one period.
     pub(crate) fn new(period: Duration) -> Self {
-        Self { period, state: Mutex::new((Instant::now(), HashSet::new(), HashSet::new())) }
+        Self { period, state: Mutex::new((Instant::now(), Names::new(), Names::new())) }
     }
 
     /// Whether a request of this sender and number is new; from now on it is not.
@@ -46,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_request_counts_once_for_at_least_a_period() {
-        let period = Duration::from_secs(60);
+        let period = Duration::from_mins(1);
         let (seen, begun) = (Seen::new(period), Instant::now());
         assert!(seen.is_new("a", 1, begun) && seen.is_new("a", 2, begun) && seen.is_new("b", 1, begun));
         for after in [0, 59, 61, 119] {

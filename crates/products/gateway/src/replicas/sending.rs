@@ -28,7 +28,7 @@ const OF_A_CONNECTION: [&str; 8] =
 /// What came of the attempt to send.
 enum Sent {
     /// An answer of the gateway that was meant.
-    Answer(net::upstream::Response),
+    Answer(Box<net::upstream::Response>),
     /// Another process has its address: it is gone.
     OtherProcess,
     /// It did not get the request, or refused it.
@@ -53,7 +53,7 @@ impl Replicas {
         match sent {
             Sent::Answer(response) => {
                 self.counts.forwarded.fetch_add(1, Ordering::Relaxed);
-                Some(self.passed(response, &body).await)
+                Some(self.passed(*response, &body).await)
             }
             Sent::OtherProcess => {
                 self.peers.forget(owner);
@@ -85,7 +85,7 @@ impl Replicas {
             self.keys.verify(&[ANSWER, proof(self.id(), number, response.status.as_str(), refusal).as_bytes()], code)
         };
         match refusals::ALL.into_iter().find(|refusal| is_proven(refusal)) {
-            Some(refusals::NONE) => Sent::Answer(response),
+            Some(refusals::NONE) => Sent::Answer(Box::new(response)),
             Some(refusals::OTHER) => Sent::OtherProcess,
             Some(_) => Sent::NotRun,
             None => {

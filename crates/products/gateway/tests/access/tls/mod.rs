@@ -5,7 +5,7 @@ mod attacks;
 mod pki;
 mod program;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,12 +59,18 @@ struct SceneOptions {
     handshakes: Option<usize>,
 }
 
+/// An issuer of tokens, and the file of its keys.
+fn issuer_in(folder: &Path) -> (Signer, PathBuf) {
+    let (signer, keys) = (Signer::fresh(), folder.join("keys.json"));
+    std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
+    (signer, keys)
+}
+
 impl TlsScene {
     async fn new(options: SceneOptions) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let upstream = reference::Server::new(reference::Options::default()).http(LOCAL).await.expect("a free port");
-        let (signer, keys) = (Signer::fresh(), folder.path().join("keys.json"));
-        std::fs::write(&keys, json!({ "keys": [signer.public()] }).to_string()).expect("a file");
+        let (signer, keys) = issuer_in(folder.path());
         let [authority, clients] = ["servers", "clients"].map(|name| Authority::new(folder.path(), name, None));
         let Identity { certificate, key } = authority.signs("127.0.0.1", Made::Usual);
         let accepted = options.required.map(|required| ClientCertificates { roots: clients.file(), required });

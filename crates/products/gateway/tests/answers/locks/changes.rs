@@ -1,7 +1,7 @@
 //! A server that changes after it was locked (rug pull), in every way that a client might not notice.
 
 use gateway::settings::{
-    Change, Pattern, RetrySettings, Selection, ServerSettings, Settings, TrafficSettings, Unlocked,
+    AnswerSettings, Change, Pattern, RetrySettings, Selection, ServerSettings, Settings, TrafficSettings, Unlocked,
 };
 use serde_json::json;
 
@@ -183,7 +183,7 @@ async fn of_two_tools_with_one_name_and_of_a_list_that_reads_two_ways_nothing_pa
 #[tokio::test]
 async fn a_server_without_a_lock_is_withheld_unless_the_file_says_otherwise() {
     for (unlocked, passes) in [(Unlocked::Withhold, false), (Unlocked::Pass, true)] {
-        let scene = Locked::with(Default::default(), false, |folder, settings| {
+        let scene = Locked::with(AnswerSettings::default(), false, |folder, settings| {
             write(folder, &[("another", &Says::default())]);
             settings.lock.as_mut().expect("a lock").unlocked = unlocked;
         })
@@ -205,7 +205,7 @@ async fn a_server_without_a_lock_is_withheld_unless_the_file_says_otherwise() {
 
 #[tokio::test]
 async fn a_tool_that_a_client_may_not_use_stays_unknown_when_it_is_withheld() {
-    let scene = Locked::with(Default::default(), true, |_, settings| {
+    let scene = Locked::with(AnswerSettings::default(), true, |_, settings| {
         settings.access = Some(vec![allow(&["look", "ask"])]);
     })
     .await;
@@ -221,7 +221,7 @@ async fn a_tool_that_a_client_may_not_use_stays_unknown_when_it_is_withheld() {
 
 #[tokio::test]
 async fn what_is_withheld_keeps_its_name_and_what_was_added_takes_none() {
-    let scene = Locked::with(Default::default(), false, |folder, settings| {
+    let scene = Locked::with(AnswerSettings::default(), false, |folder, settings| {
         // The same server a second time, which the lock knows by another name.
         let second = gateway::settings::UpstreamSettings { name: "b".to_owned(), ..settings.upstreams[0].clone() };
         settings.upstreams.push(second);

@@ -65,6 +65,6 @@ async fn another_lock_is_taken_over_when_its_file_changes() {
     assert_eq!(text(&answer), "ran buy");
     let said = log();
     assert_eq!(said.matches("the configuration stays as it was").count(), 1, "{said}");
-    assert!(said.contains("`") && said.contains("expected `mcp.lock/1`"), "{said}");
+    assert!(said.contains('`') && said.contains("expected `mcp.lock/1`"), "{said}");
     scene.scene.end().await;
 }

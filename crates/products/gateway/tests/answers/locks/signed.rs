@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use gateway::settings::AnswerSettings;
 use serde_json::{Value, json};
 use wire::timestamp::rfc3339;
 
@@ -19,7 +20,7 @@ fn after(millis: u64) -> String {
 
 /// A gateway that demands this manifest, verified by the keys of `publisher`.
 async fn demanding(publisher: &Publisher, manifest: &Value) -> Locked {
-    Locked::with(Default::default(), false, |folder, settings| {
+    Locked::with(AnswerSettings::default(), false, |folder, settings| {
         demand(folder, settings, manifest, Some(publisher.publish(folder)));
     })
     .await
@@ -82,7 +83,7 @@ async fn a_manifest_that_expires_while_the_gateway_runs_counts_no_longer() {
     for each_call in [false, true] {
         let publisher = Publisher::new("shop");
         let manifest = publisher.manifest(&Says::default(), ISSUED, Some(after(1500)));
-        let scene = Locked::with(Default::default(), false, |folder, settings| {
+        let scene = Locked::with(AnswerSettings::default(), false, |folder, settings| {
             demand(folder, settings, &manifest, Some(publisher.publish(folder)));
             settings.lock.as_mut().expect("a lock").each_call = each_call;
         })
@@ -103,7 +104,7 @@ async fn keys_that_the_lock_pins_are_enough_and_others_do_not_count() {
     let (publisher, stranger) = (Publisher::new("shop"), Publisher::new("stranger"));
     for (signer, passes) in [(&publisher, true), (&stranger, false)] {
         let manifest = signer.manifest(&Says::default(), ISSUED, None);
-        let scene = Locked::with(Default::default(), false, |folder, settings| {
+        let scene = Locked::with(AnswerSettings::default(), false, |folder, settings| {
             publisher.pin(folder);
             demand(folder, settings, &manifest, None);
         })

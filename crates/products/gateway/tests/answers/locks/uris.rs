@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gateway::settings::{Target, UpstreamSettings};
+use gateway::settings::{AnswerSettings, Target, UpstreamSettings};
 use net::client::HttpAddress;
 use net::server::http;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn what_is_not_locked_keeps_nothing_of_another_server_from_being_read() {
     for is_locked in [true, false] {
         let target = Target::Http(HttpAddress::new(at.clone()));
         let none = none.clone();
-        let scene = Locked::with(Default::default(), false, |folder, settings| {
+        let scene = Locked::with(AnswerSettings::default(), false, |folder, settings| {
             let first = UpstreamSettings { name: "b".to_owned(), target, ..settings.upstreams[0].clone() };
             settings.upstreams.insert(0, first);
             settings.servers[0].upstreams.insert(0, "b".to_owned());

@@ -32,7 +32,7 @@ pub trait Router: fmt::Debug + Send + Sync + 'static {
     fn owner_of(&self, body: &[u8]) -> Option<String>;
 
     /// Lets `owner` answer. `None` where it does not exist any more: this server answers.
-    fn send<'r>(&'r self, owner: String, request: Routed) -> HttpFuture<'r, Option<Response>>;
+    fn send(&self, owner: String, request: Routed) -> HttpFuture<'_, Option<Response>>;
 }
 
 /// A request on its way to another server.
