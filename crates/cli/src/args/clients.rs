@@ -193,7 +193,7 @@ Examples:
   proof doctor weather --client claude-code --json
 
 An entry of a project's file is started only where you agree on the terminal or
-with --trust-project: its author is whoever wrote the project.
+with --trust-project: the author of the project wrote it.
 
 Exit codes: 0 every entry works; 1 an entry has a fault, or was not started;
 2 usage error, or no such server; 3 a server did not answer; 4 bug in proof.")]

@@ -311,7 +311,7 @@ fn a_copy_at_another_address_is_refused() {
     assert!(said.contains(&what), "{said}");
 }
 
-/// A manifest of a package is none of another command, unless the lock knows that it starts the package.
+/// A manifest of a package does not count for another command, unless the lock knows that it starts the package.
 #[test]
 fn a_package_is_not_another_command() {
     let folder = signed();
@@ -370,7 +370,7 @@ fn a_check_with_a_lock_takes_no_older_manifest() {
     assert!(verified.1.contains("the lock has no server `shop`"), "{verified:?}");
 }
 
-/// What older clients are told counts as well.
+/// Texts for older clients count as well.
 #[test]
 fn every_checked_revision_is_compared() {
     let folder = signed();

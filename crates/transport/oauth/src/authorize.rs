@@ -85,7 +85,7 @@ impl Request {
         }
     }
 
-    /// The request again, whose response is verified by `verifier`; `None` where its address is none.
+    /// Restores a saved request, whose response `verifier` verifies; `None` if its address is invalid.
     pub(crate) fn restored(saved: SavedRequest, verifier: Arc<dyn Verifier>) -> Option<Self> {
         let SavedRequest { url, redirect, code_verifier, state, issuer, announces_iss } = saved;
         let url = Url::parse(&url).ok()?;

@@ -45,7 +45,7 @@ impl Machine {
     /// Whether a file of the project is outside of it, by links.
     pub(super) fn leads_out(&self, path: &Path) -> bool {
         let Ok(root) = std::fs::canonicalize(&self.project) else { return true };
-        // A way that does not end is none.
+        // A path that never ends is invalid.
         resolved(path).is_none_or(|end| !end.starts_with(root))
     }
 

@@ -30,7 +30,7 @@ pub(super) fn agreed() -> Result<bool, Exit> {
     Ok(matches!(answer()?.as_str(), "y" | "Y" | "yes"))
 }
 
-/// Whether an entry may be started: those of a project come from whoever wrote the project.
+/// Whether an entry may be started: the author of a project wrote its entries.
 pub(super) fn may_start(entry: &Entry, trusts_project: bool) -> Result<bool, Exit> {
     if entry.scope != Scope::Project || trusts_project {
         return Ok(true);

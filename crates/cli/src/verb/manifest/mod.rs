@@ -50,7 +50,7 @@ pub(crate) fn read_with_text(path: &Path) -> Result<(Signed, String), Exit> {
 pub(crate) enum Unfetched {
     /// Reported already, or interrupted.
     Reported(Exit),
-    /// There is none: why, in one line.
+    /// The manifest is missing: the reason, in one line.
     Missing(String),
     /// What is there is not a manifest: why, in one line.
     Invalid(String),

@@ -52,7 +52,7 @@ impl Attack {
     }
 }
 
-/// The id of an attack by which a server that refuses nothing is told from one whose check is evaded.
+/// The id of an attack that distinguishes a server without a check from one whose check is evaded.
 pub const PLAIN: &str = "plain";
 /// What the ids of options begin with that a tool takes on purpose.
 const OPTION: &str = "option";
@@ -181,7 +181,7 @@ const PATHS: &[Attack] = &[
 ];
 
 const ADDRESSES: &[Attack] = &[
-    // Nothing is refused: the server fetches whatever it is told to.
+    // Nothing is refused: the server fetches every address.
     Attack {
         rule: &active::SSRF,
         severity: Severity::Medium,

@@ -27,7 +27,7 @@ pub struct Observed<'o> {
 }
 
 impl Attack {
-    /// The proof in words; `None` where there is none.
+    /// The proof in words; `None` without a proof.
     pub fn proof(&self, observed: &Observed<'_>) -> Option<&'static str> {
         let holds = |text: &str| !text.is_empty() && observed.answer.contains(text);
         match self.proof {

@@ -23,7 +23,7 @@ pub struct Altered {
 }
 
 impl Altered {
-    /// A text without the state: whoever quotes what was sent has taken nothing from it.
+    /// A text without the state: a server that quotes the request has not used the state.
     pub fn unquoted(&self, text: &str) -> String {
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
         let mut text = text.to_owned();

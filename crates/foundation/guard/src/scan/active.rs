@@ -130,7 +130,7 @@ pub(crate) const AUDIENCE: Rule = Rule {
     class: Class::UnauthorizedContext,
     phases: CALLED,
     threats: &[Threat::T3],
-    why: "Whoever gets a token of a user for another server could use it here. Proof is a server that refuses requests \
+    why: "An attacker with a token of a user for another server could use it here. Proof is a server that refuses requests \
           without a token and answers one with the token of `--other-audience-env`, whose `aud` does not name it.",
     fix: "Accept a token only if its `aud` names this server.",
 };

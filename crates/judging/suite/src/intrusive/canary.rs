@@ -37,7 +37,7 @@ pub(super) struct Canary {
 }
 
 impl Canary {
-    /// Listens on free ports, and for the site where it is told to.
+    /// Listens on free ports, and for the site if one is named.
     pub(super) async fn start(site: Option<SocketAddr>) -> io::Result<Self> {
         let tokens = Arc::new(Tokens::default());
         let first = serve(SocketAddr::from(([127, 0, 0, 1], 0)), Listener::Canary(Arc::clone(&tokens))).await?;

@@ -111,7 +111,7 @@ impl Run<'_> {
                 continue;
             }
             for change in changes(before, after, key) {
-                // What resources are changes with the data; what a model is told of them need not.
+                // The set of resources changes with the data; their descriptions need not.
                 if matches!(kind, Kind::Resource | Kind::Template) && change.severity == Severity::Medium {
                     continue;
                 }

@@ -41,7 +41,7 @@ impl Logins {
         taken.len() < MOST && taken.insert(digest.to_owned(), ends).is_none()
     }
 
-    /// Room for a request to the provider; nothing where there is none for a while.
+    /// A place for a request to the provider; `None` if all stay taken.
     pub(super) async fn room(&self) -> Option<SemaphorePermit<'_>> {
         timeout(PATIENCE, self.asking.acquire()).await.ok()?.ok()
     }

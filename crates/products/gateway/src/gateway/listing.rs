@@ -150,7 +150,7 @@ impl Inner {
             let fresh = if upstream.is_per_user() { FRESH } else { WATCHED };
             return Ok(Listed { items: Vec::new(), fresh, judged });
         }
-        // What one user is told of changes says nothing of what another one sees.
+        // A notification to one user says nothing about the lists of another.
         let watched = follows && !upstream.is_per_user() && profile.declares(&[list.capability(), "listChanged"]);
         let Pages { mut items, texts, hints } = self.pages(conversation, list, client).await?;
         // What is judged is the text, before anything is renamed or left out.

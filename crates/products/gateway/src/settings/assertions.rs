@@ -40,6 +40,6 @@ pub struct AssertionSettings {
     pub audience: String,
     /// How long one is good, in whole seconds.
     pub lifetime: Duration,
-    /// Names of claims of the client's token. An assertion has all of them, or there is none.
+    /// Names of claims of the client's token. An assertion has all of them, or is not made.
     pub claims: Vec<String>,
 }

@@ -283,7 +283,7 @@ async fn an_end_at_one_gateway_is_one_at_all() {
 async fn a_refresh_token_is_used_once_by_all_gateways_together() {
     let it = Consenting::start(3).await;
     let users = ["ann", "bob", "cid"];
-    // Too old to be used after a second, and nobody has it yet.
+    // Too old to be used after a second, and not renewed yet.
     it.provider.with(|state| state.life = 11);
     for (place, user) in users.iter().enumerate() {
         assert_eq!(it.consent([place; 4], user).await.status, 200);
@@ -309,7 +309,7 @@ async fn a_gateway_that_is_killed_while_it_renews_is_followed_by_another() {
         assert_eq!(it.consent([0; 4], user).await.status, 200);
     }
     sleep(Duration::from_millis(1_500)).await;
-    // The authorization server did nothing; or it did, and nobody has the next token.
+    // The authorization server did nothing; or it did, and the next token is lost.
     for (user, is_used_up, outcome) in [("ann", false, "heard"), ("bob", true, "consent-needed")] {
         let before = it.refreshed();
         it.provider.with(|state| state.hang = Some(is_used_up));
