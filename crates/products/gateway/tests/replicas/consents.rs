@@ -101,7 +101,8 @@ impl Consenting {
         self.scene.call(replica, user, "echo", json!({ "message": "heard" })).await
     }
 
-    /// Waits until a call runs: what one gateway knows reaches the others in a moment.
+    /// Waits until a call runs: what one gateway knows reaches the others in a moment, and a list that failed before the consent
+    /// is asked for again within 5 s.
     async fn runs(&self, replica: usize, user: &str) {
         let begun = Instant::now();
         loop {
@@ -109,7 +110,11 @@ impl Consenting {
             if outcome.text() == "heard" {
                 return;
             }
-            let is_early = outcome.failure() == "consent-needed" && begun.elapsed() < Duration::from_secs(3);
+            let is_early = match outcome.failure() {
+                "consent-needed" => begun.elapsed() < Duration::from_secs(3),
+                "list-missing" => begun.elapsed() < PATIENCE,
+                _ => false,
+            };
             assert!(is_early, "at {replica}: {outcome:?}");
             sleep(Duration::from_millis(50)).await;
         }
