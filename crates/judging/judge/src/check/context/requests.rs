@@ -91,6 +91,7 @@ impl ProbeContext {
             return Ok(Reply(None));
         }
         let (before, begun) = (self.connection.received_count(), Instant::now());
+        let had_started = self.has_started();
         let (reply, exchange) = self.put(id.clone(), outgoing, patience).await?;
         // Over HTTP, a refusal without a message is no silence.
         let reset = exchange.closed() == Some(Closed::Reset);
@@ -115,7 +116,8 @@ impl ProbeContext {
             return Err(Abort::Flooded);
         }
         if reply.0.is_some() {
-            if method.as_deref() != Some("tools/call") {
+            // The first answer of a child shows how long it takes to start.
+            if had_started && method.as_deref() != Some("tools/call") {
                 self.setting.pace.answered(begun.elapsed());
             }
             return Ok(reply);
