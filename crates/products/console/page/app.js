@@ -72,7 +72,7 @@ function Shown({ state }) {
     case "tools": return html`<${ToolsView} state=${state} list=${list} />`;
     case "resources": return html`<${ResourcesView} state=${state} list=${list} />`;
     case "prompts": return html`<${PromptsView} state=${state} list=${list} />`;
-    case "findings": return html`<${FindingsView} state=${state} list=${list} traffic=${traffic} />`;
+    case "findings": return html`<${FindingsView} state=${state} list=${list} />`;
     case "server": return html`<${ServerView} state=${state} />`;
     case "questions": return html`<${QuestionsView} state=${state} />`;
     default: return html`<${TrafficView} key=${state.place.view} state=${state} traffic=${traffic} list=${list} />`;
@@ -189,8 +189,10 @@ function jump(index) {
 function openDetail() {
   if (!list.current || list.current.selected < 0) return;
   const detail = document.querySelector(".detail");
-  const first = /** @type {HTMLElement | null} */ (detail?.querySelector("input:not([hidden]), [role=treeitem][tabindex='0'], textarea, button"));
-  first?.focus();
+  for (const selector of ["input, textarea", "[role=treeitem][tabindex='0']", "button"]) {
+    const first = /** @type {HTMLElement | null} */ (detail?.querySelector(selector));
+    if (first) return first.focus();
+  }
 }
 
 function back() {
@@ -264,7 +266,7 @@ function onKey(event) {
     typing,
     pressable: Boolean(target?.closest("button, a, summary, input[type=checkbox], [role=treeitem]")),
     inList: Boolean(target?.closest("[role=grid]")),
-    view: store.state.place.view,
+    view: store.state.place.view === "log" ? "traffic" : store.state.place.view,
     dialog: store.state.dialog !== null,
     letters: store.state.letters,
   };

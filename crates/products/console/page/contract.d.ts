@@ -35,7 +35,7 @@ export interface Finding {
   session?: number;
 }
 
-export interface RowDetail { row: Row; http: boolean; redacted: boolean; parts: Part[]; findings: Finding[] }
+export interface RowDetail { row: Row; http: boolean; redacted: boolean; left_out?: number; parts: Part[]; findings: Finding[] }
 
 export interface Rows { seq: number; total: number; matched: number; from: number; rows: Row[] }
 

@@ -25,6 +25,8 @@ export class RowStore {
     this.byIndex = new Map();
     /** @type {Map<number, number>} */
     this.indexOf = new Map();
+    /** What was known before the places changed: it is shown until it is read again. @type {Map<number, Row>} */
+    this.stale = new Map();
     /** @type {Set<number>} */
     this.reading = new Set();
     /** @type {any} */
@@ -32,17 +34,21 @@ export class RowStore {
     this.era = 0;
   }
 
-  /** Forgets all places, as after a change in the middle of the list. */
-  forget() {
+  /**
+   * Forgets all places, as after a change in the middle of the list.
+   * @param {boolean} [all] also what is shown meanwhile
+   */
+  forget(all = false) {
     this.era += 1;
-    this.byIndex.clear();
+    this.stale = all ? new Map() : this.byIndex;
+    this.byIndex = new Map();
     this.indexOf.clear();
     this.reading.clear();
   }
 
   /** @param {number} index */
   row(index) {
-    return this.byIndex.get(index);
+    return this.byIndex.get(index) ?? this.stale.get(index);
   }
 
   /** @param {number} n number of a row */
@@ -120,7 +126,7 @@ export class RowStore {
     const appended = block.matched - block.appended;
     this.matched = block.matched;
     const rows = [...block.rows].sort((a, b) => Number(a[0]) - Number(b[0]));
-    const fresh = block.skipped === 0 ? Math.min(block.appended, rows.length) : 0;
+    const fresh = block.skipped === 0 && !block.moved ? Math.min(block.appended, rows.length) : 0;
     rows.forEach((row, at) => {
       const known = this.indexOf.get(Number(row[0]));
       const place = at - (rows.length - fresh);

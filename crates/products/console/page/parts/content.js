@@ -1,10 +1,10 @@
 // What tools, prompts and resources return: texts, images, sound, links, structured content. Text stays text; a picture is shown
 // only where its type says that it is one.
 
-import { html, useEffect, useRef } from "../html.js";
+import { html, useEffect, useMemo, useRef } from "../html.js";
 import { jsonTree } from "./tree.js";
 import { size, visible, visibleLines } from "../format.js";
-import { pretty, tryParse } from "../json.js";
+import { pretty, text, tryParse } from "../json.js";
 
 const MOST_BLOCKS = 200;
 
@@ -14,10 +14,21 @@ const MOST_BLOCKS = 200;
  */
 export function Tree({ value, label, open, marks }) {
   const host = useRef(/** @type {HTMLElement | null} */ (null));
+  // The same JSON in another object changes nothing: what the reader has opened stays open.
+  const same = useMemo(() => sameness(value), [value]);
   useEffect(() => {
     host.current?.replaceChildren(jsonTree(value, { label, open, marks }));
-  }, [value, marks]);
+  }, [same, marks]);
   return html`<div ref=${host}></div>`;
+}
+
+/** @param {any} value */
+function sameness(value) {
+  try {
+    return text(value, 0);
+  } catch {
+    return value;
+  }
 }
 
 /**
@@ -36,7 +47,7 @@ export function Blocks({ blocks }) {
 /** @param {{ block: any }} props */
 function Block({ block }) {
   const type = block?.type;
-  if (type === "text") return html`<${TextBlock} text=${block.text} />`;
+  if (type === "text") return html`<${TextBlock} said=${block.text} />`;
   if (type === "image") return html`<${Media} kind="image" data=${block.data} type=${block.mimeType} />`;
   if (type === "audio") return html`<${Media} kind="audio" data=${block.data} type=${block.mimeType} />`;
   if (type === "resource_link") {
@@ -46,15 +57,17 @@ function Block({ block }) {
   return html`<div class="block"><span class="badge">${visible(type ?? "unknown type", 80)}</span><${Tree} value=${block ?? null} label="content" /></div>`;
 }
 
-/** @param {{ text: any }} props */
-function TextBlock({ text }) {
-  if (typeof text !== "string") return html`<div class="block"><${Tree} value=${text ?? null} label="text that is not a string" /></div>`;
-  const looksJson = /^\s*[[{]/.test(text) && text.length < 200_000;
-  const parsed = looksJson ? tryParse(text) : { problem: "no", value: undefined };
+/** @param {{ said: any }} props */
+function TextBlock({ said }) {
+  const parsed = useMemo(() => {
+    const looksJson = typeof said === "string" && /^\s*[[{]/.test(said) && said.length < 200_000;
+    return looksJson ? tryParse(said) : { problem: "no", value: undefined };
+  }, [said]);
+  if (typeof said !== "string") return html`<div class="block"><${Tree} value=${said ?? null} label="text that is not a string" /></div>`;
   if (parsed.problem === null) {
     return html`<div class="block"><${Tree} value=${parsed.value} label="text that is JSON" /></div>`;
   }
-  return html`<pre class="block text" tabindex="0"><bdi>${visibleLines(text)}</bdi></pre>`;
+  return html`<pre class="block text" tabindex="0"><bdi>${visibleLines(said)}</bdi></pre>`;
 }
 
 /**

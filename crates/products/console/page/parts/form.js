@@ -88,7 +88,8 @@ function Value({ shared, field, path }) {
   const value = valueAt(shared.value, path);
   const id = idOf(shared, path);
   const set = (/** @type {any} */ next) => shared.change(path, next);
-  const common = { id, "aria-invalid": String(wrong(shared, path).length > 0), "aria-describedby": field.description && path.length ? `${id}-note` : undefined };
+  const common = { id, "aria-invalid": String(wrong(shared, path).length > 0), "aria-describedby": field.description && typeof path.at(-1) === "string" ? `${id}-note` : undefined,
+    "aria-label": typeof path.at(-1) === "number" ? `item ${path.at(-1)}` : undefined };
   switch (field.kind) {
     case "boolean":
       if (typeof value !== "boolean") break;
@@ -109,7 +110,7 @@ function Value({ shared, field, path }) {
       return html`<div class="form nested">${field.members.map((member) => html`
         <${Member} key=${member.name} shared=${shared} member=${member} path=${[...path, member.name]} />`)}</div>`;
   }
-  return html`<${JsonInput} value=${value} set=${set} common=${common} label=${path.length ? "" : "Arguments as JSON"} />`;
+  return html`<${JsonInput} value=${value} set=${set} common=${common} label=${common["aria-label"] ?? (path.length ? "" : "Arguments as JSON")} />`;
 }
 
 /** @param {{ field: Field, value: any, set: (value: any) => void, common: any }} props */

@@ -1,7 +1,7 @@
 // Small things that every view uses: buttons with their keys, notes where there is nothing, the row that a request became.
 
-import { html, useEffect, useState } from "../html.js";
-import { problemOf, problemText, readRow, store } from "../actions.js";
+import { html, useEffect, useMemo, useState } from "../html.js";
+import { problemOf, problemText, readRow, resultOf, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { visible } from "../format.js";
 
@@ -57,6 +57,13 @@ export function useRow(n, version = "") {
   }, [n, version]);
   return found.n === n ? found : { detail: null, problem: null };
 }
+
+/**
+ * The answer in a row, once for each reading of it.
+ * @param {import("../contract.js").RowDetail | null} detail
+ * @returns {{ result: any, error: any }}
+ */
+export const useAnswer = (detail) => useMemo(() => (detail ? resultOf(detail) : { result: undefined, error: undefined }), [detail]);
 
 /** A link to a row in the traffic. @param {{ n: number }} props */
 export function RowLink({ n }) {

@@ -53,7 +53,10 @@ test("after a change in the middle all places are read again", () => {
   const { store } = storeOf([]);
   store.feed(block({ rows: [row(1), row(2)], matched: 2, total: 2, appended: 2 }));
   store.feed(block({ rows: [], gone: [1], matched: 1, total: 2, moved: true }));
-  assert.deepEqual([store.matched, store.row(0), store.row(1)], [1, undefined, undefined]);
+  // The old ones stay in sight until then, but have no place.
+  assert.deepEqual([store.matched, store.row(0)[0], store.place(1), store.byIndex.size], [1, 1, -1, 0]);
+  store.take({ seq: 2, total: 2, matched: 1, from: 0, rows: [row(2)] });
+  assert.deepEqual([store.row(0)[0], store.place(2)], [2, 0]);
 });
 
 test("an old answer does not undo what the feed brought", () => {

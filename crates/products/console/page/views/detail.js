@@ -16,16 +16,34 @@ const TREE_LIMIT = 300_000;
  */
 export function Detail({ n, version, state }) {
   const { detail, problem } = useRow(n, version);
+  const byPart = useMemo(() => groups(detail), [detail]);
   if (!n) return html`<div class="nothing">Select a message to see what it holds: <kbd>j</kbd> and <kbd>k</kbd> move, <kbd>?</kbd> shows all keys.</div>`;
   if (problem) return html`<${ProblemNote} problem=${problem} />`;
   if (!detail) return html`<div class="nothing">Reading row ${n}…</div>`;
   return html`
     <article class="row-detail" key=${n}>
       <${Head} detail=${detail} state=${state} />
-      <${General} findings=${detail.findings.filter((finding) => !detail.parts.some(({ part }) => part === finding.part))} />
-      ${detail.parts.map((part) => html`<${PartView} key=${part.part} n=${n} part=${part} raw=${state.raw}
-        findings=${detail.findings.filter((finding) => finding.part === part.part)} />`)}
+      <${General} findings=${byPart.get(-1) ?? NONE} />
+      ${detail.parts.map((part) => html`<${PartView} key=${part.part} n=${n} part=${part} raw=${state.raw} findings=${byPart.get(part.part) ?? NONE} />`)}
+      ${detail.left_out ? html`<p class="note">${count(detail.left_out, "frame is", "frames are")} left out: the row is very long.</p>` : null}
     </article>`;
+}
+
+/** @type {import("../contract.js").Finding[]} */
+const NONE = [];
+
+/**
+ * The findings of each part; those of no part that is shown under -1.
+ * @param {import("../contract.js").RowDetail | null} detail
+ * @returns {Map<number, import("../contract.js").Finding[]>}
+ */
+function groups(detail) {
+  const found = new Map();
+  for (const finding of detail?.findings ?? []) {
+    const part = detail?.parts.some((one) => one.part === finding.part) ? finding.part : -1;
+    found.set(part, [...(found.get(part) ?? []), finding]);
+  }
+  return found;
 }
 
 /**

@@ -10,16 +10,11 @@ import { count } from "../format.js";
 const WAIT = 300;
 
 /**
- * @param {{ state: import("../state.js").State, list: any, traffic: any }} props
+ * @param {{ state: import("../state.js").State, list: any }} props
  */
-export function FindingsView({ state, list, traffic }) {
+export function FindingsView({ state, list }) {
   const [found, setFound] = useState(/** @type {import("../contract.js").Finding[] | null} */ (null));
   const [problem, setProblem] = useState(/** @type {import("../contract.js").Problem | null} */ (null));
-  const [news, setNews] = useState(0);
-  useEffect(() => {
-    traffic.onFindings = () => setNews((n) => n + 1);
-    return () => { traffic.onFindings = null; };
-  }, []);
   useEffect(() => {
     const timer = setTimeout(async () => {
       try {
@@ -30,7 +25,7 @@ export function FindingsView({ state, list, traffic }) {
       }
     }, found === null ? 0 : WAIT);
     return () => clearTimeout(timer);
-  }, [state.server?.findings, news]);
+  }, [state.server]);
   const items = useMemo(() => (found ?? []).map(itemOf), [found]);
   const at = items.findIndex(({ id }) => id === state.place.item);
   const unjudged = (state.server?.sessions ?? []).filter(({ judged }) => !judged);

@@ -4,10 +4,10 @@ import { html, useEffect, useMemo } from "../html.js";
 import { ItemList } from "../parts/items.js";
 import { Form } from "../parts/form.js";
 import { Messages, Tree } from "../parts/content.js";
-import { Button, ProblemNote, RowLink, useRow } from "../parts/pane.js";
+import { Button, ProblemNote, RowLink, useAnswer, useRow } from "../parts/pane.js";
 import { describe, first, problems } from "../parts/form-model.js";
 import { completion } from "./resources.js";
-import { load, request, resultOf, store } from "../actions.js";
+import { load, request, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { duration, visible, visibleLines } from "../format.js";
 import { targetOf } from "../state.js";
@@ -81,10 +81,10 @@ function Prompt({ prompt, state }) {
 /** @param {{ n: number }} props */
 function Got({ n }) {
   const { detail, problem } = useRow(n);
+  const { result, error } = useAnswer(detail);
   if (problem) return html`<${ProblemNote} problem=${problem} />`;
   if (!detail) return html`<p class="note">Asking…</p>`;
   const status = String(detail.row[COLUMN.status]);
-  const { result, error } = resultOf(detail);
   return html`
     <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : ""}`} aria-label="Messages" aria-live="polite">
       <header class="title-line"><h3>${error ? "Error" : "Messages"}</h3><span class="status-word" data-status=${status}>${visible(status, 20)}</span>

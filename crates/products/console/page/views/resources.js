@@ -4,9 +4,9 @@ import { html, useEffect, useMemo, useState } from "../html.js";
 import { ItemList } from "../parts/items.js";
 import { Form } from "../parts/form.js";
 import { Contents, Tree } from "../parts/content.js";
-import { Button, ProblemNote, RowLink, useRow } from "../parts/pane.js";
+import { Button, ProblemNote, RowLink, useAnswer, useRow } from "../parts/pane.js";
 import { describe } from "../parts/form-model.js";
-import { answerTo, load, request, resultOf, store, subscribe } from "../actions.js";
+import { answerTo, load, request, store, subscribe } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { duration, visible, visibleLines } from "../format.js";
 import { targetOf } from "../state.js";
@@ -144,10 +144,10 @@ function termOf(spec, operator, values) {
 /** @param {{ n: number }} props */
 function Read({ n }) {
   const { detail, problem } = useRow(n);
+  const { result, error } = useAnswer(detail);
   if (problem) return html`<${ProblemNote} problem=${problem} />`;
   if (!detail) return html`<p class="note">Reading…</p>`;
   const status = String(detail.row[COLUMN.status]);
-  const { result, error } = resultOf(detail);
   return html`
     <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : ""}`} aria-label="Contents" aria-live="polite">
       <header class="title-line"><h3>${error ? "Error" : "Contents"}</h3><span class="status-word" data-status=${status}>${visible(status, 20)}</span>

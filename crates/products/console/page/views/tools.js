@@ -4,10 +4,10 @@ import { html, useEffect, useMemo, useState } from "../html.js";
 import { ItemList } from "../parts/items.js";
 import { Form } from "../parts/form.js";
 import { Blocks, Tree } from "../parts/content.js";
-import { Button, ProblemNote, RowLink, useRow } from "../parts/pane.js";
+import { Button, ProblemNote, RowLink, useAnswer, useRow } from "../parts/pane.js";
 import { QuestionsInline } from "./questions.js";
 import { describe, first, isObject, problems } from "../parts/form-model.js";
-import { cancel, check, load, request, resultOf, store } from "../actions.js";
+import { cancel, check, load, request, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { duration, visible, visibleLines } from "../format.js";
 import { parse, text, tryParse } from "../json.js";
@@ -154,10 +154,10 @@ function ToolHead({ tool }) {
 /** @param {{ n: number, tool: any }} props */
 function Outcome({ n, tool }) {
   const { detail, problem } = useRow(n);
+  const { result, error } = useAnswer(detail);
   if (problem) return html`<${ProblemNote} problem=${problem} />`;
   if (!detail) return html`<p class="note">Sending…</p>`;
   const status = String(detail.row[COLUMN.status]);
-  const { result, error } = resultOf(detail);
   const failed = status !== "ok" && status !== "pending";
   return html`
     <section class=${`outcome ${failed ? "f" : ""}`} aria-label="Result" aria-live="polite">

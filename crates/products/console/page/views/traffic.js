@@ -30,25 +30,29 @@ export class Traffic {
     this.listeners = new Set();
     this.store = new RowStore((query) => readRows(query, this.filter), () => this.changed());
     this.feed = new Feed({ onBlock: (event, data) => this.block(event, data), onLink: (link, error) => this.link(link, error) });
-    /** @type {(() => void) | null} */
-    this.onFindings = null;
     this.opening = 0;
+    /** A place that was chosen before its row was known, or -1. */
+    this.chosen = -1;
   }
 
   changed() {
     for (const listener of this.listeners) listener();
   }
 
-  /** @param {string} filter */
-  async open(filter) {
+  /**
+   * @param {string} filter
+   * @param {import("../contract.js").Problem | null} [problem] of another filter, in place of which this one is shown
+   */
+  async open(filter, problem = null) {
     const mine = ++this.opening;
     this.feed.stop();
     try {
       const answer = await readRows({ from: -200, count: 200 }, filter);
       if (mine !== this.opening) return;
       this.filter = filter;
-      this.problem = null;
-      this.store.forget();
+      this.problem = problem;
+      this.chosen = -1;
+      this.store.forget(true);
       this.store.seq = 0;
       this.store.take(answer);
       this.feed.start(filter, answer.seq);
@@ -66,7 +70,7 @@ export class Traffic {
     if (!wrongFilter) this.link(error instanceof ApiError && [401, 403].includes(error.status) ? "refused" : "lost", error);
     // The list stays as it was for the last filter that was right.
     else if (this.store.seq > 0) this.feed.start(this.filter, this.store.seq);
-    else void this.open("");
+    else void this.open("", this.problem);
     this.changed();
     if (!wrongFilter) setTimeout(() => { if (store.state.link === "lost") void this.open(this.filter); }, 2000);
   }
@@ -85,7 +89,6 @@ export class Traffic {
    */
   block(event, data) {
     if (event === "rows") this.store.feed(data);
-    else if (event === "findings") this.onFindings?.();
     else if (event === "state") {
       if (!fits(data.columns)) this.link("refused", new ApiError(0, { what: "this page and `proof inspect` are of different versions", try: "reload the page" }));
       store.dispatch({ type: "server", server: data });
@@ -256,6 +259,7 @@ function makeList(traffic, view) {
     paint: (row, index) => paint(row, traffic.store.row(index)),
     onSelect: (index) => {
       const row = traffic.store.row(index);
+      traffic.chosen = row ? -1 : index;
       if (row) store.dispatch({ type: "select", at: Number(row[COLUMN.n]) });
       if (index < list.count - 1) store.dispatch({ type: "follow", on: false });
     },
@@ -268,8 +272,14 @@ function makeList(traffic, view) {
 /** @param {VirtualList} list @param {Traffic} traffic */
 function update(list, traffic) {
   list.setCount(traffic.store.matched);
-  const place = traffic.store.place(store.state.place.at);
-  if (place >= 0) list.choose(place, true);
+  const { at } = store.state.place;
+  const place = traffic.store.place(at);
+  const chosen = traffic.chosen >= 0 ? traffic.store.row(traffic.chosen) : undefined;
+  if (chosen) {
+    traffic.chosen = -1;
+    store.dispatch({ type: "select", at: Number(chosen[COLUMN.n]) });
+  } else if (place >= 0) list.choose(place, true);
+  else if (traffic.chosen < 0 && traffic.store.row(list.selected)?.[COLUMN.n] !== at) list.choose(-1, true);
   list.plan();
   if (store.state.follow) list.toEnd();
 }
