@@ -188,8 +188,43 @@ export async function resend(n) {
   const row = await request(sent.method, stripped(sent.params), { row: n });
   if (row) {
     say(`Sent again as row ${row}${detail.redacted ? "; its secrets are placeholders" : ""}`);
+    store.dispatch({ type: "base", n });
     store.dispatch({ type: "select", at: row });
   }
+}
+
+/**
+ * Shows how two rows differ: what was sent, and what came back.
+ * @param {number} base
+ * @param {number} n
+ */
+export async function compare(base, n) {
+  if (!base || !n || base === n) {
+    say("choose two messages: press m on one, = on the other", true);
+    return;
+  }
+  const found = await attempt(() => Promise.all([readRow(base), readRow(n)]));
+  if (found) store.dispatch({ type: "dialog", dialog: { kind: "compare", base, n, pairs: pairsOf(found[0], found[1]) } });
+}
+
+/**
+ * Both requests and both answers as indented JSON, without what differs in every message.
+ * @param {import("./contract.js").RowDetail} a
+ * @param {import("./contract.js").RowDetail} b
+ */
+function pairsOf(a, b) {
+  const asked = (/** @type {import("./contract.js").RowDetail} */ detail) => {
+    const sent = requestOf(detail);
+    return sent ? text({ method: sent.method, params: stripped(sent.params) }) : "";
+  };
+  const answered = (/** @type {import("./contract.js").RowDetail} */ detail) => {
+    const { result, error } = resultOf(detail);
+    return text(error === undefined ? { result } : { error });
+  };
+  const whole = (/** @type {import("./contract.js").RowDetail} */ detail) => detail.parts.map(({ text: body }) => body ?? "").join("\n");
+  const known = [a, b].every((detail) => requestOf(detail) !== null && Object.values(resultOf(detail)).some((value) => value !== undefined));
+  if (!known) return [{ name: "Messages", before: whole(a), after: whole(b) }];
+  return [{ name: "Request", before: asked(a), after: asked(b) }, { name: "Answer", before: answered(a), after: answered(b) }];
 }
 
 /**

@@ -3,7 +3,7 @@
 import { html, render, useEffect } from "./html.js";
 import { Component } from "./vendor/preact.js";
 import { hasToken, takeToken } from "./api.js";
-import { attempt, load, makeTests, readRow, resend, saveTrace, say, store } from "./actions.js";
+import { attempt, compare, load, makeTests, readRow, resend, saveTrace, say, store } from "./actions.js";
 import { commandFor } from "./keys.js";
 import { VIEWS, fragmentOf, placeFrom, targetOf } from "./state.js";
 import { Dialogs } from "./dialogs.js";
@@ -159,6 +159,12 @@ export function run(id) {
     copy: () => void withRow(copyRow),
     mark: () => place.at && store.dispatch({ type: "mark", n: place.at }),
     "to-test": () => void makeTests(),
+    base: () => {
+      if (!place.at) return;
+      store.dispatch({ type: "base", n: place.at });
+      say(`Row ${place.at} is compared with the row on which you press =`);
+    },
+    compare: () => void compare(store.state.base, place.at),
     edit: () => void withRow(edit),
     resend: () => place.at && void resend(place.at),
     call: () => store.dispatch({ type: "go", view: "tools" }),

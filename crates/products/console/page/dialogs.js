@@ -4,6 +4,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./h
 import { COMMANDS, keyLabel } from "./keys.js";
 import { Palette } from "./palette.js";
 import { Button } from "./parts/pane.js";
+import { Difference } from "./parts/diff.js";
 import { copy, request, saveTests, say, sendRaw, store, stripped } from "./actions.js";
 import { count, visible, visibleLines } from "./format.js";
 import { text as jsonText, tryParse } from "./json.js";
@@ -18,6 +19,7 @@ export function Dialogs({ state, run }) {
   if (dialog.kind === "help") return html`<${Modal} key="help" title="Keys"><${Help} state=${state} /><//>`;
   if (dialog.kind === "edit") return html`<${Modal} key="edit" title=${`Edit row ${dialog.row} and resend`}><${Edit} dialog=${dialog} /><//>`;
   if (dialog.kind === "test") return html`<${Modal} key="test" title="Test for proof test"><${Test} dialog=${dialog} /><//>`;
+  if (dialog.kind === "compare") return html`<${Modal} key="compare" title=${`Row ${dialog.base} and row ${dialog.n}`}><${Compare} dialog=${dialog} /><//>`;
   if (dialog.kind === "rule") return html`<${Modal} key="rule" title=${visible(dialog.id, 120)}><pre class="text" tabindex="0">${visibleLines(dialog.text)}</pre><//>`;
   return null;
 }
@@ -84,6 +86,11 @@ function Edit({ dialog }) {
           <label class="field" for="edit-params">Params</label><textarea id="edit-params" class="mono" rows="14" spellcheck=${false} aria-invalid=${String(problem !== null)} value=${params} onInput=${(/** @type {any} */ e) => setParams(e.target.value)}></textarea>
           ${problem && html`<p class="bad">${problem}</p>`}`}
     <div class="actions"><button type="button" class="strong" disabled=${!whole && problem !== null} onClick=${() => void send()}>Send <kbd aria-hidden="true">Ctrl+Enter</kbd></button></div>`;
+}
+
+/** @param {{ dialog: any }} props */
+function Compare({ dialog }) {
+  return dialog.pairs.map((/** @type {any} */ pair) => html`<section key=${pair.name}><h3>${pair.name}</h3><${Difference} before=${pair.before} after=${pair.after} label=${pair.name} /></section>`);
 }
 
 /** @param {{ dialog: any }} props */

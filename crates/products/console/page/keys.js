@@ -30,6 +30,8 @@ export const COMMANDS = [
   { id: "to-test", label: "Write marked messages as a test", keys: ["t"], when: "traffic", group: "Do" },
   { id: "edit", label: "Edit and resend", keys: ["e"], when: "traffic", group: "Do" },
   { id: "resend", label: "Resend", keys: ["r"], when: "traffic", group: "Do" },
+  { id: "base", label: "Compare with this message", keys: ["m"], when: "traffic", group: "Do" },
+  { id: "compare", label: "Show the difference", keys: ["="], when: "traffic", group: "Do" },
   { id: "call", label: "Call a tool", keys: ["c"], when: "anywhere", group: "Do" },
   { id: "send", label: "Send", keys: ["Ctrl+Enter"], when: "call", group: "Do" },
   { id: "twin", label: "Form or JSON", keys: ["Ctrl+j"], when: "call", group: "Do" },

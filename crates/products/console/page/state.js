@@ -23,6 +23,7 @@ export const VIEWS = ["traffic", "tools", "resources", "prompts", "findings", "s
  * @property {"connecting" | "open" | "lost" | "refused" | "bye"} link
  * @property {import("./contract.js").Problem | null} problem of the link
  * @property {number[]} marks rows marked for a test
+ * @property {number} base row that others are compared with, or 0
  * @property {boolean} follow
  * @property {boolean} timeline
  * @property {boolean} letters
@@ -42,6 +43,7 @@ export function initial() {
     link: "connecting",
     problem: null,
     marks: [],
+    base: 0,
     follow: true,
     timeline: true,
     letters: true,
@@ -72,6 +74,7 @@ const REDUCERS = {
   raw: (state, { on = !state.raw }) => ({ ...state, raw: on }),
   mark: (state, { n }) => ({ ...state, marks: state.marks.includes(n) ? state.marks.filter((one) => one !== n) : [...state.marks, n] }),
   unmark: (state) => ({ ...state, marks: [] }),
+  base: (state, { n }) => ({ ...state, base: n }),
   dialog: (state, { dialog }) => ({ ...state, dialog }),
   notice: (state, { text, bad = false }) => ({ ...state, notice: { text, bad, n: (state.notice?.n ?? 0) + 1 } }),
   quiet: (state, { n }) => (state.notice?.n === n ? { ...state, notice: null } : state),

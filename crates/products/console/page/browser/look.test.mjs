@@ -36,6 +36,7 @@ const SCENES = [
   ["palette", "", async (page) => { await wait(page, ".row"); await page.keyboard.press("Control+k"); await wait(page, "[role=option]"); }],
   ["keys", "", async (page) => { await wait(page, ".row"); await page.keyboard.press("?"); await wait(page, "dialog"); }],
   ["edit", "at=2", async (page) => { await wait(page, ".row-detail"); await page.keyboard.press("e"); await wait(page, "dialog textarea"); }],
+  ["compare", "at=2", async (page) => { await wait(page, ".row-detail"); await page.keyboard.press("m"); await page.keyboard.press("j"); await wait(page, "text=Compare with 2"); await page.keyboard.press("="); await wait(page, ".diff"); }],
   ["test", "at=2", async (page) => { await wait(page, ".row-detail"); await page.keyboard.press("t"); await wait(page, "dialog pre"); }],
 ];
 

@@ -115,6 +115,17 @@ test("a message is sent again, and edited and sent", () => on({ place: "at=2" },
   assert.equal(server.posts[2].body.text, "{ not json");
 }));
 
+test("two messages are compared", () => on({ place: "at=2" }, async ({ page }) => {
+  await page.waitForSelector(".row-detail");
+  await page.keyboard.press("m");
+  await page.keyboard.press("j");
+  await page.getByRole("button", { name: /^Compare with 2/ }).waitFor();
+  await page.keyboard.press("=");
+  const answer = page.getByRole("region", { name: "Answer" });
+  assert.match(await answer.locator("[data-sign='-']").innerText(), /answer 2/);
+  assert.match(await answer.locator("[data-sign='+']").innerText(), /answer 3/);
+}));
+
 test("marked messages become a test file", () => on({ place: "at=2" }, async ({ page, server }) => {
   await page.waitForSelector(".row-detail");
   await page.keyboard.press("v");

@@ -3,7 +3,7 @@
 import { html, useMemo, useState } from "../html.js";
 import { Button, ProblemNote, useRow } from "../parts/pane.js";
 import { Tree } from "../parts/content.js";
-import { attempt, cancel, copy, explain, makeTests, requestOf, resend, store, wholePart } from "../actions.js";
+import { attempt, cancel, compare, copy, explain, makeTests, requestOf, resend, store, wholePart } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { addTerm, wallClock } from "./traffic.js";
 import { duration, size, visible, visibleLines, count } from "../format.js";
@@ -73,6 +73,9 @@ function Head({ detail, state }) {
         ${own && html`<${Button} label="Edit" keys="e" onClick=${() => edit(detail)} />`}
         ${own && html`<${Button} label="Mark" keys="v" pressed=${state.marks.includes(n)} onClick=${() => store.dispatch({ type: "mark", n })} />`}
         ${own && html`<${Button} label="Test" keys="t" onClick=${() => void makeTests()} />`}
+        ${state.base > 0 && state.base !== n
+          ? html`<${Button} label=${`Compare with ${state.base}`} keys="=" onClick=${() => void compare(state.base, n)} />`
+          : html`<${Button} label="Compare" keys="m" pressed=${state.base === n} onClick=${() => store.dispatch({ type: "base", n: state.base === n ? 0 : n })} />`}
         <${Button} label="Copy" keys="y" onClick=${() => copyRow(detail)} />
         ${row[COLUMN.method] && html`<${Button} label="Filter by method" onClick=${() => addTerm(`method:${quoted(String(row[COLUMN.method]))}`)} />`}
         <${Button} label="Text" pressed=${state.raw} title="Show messages as text" onClick=${() => store.dispatch({ type: "raw" })} />
