@@ -7,12 +7,14 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::peers::proof;
 use crate::words::{Words, help};
 use crate::{Verdict, root};
 
-const USAGE: &str = "usage: cargo xtask page [--only NAME] [--without-browser]
+const USAGE: &str = "usage: cargo xtask page [--only NAME] [--without-browser] [--proof PATH]
 
   --only NAME         run the browser tests of browser/NAME.test.mjs alone
+  --proof PATH        use this binary instead of building `proof` first
   --without-browser   only run the pure modules' tests and check the types";
 
 const PAGE: &str = "crates/products/console/page";
@@ -22,12 +24,13 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     if help(args, USAGE) {
         return Ok(true);
     }
-    let (mut only, mut browser) = (None, true);
+    let (mut only, mut browser, mut given) = (None, true, None::<PathBuf>);
     let mut words = Words::of(args, USAGE);
     while let Some(option) = words.option() {
         match option {
             "--only" => only = Some(words.value()?.to_owned()),
             "--without-browser" => browser = false,
+            "--proof" => given = Some(words.value()?.into()),
             _ => return Err(words.unknown()),
         }
     }
@@ -45,7 +48,9 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         let files = tests(&page.join("browser"), only.as_deref())?;
         let mut command = node();
         command.args(["--test", "--test-concurrency=1"]).args(files);
-        well &= passes("browser", command.env("PAGE_MODULES", &modules).env("PAGE_PICTURES", &pictures))?;
+        command.env("PAGE_MODULES", &modules).env("PAGE_PICTURES", &pictures);
+        command.env("PAGE_PROOF", proof(given.as_deref())?);
+        well &= passes("browser", &mut command)?;
         println!("pictures of the views: {}", pictures.display());
     }
     Ok(well)

@@ -29,6 +29,7 @@ export async function open(browser, { fake = {}, width = 1440, height = 900, dar
   const address = url ?? (await server.listen());
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", deviceScaleFactor: 1, timezoneId: "UTC", permissions: ["clipboard-read", "clipboard-write"] });
   const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
   const wrong = [];
   await page.exposeFunction("noteViolation", (text) => { wrong.push(`policy: ${text}`); });
   await page.addInitScript(() => {
@@ -52,9 +53,3 @@ export const rowsOf = (page) => page.$$eval(".list .row:not([hidden])", (rows) =
   return rows.map((row) => ({ top: row.getBoundingClientRect().top, bottom: row.getBoundingClientRect().bottom, text: row.textContent, selected: row.getAttribute("aria-selected") === "true" }))
     .filter(({ top, bottom }) => top >= list.top - 0.5 && bottom <= list.bottom + 0.5).sort((a, b) => a.top - b.top);
 });
-
-/** The text of the selected row. */
-export const selected = async (page) => (await page.locator(".list .row[aria-selected=true]:not([hidden])").textContent()) ?? "";
-
-/** The row that is selected by its number. */
-export const at = (page) => Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("at") ?? 0);

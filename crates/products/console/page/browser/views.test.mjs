@@ -44,7 +44,7 @@ test("a template is filled in with the server's completions", () => on("view=res
 }));
 
 test("a prompt shows its messages", () => on("view=prompts", async ({ page, server }) => {
-  await page.getByText("greet").click();
+  await page.getByText("greet", { exact: true }).click();
   await page.locator(".member").first().locator("input").fill("Paris");
   await page.getByRole("button", { name: /^Get/ }).click();
   await page.getByText("Bonjour!").waitFor();

@@ -256,6 +256,8 @@ export function first(field) {
       return [];
     case "object":
       return withRequired(field);
+    case "json":
+      return {};
     default:
       return null;
   }

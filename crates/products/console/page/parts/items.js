@@ -42,12 +42,20 @@ export function ItemList({ label, items, selected, onSelect, empty, list }) {
     made.plan();
   }, [shown, selected]);
   useEffect(() => list.current?.reveal(list.current.selected), [selected]);
+  const key = (/** @type {any} */ event) => {
+    if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+    event.preventDefault();
+    // By what stands in the box now: the list follows a frame later.
+    const found = matching(items, event.target.value);
+    if (found.length > 0 && (event.key === "Enter" || !found.some(({ id }) => id === selected))) onSelect(found[0].id);
+    list.current?.node.focus();
+  };
   return html`
     <div class="items">
       <div class="search">
         <input type="search" data-filter value=${search} placeholder=${`Search ${count(items.length, label.toLowerCase().replace(/s$/, ""))}`}
           aria-label=${`Search ${label.toLowerCase()}`} onInput=${(/** @type {any} */ event) => setSearch(event.target.value)}
-          onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); list.current?.node.focus(); if (list.current && list.current.selected < 0) list.current.step(1); } }} />
+        onKeyDown=${key} />
       </div>
       <div class="items-list" ref=${host}></div>
       ${shown.length === 0 && html`<div class="nothing">${items.length === 0 ? empty : "Nothing matches the search."}</div>`}

@@ -136,7 +136,7 @@ function PartView({ n, part, raw, findings }) {
   const ways = part.from && part.to ? `${part.from} → ${part.to}` : "";
   const body = whole ?? part.text ?? "";
   return html`
-    <section class=${`part ${part.type}`}>
+    <section class="part">
       <h3>
         <button type="button" class="fold" aria-expanded=${String(open)} onClick=${() => setOpen(!open)}>
           <span class="twist" aria-hidden="true"></span>${visible(name, 40)}

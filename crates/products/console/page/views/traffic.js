@@ -8,7 +8,7 @@ import { Button } from "../parts/pane.js";
 import { Detail } from "./detail.js";
 import { COLUMN, RowStore, fits } from "../rows.js";
 import { Feed } from "../feed.js";
-import { ApiError } from "../api.js";
+import { ApiError, hasToken } from "../api.js";
 import { complete, problemOf, readRows, say, store } from "../actions.js";
 import { clock, duration, size, visible, count } from "../format.js";
 
@@ -44,6 +44,7 @@ export class Traffic {
    * @param {import("../contract.js").Problem | null} [problem] of another filter, in place of which this one is shown
    */
   async open(filter, problem = null) {
+    if (!hasToken()) return;
     const mine = ++this.opening;
     this.feed.stop();
     try {
