@@ -21,6 +21,17 @@ export function visible(text, most = 2000) {
 }
 
 /**
+ * A name that can be seen even where it has no ink.
+ * @param {unknown} text
+ * @param {number} [most]
+ */
+export function named(text, most = 200) {
+  const shown = visible(text, most);
+  if (shown.trim() !== "") return shown;
+  return typeof text === "string" && text !== "" ? `"${shown}"` : "(no name)";
+}
+
+/**
  * As `visible`, but lines and tabs stay.
  * @param {unknown} text
  * @param {number} [most]

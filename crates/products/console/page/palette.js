@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 import { store } from "./actions.js";
-import { visible } from "./format.js";
+import { named } from "./format.js";
 import { targetOf } from "./state.js";
 
 const MOST = 60;
@@ -46,7 +46,7 @@ export function Palette({ state, run }) {
         onInput=${(/** @type {any} */ event) => { setTyped(event.target.value); setAt(0); }} onKeyDown=${key} />
       <ul id="palette-list" role="listbox" aria-label="Commands" ref=${list}>
         ${shown.map((entry, index) => html`<li key=${entry.id} id=${`palette-${index}`} role="option" aria-selected=${String(index === chosen)} onClick=${() => take(entry)}>
-          <bdi>${visible(entry.label, 120)}</bdi> <span class="dim">${entry.kind}</span>${entry.keys && html`<kbd>${entry.keys}</kbd>`}</li>`)}
+          <bdi>${named(entry.label, 120)}</bdi> <span class="dim">${entry.kind}</span>${entry.keys && html`<kbd>${entry.keys}</kbd>`}</li>`)}
       </ul>
       ${shown.length === 0 && html`<p class="note">Nothing has this name.</p>`}
     </div>`;

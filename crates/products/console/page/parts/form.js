@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "../html.js";
 import { at as valueAt, first, numberFrom, put, stateOf } from "./form-model.js";
 import { ExactNumber, pointer, text, tryParse, equal } from "../json.js";
-import { visible, visibleLines } from "../format.js";
+import { named, visible, visibleLines } from "../format.js";
 
 /**
  * @typedef {import("./form-model.js").Field} Field
@@ -43,7 +43,7 @@ function Member({ shared, member, path }) {
   return html`
     <div class=${`member ${state}`} role="group" aria-labelledby=${`${id}-name`}>
       <div class="member-head">
-        <label id=${`${id}-name`} for=${id} class="member-name"><bdi>${visible(name, 120)}</bdi>${required && html`<span class="required" title="required">required</span>`}</label>
+        <label id=${`${id}-name`} for=${id} class="member-name"><bdi>${named(name, 120)}</bdi>${required && html`<span class="required" title="required">required</span>`}</label>
         <span class="type">${type}</span>
         <${States} shared=${shared} field=${field} path=${path} state=${state} name=${name} required=${required} />
       </div>

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../html.js";
 import { VirtualList, cells, write } from "./list.js";
-import { visible, count } from "../format.js";
+import { count, named, visible } from "../format.js";
 
 /**
  * @typedef {{ id: string, name: string, note: string, badge?: string, tone?: string, text?: string }} Item
@@ -81,7 +81,7 @@ function matching(items, search) {
  */
 function paint(row, item) {
   const [name, note, badge] = cells(row, ["item-name", "item-note", "item-badge"]);
-  write(name, visible(item?.name, 200));
+  write(name, item ? named(item.name) : "");
   write(note, visible(item?.note, 200));
   write(badge, item?.badge ?? "");
   badge.className = `item-badge ${item?.tone ?? ""}`;

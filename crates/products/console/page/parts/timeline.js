@@ -37,11 +37,19 @@ export class Timeline {
     this.node.append(this.canvas, ...this.inks);
     this.observer = new ResizeObserver(() => this.plan());
     this.observer.observe(this.node);
+    // The canvas keeps its colours when the theme changes: it is drawn again.
+    this.themes = new MutationObserver(() => this.plan());
+    this.themes.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.themed = () => this.plan();
+    this.dark.addEventListener("change", this.themed);
     this.listen();
   }
 
   destroy() {
     this.observer.disconnect();
+    this.themes.disconnect();
+    this.dark.removeEventListener("change", this.themed);
     this.node.remove();
   }
 

@@ -1,6 +1,6 @@
 import test from "node:test";
 import assert from "node:assert/strict";
-import { clock, duration, size, visible, visibleLines } from "../format.js";
+import { clock, duration, named, size, visible, visibleLines } from "../format.js";
 import { ExactNumber, parse, pointer, pretty, text, tryParse } from "../json.js";
 import { ranked } from "../palette.js";
 import { expand, variablesOf } from "../views/resources.js";
@@ -19,6 +19,10 @@ test("a cut never splits a character", () => {
 
 test("values that are no text have a text", () => {
   assert.deepEqual([visible(undefined), visible(null), visible(7), visible({})], ["", "", "7", "[object Object]"]);
+});
+
+test("a name without ink is quoted", () => {
+  assert.deepEqual([named(""), named(undefined), named("  "), named("\n"), named("a")], ["(no name)", "(no name)", '"  "', "\\u000a", "a"]);
 });
 
 test("durations and sizes", () => {

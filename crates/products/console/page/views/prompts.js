@@ -9,7 +9,7 @@ import { describe, first, problems } from "../parts/form-model.js";
 import { completion } from "./resources.js";
 import { load, request, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
-import { duration, visible, visibleLines } from "../format.js";
+import { duration, named, visible, visibleLines } from "../format.js";
 import { targetOf } from "../state.js";
 
 /**
@@ -40,7 +40,7 @@ export function PromptsView({ state, list }) {
 /** @param {any} prompt @param {number} at */
 function itemOf(prompt, at) {
   const words = (/** @type {any} */ value) => (typeof value === "string" ? value : "");
-  return { id: `${at + 1}:`, name: words(prompt?.name) || "(no name)", note: words(prompt?.title) || words(prompt?.description).slice(0, 200), text: words(prompt?.description) };
+  return { id: `${at + 1}:`, name: words(prompt?.name), note: words(prompt?.title) || words(prompt?.description).slice(0, 200), text: words(prompt?.description) };
 }
 
 /** @param {any} prompt A prompt's arguments are all texts. */
@@ -64,7 +64,7 @@ function Prompt({ prompt, state }) {
   return html`
     <div class="call" data-call>
       <header class="detail-head">
-        <div class="title-line"><h2><bdi>${visible(name || "(no name)", 300)}</bdi></h2>
+        <div class="title-line"><h2><bdi>${named(name, 300)}</bdi></h2>
           <button type="button" class="quiet close" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button></div>
         ${prompt?.title && html`<p class="dim"><bdi>${visible(prompt.title, 300)}</bdi></p>`}
         ${prompt?.description && html`<p class="says"><bdi>${visibleLines(prompt.description, 10_000)}</bdi></p>`}
@@ -86,7 +86,7 @@ function Got({ n }) {
   if (!detail) return html`<p class="note">Asking…</p>`;
   const status = String(detail.row[COLUMN.status]);
   return html`
-    <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : ""}`} aria-label="Messages" aria-live="polite">
+    <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : status}`} aria-label="Messages" aria-live="polite">
       <header class="title-line"><h3>${error ? "Error" : "Messages"}</h3><span class="status-word" data-status=${status}>${visible(status, 20)}</span>
         <span class="dim">${detail.row[COLUMN.took] === null ? "" : duration(Number(detail.row[COLUMN.took]) / 1000)}</span><${RowLink} n=${n} /></header>
       ${error && html`<${Tree} value=${error} label="Error" />`}

@@ -8,7 +8,7 @@ import { Button, ProblemNote, RowLink, useAnswer, useRow } from "../parts/pane.j
 import { describe } from "../parts/form-model.js";
 import { answerTo, load, request, store, subscribe } from "../actions.js";
 import { COLUMN } from "../rows.js";
-import { duration, visible, visibleLines } from "../format.js";
+import { duration, named, visible, visibleLines } from "../format.js";
 import { targetOf } from "../state.js";
 
 /**
@@ -49,7 +49,7 @@ export function ResourcesView({ state, list }) {
 function entries(items, kind) {
   return (items ?? []).map((item, at) => {
     const address = kind === "r" ? item?.uri : item?.uriTemplate;
-    const name = typeof address === "string" ? address : "(no address)";
+    const name = typeof address === "string" ? address : "";
     const note = typeof item?.title === "string" ? item.title : typeof item?.name === "string" ? item.name : "";
     return { id: `${kind}${at + 1}`, name, note, badge: kind === "t" ? "template" : "", tone: "", text: "", item, kind };
   });
@@ -70,7 +70,7 @@ function Resource({ entry, state }) {
   return html`
     <div class="call" data-call>
       <header class="detail-head">
-        <div class="title-line"><h2><bdi>${visible(name, 500)}</bdi></h2>
+        <div class="title-line"><h2><bdi>${named(name, 500)}</bdi></h2>
           ${kind === "t" && html`<span class="badge">template</span>`}
           <button type="button" class="quiet close" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button></div>
         <p class="facts">${[item?.title, item?.name, item?.mimeType].filter((one) => typeof one === "string").map((one, at) => html`<bdi key=${at}>${visible(one, 200)}</bdi>`)}</p>
@@ -149,7 +149,7 @@ function Read({ n }) {
   if (!detail) return html`<p class="note">Reading…</p>`;
   const status = String(detail.row[COLUMN.status]);
   return html`
-    <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : ""}`} aria-label="Contents" aria-live="polite">
+    <section class=${`outcome ${status !== "ok" && status !== "pending" ? "f" : status}`} aria-label="Contents" aria-live="polite">
       <header class="title-line"><h3>${error ? "Error" : "Contents"}</h3><span class="status-word" data-status=${status}>${visible(status, 20)}</span>
         <span class="dim">${detail.row[COLUMN.took] === null ? "" : duration(Number(detail.row[COLUMN.took]) / 1000)}</span><${RowLink} n=${n} /></header>
       ${error && html`<${Tree} value=${error} label="Error" />`}

@@ -84,7 +84,7 @@ function Sessions({ state, target }) {
   const ring = state.server?.ring;
   return html`
     <h3>Sessions</h3>
-    <div class="scroll" tabindex="0" role="region" aria-label="Sessions"><table class="sessions"><thead><tr><th>session</th><th>transport</th><th>lasted</th><th>rows</th><th>judged</th><th></th></tr></thead>
+    <div class="scroll" tabindex="0" role="region" aria-label="Sessions"><table class="sessions"><thead><tr><th>session</th><th>transport</th><th>lasted</th><th>rows</th><th>judged</th><th><span class="unseen">traffic</span></th></tr></thead>
       <tbody>${sessions.map((one) => html`<tr key=${one.session}>
         <td>${one.session}</td><td>${visible(one.transport, 20)}</td><td>${one.ended === null ? "open" : duration((one.ended - one.began) / 1000)}</td><td>${one.rows}</td>
         <td>${one.judged ? "yes" : visible(one.why ?? "no", 100)}</td>

@@ -9,7 +9,7 @@ import { QuestionsInline } from "./questions.js";
 import { describe, first, isObject, problems } from "../parts/form-model.js";
 import { cancel, check, load, request, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
-import { duration, visible, visibleLines } from "../format.js";
+import { duration, named, visible, visibleLines } from "../format.js";
 import { parse, text, tryParse } from "../json.js";
 import { targetOf } from "../state.js";
 
@@ -52,7 +52,7 @@ function itemOf(tool, at) {
   const hints = isObject(tool?.annotations) ? tool.annotations : {};
   const [badge, tone] = hints.readOnlyHint === true ? ["read-only", "ok"] : hints.destructiveHint === true ? ["destructive", "f"] : ["", ""];
   const note = typeof tool?.title === "string" ? tool.title : typeof tool?.description === "string" ? tool.description.slice(0, 200) : "";
-  const name = nameOf(tool) || "(no name)";
+  const name = nameOf(tool);
   return { id: itemId(at), name, note, badge, tone, text: typeof tool?.description === "string" ? tool.description : "" };
 }
 
@@ -141,7 +141,7 @@ function ToolHead({ tool }) {
   return html`
     <header class="detail-head">
       <div class="title-line">
-        <h2><bdi>${visible(nameOf(tool) || "(no name)", 300)}</bdi></h2>
+        <h2><bdi>${named(nameOf(tool), 300)}</bdi></h2>
         ${badges.map(([hint, label, tone]) => html`<span key=${hint} class=${`badge ${tone}`}>${label}</span>`)}
         <button type="button" class="quiet close" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button>
       </div>
@@ -160,7 +160,7 @@ function Outcome({ n, tool }) {
   const status = String(detail.row[COLUMN.status]);
   const failed = status !== "ok" && status !== "pending";
   return html`
-    <section class=${`outcome ${failed ? "f" : ""}`} aria-label="Result" aria-live="polite">
+    <section class=${`outcome ${failed ? "f" : status}`} aria-label="Result" aria-live="polite">
       <header class="title-line">
         <h3>${error ? "Error" : result?.isError === true ? "Error of the tool" : status === "pending" ? "Waiting" : "Result"}</h3>
         <span class="status-word" data-status=${status}>${visible(status, 20)}</span>
