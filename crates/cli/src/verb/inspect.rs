@@ -69,7 +69,7 @@ fn inspect(run: &Run, args: &InspectArgs) -> Result<Exit, Exit> {
         output::print(&format!("http://{}/#token={}\n", page.local_addr(), console.token().reveal()))?;
         tell("open this address in a browser on this machine (press Ctrl-C to stop)");
         page.wait().await;
-        Ok(Exit::Clean)
+        Ok::<_, Exit>(Exit::Clean)
     };
     until_interrupted_then(run, work, farewell)
 }

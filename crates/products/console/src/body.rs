@@ -72,7 +72,12 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 impl Parameters {
     pub(crate) fn of(query: Option<&str>) -> Self {
         let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-        Self(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(n, v)| (decoded(n), decoded(v))).collect())
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(n, v)| (decoded(n), decoded(v)))
+                .collect(),
+        )
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {

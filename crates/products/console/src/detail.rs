@@ -110,7 +110,9 @@ fn content(frame: &Frame) -> Value {
         }
         Content::Stderr(bytes) => text("stderr", bytes),
         Content::Raw(bytes) => text("bytes", bytes),
-        Content::Line { bytes, .. } | Content::WebSocket { bytes, .. } | Content::Body { bytes, .. } => message(frame, bytes),
+        Content::Line { bytes, .. } | Content::WebSocket { bytes, .. } | Content::Body { bytes, .. } => {
+            message(frame, bytes)
+        }
         Content::Sse(block) => match Event::of(frame) {
             Event::Sse { fields, packet: Some(_) } => message(frame, fields.data.unwrap_or_default().as_bytes()),
             _ => text("bytes", block),

@@ -12,11 +12,11 @@ use wire::redact::Redactor;
 use wire::trace::file::{read_frame, write_frame};
 use wire::trace::{Content, Frame, Header};
 
+use crate::assemble::Assembler;
 use crate::judging::Finding;
 use crate::query::Bodies;
 use crate::ring::{Piece, Place, Ring};
 use crate::rows::{Direction, Row, RowKind, Status, Table};
-use crate::assemble::Assembler;
 
 pub use sessions::SessionState;
 

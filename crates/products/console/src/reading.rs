@@ -81,7 +81,9 @@ impl Console {
         let matches = view.matches();
         let from = match at {
             Some(at) => matches.partition_point(|n| *n < at),
-            None if from < 0 => matches.len().saturating_sub(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX)),
+            None if from < 0 => {
+                matches.len().saturating_sub(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX))
+            }
             None => usize::try_from(from).unwrap_or(usize::MAX).min(matches.len()),
         };
         let shown = matches[from..].iter().take(count);
@@ -105,7 +107,11 @@ impl Console {
         };
         let (n, part) = n.parse().ok().zip(part.parse().ok()).ok_or_else(wrong)?;
         let bytes = detail::bytes(&self.hub, n, part).ok_or_else(gone)?;
-        Ok(reply::attachment(Body::Whole(Some(bytes.into())), "application/octet-stream", "attachment; filename=\"part\""))
+        Ok(reply::attachment(
+            Body::Whole(Some(bytes.into())),
+            "application/octet-stream",
+            "attachment; filename=\"part\"",
+        ))
     }
 
     /// The findings of one session, or of all.
@@ -130,7 +136,9 @@ impl Console {
     /// What there is to say of a rule.
     pub(crate) fn rule(&self, id: &str) -> Result<Value, Failure> {
         let text = self.rule_book.explain(id);
-        let text = text.ok_or_else(|| Failure::new(Failure::missing("").status, format!("unknown rule `{id}`"), "`proof rules` lists all rules"))?;
+        let text = text.ok_or_else(|| {
+            Failure::new(Failure::missing("").status, format!("unknown rule `{id}`"), "`proof rules` lists all rules")
+        })?;
         Ok(json!({ "id": id, "text": text }))
     }
 

@@ -144,7 +144,8 @@ impl Target {
         let Some(options) = &self.options else { return Vec::new() };
         let transport = options.address.transport();
         let carried = |revision: &&Revision| {
-            transport.carries(**revision) || (transport == Transport::StreamableHttp && **revision == Revision::R2024_11_05)
+            transport.carries(**revision)
+                || (transport == Transport::StreamableHttp && **revision == Revision::R2024_11_05)
         };
         Revision::NEWEST_FIRST.iter().filter(carried).map(|revision| revision.as_str()).collect()
     }

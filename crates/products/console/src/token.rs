@@ -71,7 +71,13 @@ mod tests {
         assert_eq!(token.reveal().len(), 64);
         assert!(token.admits(&headers(&[("authorization", &bearer)])));
         let other = Token::random().expect("randomness");
-        for wrong in [&bearer[..bearer.len() - 1], "Bearer ", "", token.reveal(), &bearer.to_lowercase().replace("bearer ", "bearer  ")] {
+        for wrong in [
+            &bearer[..bearer.len() - 1],
+            "Bearer ",
+            "",
+            token.reveal(),
+            &bearer.to_lowercase().replace("bearer ", "bearer  "),
+        ] {
             assert!(!token.admits(&headers(&[("authorization", wrong)])), "{wrong}");
         }
         assert!(!other.admits(&headers(&[("authorization", &bearer)])));

@@ -73,7 +73,10 @@ impl Attached {
     }
 
     fn stop(&self, why: &str) {
-        tell(format_args!("error: {}: {why}; nothing more of it is shown\n  try: attach to another recording", self.shown));
+        tell(format_args!(
+            "error: {}: {why}; nothing more of it is shown\n  try: attach to another recording",
+            self.shown
+        ));
     }
 
     fn read(&mut self) -> io::Result<usize> {

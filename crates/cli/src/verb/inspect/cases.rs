@@ -29,7 +29,8 @@ impl CaseWriter for Cases {
     fn test_file(&self, server: &KeptServer, exchanges: Vec<KeptExchange>) -> Result<TestFile, String> {
         let rows: Vec<u64> = exchanges.iter().map(|exchange| exchange.row).collect();
         let exchanges = exchanges.into_iter().map(exchange).collect();
-        let (made, left_out) = kept(exchanges, (server.revision, server.transport), server.server.clone(), &self.redactor);
+        let (made, left_out) =
+            kept(exchanges, (server.revision, server.transport), server.server.clone(), &self.redactor);
         let cases = made.tally().played;
         let left_out: Vec<(u64, String)> = left_out.into_iter().map(|(index, why)| (rows[index], why)).collect();
         if cases == 0 {
@@ -51,7 +52,9 @@ impl Cases {
         if self.server.is_empty() {
             head.push("The traffic came from a trace: name the server, by `command` or `url`.".to_owned());
         }
-        head.extend(self.left_out.iter().map(|name| format!("Needs {name}, which is left out because it may be a secret.")));
+        head.extend(
+            self.left_out.iter().map(|name| format!("Needs {name}, which is left out because it may be a secret.")),
+        );
         head
     }
 }

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+use super::Generated;
 use super::expect::{Verdict, expectations};
 use super::plan::{Aim, Planned};
 use super::play::Observation;
-use super::Generated;
 use crate::requests::{List, Reply, Request};
 
 /// An exchange that was seen.
@@ -89,7 +89,8 @@ fn case(exchange: Exchange) -> Result<(Planned, Reply), &'static str> {
 
 /// The request as a test file has it.
 fn request(method: &str, mut params: Map<String, Value>) -> Result<Request, &'static str> {
-    let is_only = |params: &Map<String, Value>, names: &[&str]| params.keys().all(|name| names.contains(&name.as_str()));
+    let is_only =
+        |params: &Map<String, Value>, names: &[&str]| params.keys().all(|name| names.contains(&name.as_str()));
     let text = |params: &Map<String, Value>, name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
     let arguments = |params: &mut Map<String, Value>| match params.remove("arguments") {
         None => Some(Map::new()),
@@ -147,7 +148,7 @@ mod tests {
         let refused = exchange("resources/read", json!({ "uri": "demo://x" }), Err((-32002, "no".to_owned())));
         let (text, left_out) = text_of(vec![call, refused]);
         assert_eq!(left_out, []);
-        for part in ["call: add", "arguments: { a: 1 }", "text: \"3\"", "read: demo://x", "{ code: -32002 }"] {
+        for part in ["call: add", "arguments: { a: 1 }", "text: \"3\"", "read: \"demo://x\"", "{ code: -32002 }"] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
     }

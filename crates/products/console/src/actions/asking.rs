@@ -37,9 +37,8 @@ impl Console {
         let method = body.text("method")?.to_owned();
         let params = leveled(typed(body)?, &target, client.revision().era());
         let sent = Sent::new();
-        let mut work: JoinHandle<Result<Message, ClientError>> = tokio::spawn(noting(sent.clone(), async move {
-            client.request(&method, &params).await
-        }));
+        let mut work: JoinHandle<Result<Message, ClientError>> =
+            tokio::spawn(noting(sent.clone(), async move { client.request(&method, &params).await }));
         let first = tokio::select! {
             biased;
             first = sent.first() => first,
@@ -88,7 +87,10 @@ impl Console {
             "resources" => ("resources/list", "resources"),
             "templates" => ("resources/templates/list", "resourceTemplates"),
             other => {
-                return Err(Failure::wrong(format!("unknown list `{other}`"), "tools, prompts, resources or templates"));
+                return Err(Failure::wrong(
+                    format!("unknown list `{other}`"),
+                    "tools, prompts, resources or templates",
+                ));
             }
         };
         let sent = Sent::new();
@@ -99,8 +101,7 @@ impl Console {
         if key == "tools" {
             target.state().tools.clone_from(&listed.items);
         }
-        let rows: Vec<u64> =
-            sent.all().into_iter().filter_map(|(session, id)| self.hub.row_of(session, &id)).collect();
+        let rows: Vec<u64> = sent.all().into_iter().filter_map(|(session, id)| self.hub.row_of(session, &id)).collect();
         // What a server says of itself is shown as the rows have it: with secrets replaced.
         let items = self.hub.redactor().redact_value(&Value::Array(listed.items));
         let error = error.map(|error| self.failure(&error).to_json());

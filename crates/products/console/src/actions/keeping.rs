@@ -40,10 +40,8 @@ impl Console {
             }
         }
         let server = self.kept_server(&sessions)?;
-        let mut file = self
-            .case_writer
-            .test_file(&server, kept)
-            .map_err(|why| Failure::not_now(why, "mark other rows"))?;
+        let mut file =
+            self.case_writer.test_file(&server, kept).map_err(|why| Failure::not_now(why, "mark other rows"))?;
         left_out.append(&mut file.left_out);
         let left_out: Vec<Value> = left_out.into_iter().map(|(row, why)| json!({ "row": row, "why": why })).collect();
         Ok(json!({ "text": file.text, "cases": file.cases, "left_out": left_out }))

@@ -48,7 +48,8 @@ impl Play {
     }
 }
 
-const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","_meta":{"progressToken":"t"}}}"#;
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","_meta":{"progressToken":"t"}}}"#;
 const RESULT: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#;
 
 use Party::{Client, Server};
@@ -114,7 +115,10 @@ fn what_gets_no_answer_hangs() {
     let mut play = Play::new();
     play.line(Client, CALL);
     let end = play.frame(Server, 0, Content::Exit { code: Some(3), signal: None }).expect("a row");
-    assert_eq!((play.row(1).status, play.row(end).status, &*play.row(end).name), (Status::Hung, Status::Error, "exit 3"));
+    assert_eq!(
+        (play.row(1).status, play.row(end).status, &*play.row(end).name),
+        (Status::Hung, Status::Error, "exit 3")
+    );
 }
 
 #[test]
@@ -199,5 +203,8 @@ fn the_revision_is_read_from_what_was_agreed_on() {
     play.line(Client, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#);
     play.line(Server, r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}"#);
     play.line(Client, CALL);
-    assert_eq!((play.row(1).revision, play.row(2).revision), (Some(Revision::R2025_06_18), Some(Revision::R2025_06_18)));
+    assert_eq!(
+        (play.row(1).revision, play.row(2).revision),
+        (Some(Revision::R2025_06_18), Some(Revision::R2025_06_18))
+    );
 }

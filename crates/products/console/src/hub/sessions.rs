@@ -157,7 +157,8 @@ impl Hub {
     pub(crate) fn trace_file(&self, number: u32) -> Option<(String, Vec<Piece>)> {
         let inner = self.inner();
         let session = inner.session(number)?;
-        let header = Header { revision: session.header.revision.or(session.assembler.revision()), ..session.header.clone() };
+        let header =
+            Header { revision: session.header.revision.or(session.assembler.revision()), ..session.header.clone() };
         let places = session.places.iter().flatten();
         let pieces = places.filter_map(|place| inner.ring.piece(*place)).collect();
         Some((write_header(&self.redactor().redact_header(&header)), pieces))

@@ -48,7 +48,8 @@ pub fn complete(text: &str, at: usize, values: impl Fn(&str) -> Vec<String>) -> 
         "method" | "tool" | "name" | "rev" => values(name),
         _ => Vec::new(),
     };
-    let items = ranked(&known, typed).into_iter().map(|value| Suggestion { text: quoted(value), what: name.to_owned() });
+    let items =
+        ranked(&known, typed).into_iter().map(|value| Suggestion { text: quoted(value), what: name.to_owned() });
     Completion { from: typed_from, to: at, items: items.collect() }
 }
 

@@ -163,9 +163,10 @@ impl<'t> Reader<'t> {
             _ => {
                 self.at = begun;
                 let near = NAMES.iter().map(|(known, _)| *known).find(|known| known.starts_with(name));
-                let remedy = near.map_or("`method:`, `status:`, `took>` …; a text with `:` in quotes".to_owned(), |near| {
-                    format!("`{near}`")
-                });
+                let remedy = near
+                    .map_or("`method:`, `status:`, `took>` …; a text with `:` in quotes".to_owned(), |near| {
+                        format!("`{near}`")
+                    });
                 return Err(self.error(format!("unknown term `{name}:`"), remedy));
             }
         })
@@ -277,7 +278,9 @@ impl<'t> Reader<'t> {
             (":", Comparison::Equal),
         ];
         let found = comparisons.into_iter().find(|(sign, _)| self.rest().starts_with(sign));
-        let Some((sign, comparison)) = found else { return Err(self.error("a comparison is missing", "such as took>200ms")) };
+        let Some((sign, comparison)) = found else {
+            return Err(self.error("a comparison is missing", "such as took>200ms"));
+        };
         self.at += sign.len();
         let at = self.at;
         let text = self.value(false)?.join("*");

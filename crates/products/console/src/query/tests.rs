@@ -118,9 +118,8 @@ fn completed(text: &str, at: usize) -> Vec<String> {
         _ => vec!["x*".to_owned()],
     };
     let completion = complete(text, at, values);
-    let replaced = |item: &super::Suggestion| {
-        format!("{}{}{}", &text[..completion.from], item.text, &text[completion.to..])
-    };
+    let replaced =
+        |item: &super::Suggestion| format!("{}{}{}", &text[..completion.from], item.text, &text[completion.to..]);
     completion.items.iter().map(replaced).collect()
 }
 

@@ -13,7 +13,18 @@ async fn status(page: &Page, head: &str) -> u16 {
 async fn only_the_token_opens_the_api() {
     let page = empty(Bounds::default()).await;
     let (host, token) = (page.address.to_string(), page.token.clone());
-    for path in ["state", "rows", "row/1", "row/1/part/0", "feed", "findings", "rule/x", "trace?session=1", "complete", "nothing"] {
+    for path in [
+        "state",
+        "rows",
+        "row/1",
+        "row/1/part/0",
+        "feed",
+        "findings",
+        "rule/x",
+        "trace?session=1",
+        "complete",
+        "nothing",
+    ] {
         let path = format!("GET /api/{path} HTTP/1.1\r\nHost: {host}");
         for credentials in ["", "\r\nAuthorization: Bearer x", &format!("\r\nAuthorization: Basic {token}")] {
             assert_eq!(status(&page, &format!("{path}{credentials}")).await, 401, "{path}{credentials}");
@@ -21,7 +32,9 @@ async fn only_the_token_opens_the_api() {
         let cookie = format!("{path}\r\nCookie: token={token}");
         assert_eq!(status(&page, &cookie).await, 401);
     }
-    for action in ["request", "raw", "list", "cancel", "answer", "connect", "disconnect", "tests", "level", "subscribe", "check"] {
+    for action in
+        ["request", "raw", "list", "cancel", "answer", "connect", "disconnect", "tests", "level", "subscribe", "check"]
+    {
         let head = format!("POST /api/{action} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json");
         assert_eq!(page.send(&head, "{}").await.status, 401, "{action}");
     }
@@ -82,7 +95,8 @@ async fn a_file_that_did_not_change_is_not_sent_again() {
 async fn what_is_wrong_with_a_request_is_said() {
     let page = empty(Bounds::default()).await;
     let (host, token) = (page.address, page.token.clone());
-    let plain = format!("POST /api/list HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: text/plain");
+    let plain =
+        format!("POST /api/list HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: text/plain");
     assert_eq!(page.send(&plain, "{}").await.status, 415);
     let delete = format!("DELETE /api/state HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}");
     assert_eq!(page.send(&delete, "").await.status, 405);

@@ -46,7 +46,8 @@ async fn numbers_go_out_as_they_were_typed() {
     );
     let n = page.send(&head, body).await.json()["row"].clone();
     let row = page.get(&format!("/api/row/{n}")).await.json();
-    let sent = row["parts"].as_array().expect("parts").iter().find(|part| part["role"] == "request").expect("a request");
+    let sent =
+        row["parts"].as_array().expect("parts").iter().find(|part| part["role"] == "request").expect("a request");
     let text = sent["text"].as_str().expect("a text");
     assert!(text.contains("1.10") && text.contains("9007199254740993123"), "{text}");
 }
@@ -58,7 +59,8 @@ async fn progress_is_in_the_row_and_a_call_is_cancelled() {
         let n = page.call("slow", json!({ "steps": 3, "delay_ms": 20 })).await;
         let row = page.row_with(&n, "ok").await;
         let progress = row["parts"].as_array().expect("parts").iter();
-        let progress = progress.filter(|part| part["text"].as_str().is_some_and(|text| text.contains("notifications/progress")));
+        let progress =
+            progress.filter(|part| part["text"].as_str().is_some_and(|text| text.contains("notifications/progress")));
         assert_eq!(progress.count(), 3, "{row}");
         let n = page.call("slow", json!({ "steps": 100, "delay_ms": 500 })).await;
         page.act("/api/cancel", json!({ "row": n })).await;
@@ -75,7 +77,8 @@ async fn a_question_of_the_server_is_answered_on_the_page() {
         let asked = page.until("a question", |state| state["questions"][0].is_object()).await["questions"][0].clone();
         assert_eq!((&asked["kind"], &asked["target"]), (&json!("form"), &json!(1)));
         assert!(asked["schema"]["properties"]["name"].is_object(), "{asked}");
-        let answer = json!({ "question": asked["question"], "result": { "action": "accept", "content": { "name": "Ada" } } });
+        let answer =
+            json!({ "question": asked["question"], "result": { "action": "accept", "content": { "name": "Ada" } } });
         page.act("/api/answer", answer.clone()).await;
         let row = page.row_with(&n, "ok").await;
         assert!(last_message(&row)["result"].to_string().contains("Ada") || revision == Revision::NEWEST, "{row}");
@@ -119,7 +122,8 @@ async fn raw_text_is_sent_unread_and_its_answer_is_paired() {
 async fn a_target_is_connected_again_at_another_revision() {
     let page = connected(Revision::NEWEST).await;
     page.act("/api/connect", json!({ "target": 1, "revision": "2025-06-18" })).await;
-    let is_old = |state: &Value| state["targets"][0]["revision"] == "2025-06-18" && state["targets"][0]["state"] == "open";
+    let is_old =
+        |state: &Value| state["targets"][0]["revision"] == "2025-06-18" && state["targets"][0]["state"] == "open";
     let state = page.until("the older revision", is_old).await;
     assert_eq!(state["sessions"].as_array().map(Vec::len), Some(2));
     page.act("/api/disconnect", json!({ "target": 1 })).await;

@@ -11,7 +11,8 @@ use wire::{Party, Transport};
 use super::support::{Page, connected, empty};
 
 fn note(n: usize) -> Frame {
-    let text = format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{n}}}}}"#);
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{n}}}}}"#);
     Frame::new(Party::Server, Content::Line { bytes: text.into_bytes(), terminated: true })
 }
 

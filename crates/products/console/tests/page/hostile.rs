@@ -31,13 +31,22 @@ async fn hostile_texts_stay_texts() {
     for (id, text) in HOSTILE.iter().enumerate() {
         let call = json!({ "jsonrpc": "2.0", "id": text, "method": "tools/call", "params": { "name": text, "arguments": { (*text): text } } });
         let answer = json!({ "jsonrpc": "2.0", "id": text, "error": { "code": id, "message": text } });
-        let log = json!({ "jsonrpc": "2.0", "method": text, "params": { "level": text, "logger": text, "data": text } });
-        let line = |from, value: Value| Frame::new(from, Content::Line { bytes: value.to_string().into_bytes(), terminated: true });
+        let log =
+            json!({ "jsonrpc": "2.0", "method": text, "params": { "level": text, "logger": text, "data": text } });
+        let line = |from, value: Value| {
+            Frame::new(from, Content::Line { bytes: value.to_string().into_bytes(), terminated: true })
+        };
         frames.extend([line(Party::Client, call), line(Party::Server, answer), line(Party::Server, log)]);
         frames.push(Frame::new(Party::Server, Content::Stderr(text.as_bytes().to_vec())));
         frames.push(Frame::new(Party::Server, Content::Raw([text.as_bytes(), b"\xff\xfe"].concat())));
         let headers = vec![((*text).to_owned(), (*text).to_owned())];
-        frames.push(Frame { exchange: 1 + id as u32, ..Frame::new(Party::Client, Content::Request { method: "GET".to_owned(), target: (*text).to_owned(), headers }) });
+        frames.push(Frame {
+            exchange: 1 + id as u32,
+            ..Frame::new(
+                Party::Client,
+                Content::Request { method: "GET".to_owned(), target: (*text).to_owned(), headers },
+            )
+        });
     }
     let trace = Trace { header: Header::server(Transport::Stdio, Revision::R2025_11_25, "test"), frames };
     for label in HOSTILE {
@@ -68,7 +77,17 @@ async fn hostile_texts_stay_texts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_that_are_no_numbers_are_not_found() {
     let page = empty(Bounds::default()).await;
-    for path in ["/api/row/", "/api/row/x", "/api/row/-1", "/api/row/1/part/x", "/api/row/99999999999999999999", "/api/", "/api//state", "/../Cargo.toml", "/page/index.html"] {
+    for path in [
+        "/api/row/",
+        "/api/row/x",
+        "/api/row/-1",
+        "/api/row/1/part/x",
+        "/api/row/99999999999999999999",
+        "/api/",
+        "/api//state",
+        "/../Cargo.toml",
+        "/page/index.html",
+    ] {
         assert_eq!(page.get(path).await.status, 404, "{path}");
     }
 }

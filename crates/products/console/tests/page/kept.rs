@@ -50,7 +50,10 @@ async fn a_saved_trace_reads_back_and_opens_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn findings_come_by_themselves_and_stand_at_their_rows() {
     let page = empty(Bounds::default()).await;
-    let frames = vec![line(Party::Client, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), Frame::new(Party::Server, Content::Stderr(b"x".to_vec()))];
+    let frames = vec![
+        line(Party::Client, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
+        Frame::new(Party::Server, Content::Stderr(b"x".to_vec())),
+    ];
     page.console.add_trace("t", &trace(frames));
     page.until("a finding", |state| state["findings"] == 1).await;
     let found = page.rows("finding:test.*").await;
@@ -66,8 +69,11 @@ async fn findings_come_by_themselves_and_stand_at_their_rows() {
 async fn secrets_are_nowhere() {
     let page = empty(Bounds::default()).await;
     let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"token":"{secret}"}}}}}}"#);
-    let frames = vec![line(Party::Client, call), Frame::new(Party::Server, Content::Stderr(secret.as_bytes().to_vec()))];
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"token":"{secret}"}}}}}}"#
+    );
+    let frames =
+        vec![line(Party::Client, call), Frame::new(Party::Server, Content::Stderr(secret.as_bytes().to_vec()))];
     page.console.add_trace(secret, &trace(frames));
     let row = page.get("/api/row/1").await;
     assert_eq!(row.json()["redacted"], true);
@@ -82,7 +88,15 @@ async fn secrets_are_nowhere() {
 async fn old_traffic_makes_room_and_that_is_said() {
     let bounds = Bounds { ring: 64 << 10, rows: 250_000 };
     let page = empty(bounds).await;
-    let note = |n: usize| line(Party::Server, format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{n}{}"}}}}"#, "x".repeat(200)));
+    let note = |n: usize| {
+        line(
+            Party::Server,
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{n}{}"}}}}"#,
+                "x".repeat(200)
+            ),
+        )
+    };
     page.console.add_trace("t", &trace((0..1000).map(note).collect()));
     let state = page.get("/api/state").await.json();
     let (used, dropped) = (state["ring"]["used"].as_u64(), state["ring"]["dropped_rows"].as_u64());

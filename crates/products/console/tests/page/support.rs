@@ -45,7 +45,8 @@ struct Requests;
 
 impl CaseWriter for Requests {
     fn test_file(&self, server: &KeptServer, exchanges: Vec<KeptExchange>) -> Result<TestFile, String> {
-        let line = |one: &KeptExchange| format!("{} {} {} {}\n", server.revision, one.method, one.params, one.answer.is_ok());
+        let line =
+            |one: &KeptExchange| format!("{} {} {} {}\n", server.revision, one.method, one.params, one.answer.is_ok());
         let text = exchanges.iter().map(line).collect();
         Ok(TestFile { text, cases: exchanges.len(), left_out: Vec::new() })
     }
@@ -70,7 +71,8 @@ pub struct Answer {
 
 impl Answer {
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
