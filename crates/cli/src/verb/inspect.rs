@@ -56,8 +56,10 @@ fn inspect(run: &Run, args: &InspectArgs) -> Result<Exit, Exit> {
         let page = console.listen(args.http).await.map_err(|error| {
             usage(&format!("cannot listen on {}: {error}", args.http), "use another port, or 0 for a free one")
         })?;
-        if let Some(trace) = &trace {
-            console.add_trace(&name_of(args.trace.as_deref()), trace);
+        if let Some(trace) = trace {
+            let (console, name) = (console.clone(), name_of(args.trace.as_deref()));
+            // A long one is shown while it is read in.
+            tokio::task::spawn_blocking(move || console.add_trace(&name, &trace));
         }
         if let Some((attached, header)) = attached {
             let session = console.add_recording(&name_of(args.attach.as_deref()), header);
