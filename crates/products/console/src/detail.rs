@@ -164,13 +164,9 @@ pub(crate) fn exchange(hub: &Hub, n: u64, row: &Row) -> Result<KeptExchange, &'s
         // What the client says of itself and asks for is not what the case is about.
         members.remove("_meta");
     }
-    let answer = match answer.result() {
-        Some(result) => Ok(result.clone()),
-        None => {
-            let said = answer.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
-            Err((answer.error_code().unwrap_or_default(), said.to_owned()))
-        }
-    };
+    let said = || answer.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default().to_owned();
+    let refused = || (answer.error_code().unwrap_or_default(), said());
+    let answer = answer.result().cloned().ok_or_else(refused);
     Ok(KeptExchange { row: n, method: request.method().unwrap_or_default().to_owned(), params, answer })
 }
 

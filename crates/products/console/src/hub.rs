@@ -139,7 +139,7 @@ impl Inner {
     fn forget(&mut self) {
         for session in &mut self.sessions {
             while let Some(place) = session.places.front()
-                && place.is_some_and(|place| !self.ring.holds(place))
+                && place.is_none_or(|place| !self.ring.holds(place))
             {
                 session.places.pop_front();
                 session.dropped += 1;

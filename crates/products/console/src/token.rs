@@ -1,7 +1,7 @@
 //! Who may use the API: the holder of this launch's token, from this page alone. A cookie would reach every other local port, so
 //! there is none.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use net::server::http::HeaderMap;
 use subtle::ConstantTimeEq as _;
@@ -24,7 +24,10 @@ impl Token {
     pub fn random() -> std::io::Result<Self> {
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Self(bytes.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })))
     }
 
     /// The token, for the address that is printed.

@@ -14,14 +14,15 @@ impl Assembler {
         let is_body = matches!(step.frame.content, Content::Body { .. });
         match Event::of(step.frame) {
             Event::Packet(packet) | Event::Sse { packet: Some(Ok(packet)), .. } => self.packet(step, packet),
-            Event::Sse { packet: Some(Err(malformed)), .. } => Some(self.malformed(step, bytes, &malformed)),
             // Comments, and events without a message, belong to their stream.
             Event::Sse { packet: None, .. } => {
                 let n = self.exchange_row(step)?;
                 step.join(n, |_| ());
                 Some(n)
             }
-            Event::Malformed(malformed) => Some(self.malformed(step, bytes, &malformed)),
+            Event::Malformed(malformed) | Event::Sse { packet: Some(Err(malformed)), .. } => {
+                Some(self.malformed(step, bytes, &malformed))
+            }
             // A body that is no message: a form, a page, a document of an authorization server.
             Event::Body(_) | Event::Plain if is_body => {
                 let n = self.exchange_row(step)?;

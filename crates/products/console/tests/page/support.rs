@@ -176,7 +176,7 @@ impl Page {
 
     /// The rows that a filter leaves.
     pub async fn rows(&self, filter: &str) -> Vec<Value> {
-        let escaped: String = filter.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped = filter.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02x}"));
         let answer = self.get(&format!("/api/rows?filter={escaped}")).await.json();
         answer["rows"].as_array().unwrap_or_else(|| panic!("{filter}: {answer}")).clone()
     }
