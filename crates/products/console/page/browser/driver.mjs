@@ -34,8 +34,6 @@ export async function open(browser, { fake = {}, width = 1440, height = 900, dar
   await page.exposeFunction("noteViolation", (text) => { wrong.push(`policy: ${text}`); });
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => window.noteViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
-    window.longest = 0;
-    new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration); }).observe({ entryTypes: ["longtask"] });
   });
   page.on("console", (message) => { if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) wrong.push(`console: ${message.text()}`); });
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack ?? error.message}`));

@@ -11,6 +11,7 @@ const INKS = ["ok", "error", "pending", "note", "line", "text"];
 const HEIGHT = 76;
 const LEFT = 54;
 const FOOT = 16;
+const PAUSE = 120;
 
 /** @typedef {import("../contract.js").Row} Row */
 
@@ -22,10 +23,13 @@ export class Timeline {
     this.options = options;
     /** @type {Row[]} */
     this.rows = [];
+    /** @type {(() => Row[]) | null} */
+    this.read = null;
     this.selected = 0;
     /** @type {{ from: number, to: number } | null} */
     this.brush = null;
     this.waiting = false;
+    this.timer = 0;
     this.node = element("div", "timeline");
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
@@ -48,6 +52,7 @@ export class Timeline {
 
   destroy() {
     this.observer.disconnect();
+    clearTimeout(this.timer);
     this.themes.disconnect();
     this.dark.removeEventListener("change", this.themed);
     this.node.remove();
@@ -74,13 +79,16 @@ export class Timeline {
   }
 
   /**
-   * @param {Row[]} rows
+   * Shows what it will read when it draws: several times a second at most, however often the list changes.
+   * @param {() => Row[]} read
    * @param {number} selected
    */
-  show(rows, selected) {
-    this.rows = rows;
+  show(read, selected) {
+    const at = selected !== this.selected;
+    this.read = read;
     this.selected = selected;
-    this.plan();
+    if (at) this.plan();
+    else if (!this.timer) this.timer = window.setTimeout(() => this.plan(), PAUSE);
   }
 
   plan() {
@@ -130,8 +138,12 @@ export class Timeline {
   }
 
   draw() {
+    clearTimeout(this.timer);
+    this.timer = 0;
     const width = this.node.clientWidth;
     if (width === 0) return;
+    if (this.read) this.rows = this.read();
+    this.read = null;
     const ratio = devicePixelRatio || 1;
     this.canvas.width = width * ratio;
     this.canvas.height = HEIGHT * ratio;

@@ -41,7 +41,7 @@ export function FindingsView({ state, list }) {
       </section>
       <section class="detail" aria-label="Finding">
         ${chosen ? html`
-          <button type="button" class="quiet close" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button>
+          <button type="button" class="quiet close corner" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button>
           <${FindingCard} finding=${chosen} />
           <div class="actions"><${Button} label=${`Show row ${chosen.row}`} onClick=${() => store.dispatch({ type: "go", view: "traffic", q: "", at: chosen.row })} />
             <${Button} label="All messages that break it" onClick=${() => store.dispatch({ type: "go", view: "traffic", q: `finding:${chosen.rule}`, at: chosen.row })} /></div>`

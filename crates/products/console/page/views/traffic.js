@@ -127,7 +127,7 @@ export function TrafficView({ state, traffic, list }) {
     list.current = made;
     const changed = () => {
       update(made, traffic);
-      strip.current?.show(stripRows(traffic), store.state.place.at);
+      strip.current?.show(() => stripRows(traffic), store.state.place.at);
       setVersion(versionOf(traffic));
       repaint((n) => n + 1);
     };
@@ -148,7 +148,7 @@ export function TrafficView({ state, traffic, list }) {
     } else if (at && list.current) {
       void find(traffic, list.current, at);
     }
-    strip.current?.show(stripRows(traffic), at);
+    strip.current?.show(() => stripRows(traffic), at);
   }, [at, traffic.filter]);
   useEffect(() => list.current?.plan(), [state.marks]);
   return html`
@@ -208,7 +208,7 @@ function Strip({ strip, traffic, at }) {
     });
     host.current?.append(made.node);
     strip.current = made;
-    made.show(stripRows(traffic), at);
+    made.show(() => stripRows(traffic), at);
     return () => {
       made.destroy();
       strip.current = null;
