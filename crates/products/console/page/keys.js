@@ -77,7 +77,6 @@ export function commandFor(event, place) {
   if (event.altKey) return null;
   const key = keyOf(event);
   if (place.dialog) return null;
-  if (place.typing && key.length === 1) return null;
   if (place.typing && !key.startsWith("Ctrl+") && key !== "Escape") return null;
   if (key.length === 1 && key !== " " && !place.letters) return null;
   if (place.pressable && (key === "Enter" || key === " ")) return null;
