@@ -41,7 +41,7 @@ const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]+/;
 const serve = ["--", proof, "serve", "--stdio"];
 
 async function on(words, act, place = "") {
-  const url = await started(["inspect", "--no-open", ...words], ADDRESS);
+  const url = await started(["inspect", ...words], ADDRESS);
   const opened = await open(browser, { url, place });
   try {
     await opened.page.waitForFunction(() => document.querySelector(".dot")?.dataset.state === "open" || document.querySelector(".dot")?.dataset.state === "file");
@@ -55,7 +55,7 @@ async function on(words, act, place = "") {
 async function choose(page, name) {
   await page.getByRole("searchbox").fill(name);
   await page.waitForFunction((wanted) => [...document.querySelectorAll(".item-name")].some((node) => node.textContent === wanted), name);
-  await page.locator(".row", { has: page.locator(`.item-name:text-is("${name}")`) }).first().click();
+  await page.locator(".row:not([hidden])", { has: page.locator(`.item-name:text-is("${name}")`) }).first().click();
   await page.getByRole("heading", { name, exact: true }).waitFor();
 }
 
