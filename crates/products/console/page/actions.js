@@ -161,6 +161,23 @@ export async function sendRaw(raw) {
 export const check = (tool, given) => post("/api/check", { target: target(), tool, arguments: given });
 
 /**
+ * The row in which a request goes on that the server answered with questions, as servers of the modern era do.
+ * @param {import("./contract.js").RowDetail} detail
+ * @returns {Promise<number>} 0 where it does not go on yet
+ */
+export async function nextRound(detail) {
+  const { result } = resultOf(detail);
+  const method = String(detail.row[COLUMN.method]);
+  const n = Number(detail.row[COLUMN.n]);
+  const { rows } = await readRows({ from: 0, count: 20 }, `method:"${method.replaceAll(/["\\]/g, "\\$&")}" dir:out row:${n + 1}..${n + 10_000}`);
+  for (const row of rows) {
+    const params = requestOf(await readRow(Number(row[COLUMN.n])))?.params;
+    if (params?.inputResponses !== undefined && params.requestState === result?.requestState) return Number(row[COLUMN.n]);
+  }
+  return 0;
+}
+
+/**
  * The request of a row as it can be sent again.
  * @param {import("./contract.js").RowDetail} detail
  * @returns {{ method: string, params: any, text: string } | null}

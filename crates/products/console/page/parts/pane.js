@@ -1,7 +1,7 @@
 // Small things that every view uses: buttons with their keys, notes where there is nothing, the row that a request became.
 
 import { html, useEffect, useMemo, useState } from "../html.js";
-import { problemOf, problemText, readRow, resultOf, store } from "../actions.js";
+import { problemOf, problemText, nextRound, readRow, resultOf, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
 import { visible } from "../format.js";
 
@@ -64,6 +64,34 @@ export function useRow(n, version = "") {
  * @returns {{ result: any, error: any }}
  */
 export const useAnswer = (detail) => useMemo(() => (detail ? resultOf(detail) : { result: undefined, error: undefined }), [detail]);
+
+/**
+ * The row in which a request ended: that of its last round.
+ * @param {number} n
+ */
+export function useLastRound(n) {
+  const [round, setRound] = useState({ n, at: n });
+  const at = round.n === n ? round.at : n;
+  const { detail, problem } = useRow(at);
+  const { result, error } = useAnswer(detail);
+  const asks = result?.resultType === "input_required";
+  useEffect(() => {
+    if (!asks || !detail) return;
+    let stopped = false;
+    const look = async () => {
+      const next = await nextRound(detail).catch(() => 0);
+      if (stopped) return;
+      if (next > 0) setRound({ n, at: next });
+      else timer = window.setTimeout(look, 400);
+    };
+    let timer = window.setTimeout(look, 50);
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+    };
+  }, [asks, detail]);
+  return { at, detail, problem, result, error, asks };
+}
 
 /** A link to a row in the traffic. @param {{ n: number }} props */
 export function RowLink({ n }) {

@@ -4,7 +4,7 @@ import { html, useEffect, useMemo, useState } from "../html.js";
 import { ItemList } from "../parts/items.js";
 import { Form } from "../parts/form.js";
 import { Blocks, Tree } from "../parts/content.js";
-import { Button, ProblemNote, RowLink, useAnswer, useRow } from "../parts/pane.js";
+import { Button, ProblemNote, RowLink, useLastRound } from "../parts/pane.js";
 import { QuestionsInline } from "./questions.js";
 import { describe, first, isObject, problems } from "../parts/form-model.js";
 import { cancel, check, load, request, store } from "../actions.js";
@@ -153,24 +153,23 @@ function ToolHead({ tool }) {
 
 /** @param {{ n: number, tool: any }} props */
 function Outcome({ n, tool }) {
-  const { detail, problem } = useRow(n);
-  const { result, error } = useAnswer(detail);
+  const { at, detail, problem, result, error, asks } = useLastRound(n);
   if (problem) return html`<${ProblemNote} problem=${problem} />`;
   if (!detail) return html`<p class="note">Sending…</p>`;
   const status = String(detail.row[COLUMN.status]);
   const failed = status !== "ok" && status !== "pending";
   return html`
-    <section class=${`outcome ${failed ? "f" : status}`} aria-label="Result" aria-live="polite">
+    <section class=${`outcome ${failed ? "f" : asks ? "pending" : status}`} aria-label="Result" aria-live="polite">
       <header class="title-line">
-        <h3>${error ? "Error" : result?.isError === true ? "Error of the tool" : status === "pending" ? "Waiting" : "Result"}</h3>
+        <h3>${error ? "Error" : result?.isError === true ? "Error of the tool" : asks ? "Waiting for your answer" : status === "pending" ? "Waiting" : "Result"}</h3>
         <span class="status-word" data-status=${status}>${visible(status, 20)}</span>
         <span class="dim">${detail.row[COLUMN.took] === null ? "" : duration(Number(detail.row[COLUMN.took]) / 1000)}</span>
-        <${RowLink} n=${n} />
-        ${status === "pending" && html`<${Button} label="Cancel" kind="strong" onClick=${() => void cancel(n)} />`}
+        <${RowLink} n=${n} />${at !== n && html`<${RowLink} n=${at} />`}
+        ${status === "pending" && html`<${Button} label="Cancel" kind="strong" onClick=${() => void cancel(at)} />`}
       </header>
       <${Progress} detail=${detail} pending=${status === "pending"} />
       ${error && html`<${Tree} value=${error} label="Error" />`}
-      ${result !== undefined && html`<${Result} result=${result} tool=${tool} />`}
+      ${result !== undefined && !asks && html`<${Result} result=${result} tool=${tool} />`}
       ${result === undefined && !error && status !== "pending" && html`<p class="note">No answer that can be shown here: see the row.</p>`}
     </section>`;
 }
