@@ -113,6 +113,7 @@ function Banner({ state }) {
   if (state.link === "refused") return html`<${ProblemNote} problem=${state.problem} />`;
   if (state.link === "lost") return html`<p class="problem" role="alert">The connection to <code>proof inspect</code> is lost. Trying again…</p>`;
   if (state.link === "bye") return html`<p class="problem" role="status">proof inspect has ended. What is shown stays until you close the page.</p>`;
+  if (state.server?.ring.failed) return html`<${ProblemNote} problem=${{ what: `traffic is no longer kept on disk: ${state.server.ring.failed}` }} />`;
   if (target?.state === "failed" && state.place.view !== "server") return html`<${ProblemNote} problem=${target.error} />`;
   return null;
 }
