@@ -9,6 +9,7 @@ mod bench;
 mod cargo;
 mod clients_peers;
 mod conformance;
+mod console_page;
 mod corpus;
 mod coverage;
 mod dist;
@@ -137,6 +138,11 @@ const TASKS: &[Task] = &[
         run: mutants::run,
     },
     Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },
+    Task {
+        name: "page",
+        help: "the page of `proof inspect`: pure modules, types, Chromium with pictures of every view and axe",
+        run: console_page::run,
+    },
     Task {
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",

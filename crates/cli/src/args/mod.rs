@@ -10,6 +10,7 @@ pub(crate) mod faults;
 pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod inspect;
 pub(crate) mod line;
 pub(crate) mod lock;
 pub(crate) mod oauth;
@@ -44,6 +45,7 @@ Examples:
   proof check http://127.0.0.1:3000/mcp     Check a server over HTTP
   proof check-client -- ./my-client         Check a client over HTTP
   proof client tools -- npx -y my-server    List a server's tools
+  proof inspect -- npx -y my-server         Try a server in the browser
   proof generate -o t.mcp.yaml -- ./server  Generate a test file from a server
   proof test t.mcp.yaml                     Run a test file
   proof explain tools.names-unique          Explain a rule
@@ -114,6 +116,8 @@ pub(crate) enum Verb {
     /// Answer the questions of a checklist before production, with evidence
     #[command(disable_help_flag = true)]
     Ready(ReadyArgs),
+    /// Read, try and keep MCP traffic on a page in the browser
+    Inspect(Box<inspect::InspectArgs>),
     /// Send requests to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a shell completion script

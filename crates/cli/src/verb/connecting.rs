@@ -14,6 +14,15 @@ use crate::verb::{client_options, sign_in};
 
 /// Runs `work` until it is done or a signal comes. What it started and left is ended with the program: another server may come.
 pub(crate) fn until_interrupted<T, E: From<Exit>>(run: &Run, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    until_interrupted_then(run, work, async {})
+}
+
+/// The same, and after a signal `farewell`, which must end by itself.
+pub(crate) fn until_interrupted_then<T, E: From<Exit>>(
+    run: &Run,
+    work: impl Future<Output = Result<T, E>>,
+    farewell: impl Future<Output = ()>,
+) -> Result<T, E> {
     // Before the first child starts.
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -25,7 +34,10 @@ pub(crate) fn until_interrupted<T, E: From<Exit>>(run: &Run, work: impl Future<O
         tokio::pin!(interrupted);
         tokio::select! {
             outcome = work => outcome,
-            signal = &mut interrupted => Err(Exit::Interrupted(signal).into()),
+            signal = &mut interrupted => {
+                farewell.await;
+                Err(Exit::Interrupted(signal).into())
+            }
         }
     });
     runtime.shutdown_background();

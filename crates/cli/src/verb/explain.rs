@@ -43,6 +43,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     }
 }
 
+/// What there is to say of one rule of the specification.
+pub(crate) fn text_of(id: &str) -> Option<String> {
+    rules::find(id).map(one)
+}
+
 fn many(found: &[&Rule]) -> String {
     let mut out = String::new();
     for rule in found {

@@ -1,6 +1,6 @@
 //! `proof generate`: writes a test file that a running server passes.
 
-mod server;
+pub(crate) mod server;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn write_file(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
     }
     let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
     let made = generate_file(run, args, address, path)?;
-    let (server, left_out) = server::without_secrets(args, path, &run.redactor());
+    let (server, left_out) = server::without_secrets(&args.server, path, &run.redactor());
     let redactor = run.redactor_of(&args.server.secrets()).masked();
     let text = made.text(&header(args, &made, &left_out, &redactor), &server);
     let text = redactor.redact_known(&text).into_owned();
@@ -150,7 +150,7 @@ async fn keep_passing_cases(
     mut made: Generated,
     path: &Path,
 ) -> Result<Generated, Exit> {
-    let server = server::complete(args, path);
+    let server = server::complete(&args.server, path);
     let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {

@@ -14,6 +14,7 @@ pub(crate) mod gateway;
 pub(crate) mod generate;
 mod generated_file;
 pub(crate) mod given_file;
+pub(crate) mod inspect;
 pub(crate) mod keys;
 pub(crate) mod lock;
 pub(crate) mod man;

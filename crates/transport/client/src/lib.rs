@@ -36,7 +36,7 @@ use net::client::{Address, Authorizer, Limits};
 use net::{Children, Tap};
 use serde_json::{Map, Value, json};
 use wire::trace::Header;
-use wire::{Era, Revision, Transport};
+use wire::{Era, RequestId, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
 pub use call_policy::CallPolicy;
@@ -249,6 +249,11 @@ impl Client {
     /// Cancels all pending requests.
     pub async fn cancel_all(&self, reason: &str) {
         self.session().link.cancel_all(reason).await;
+    }
+
+    /// Cancels the pending request of this id; `false` where there is none.
+    pub async fn cancel(&self, id: &RequestId, reason: &str) -> bool {
+        self.session().link.cancel_one(id, reason).await
     }
 
     /// Ends the conversation as its transport demands: once, in order, within timeouts.

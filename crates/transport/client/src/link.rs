@@ -333,11 +333,15 @@ impl Link {
         }
     }
 
-    /// Cancels one request.
-    pub(super) async fn cancel_one(&self, id: &RequestId, reason: &str) {
+    /// Cancels one request; `false` where it is not pending.
+    pub(super) async fn cancel_one(&self, id: &RequestId, reason: &str) -> bool {
         let method = self.state().pending.remove(id).map(|pending| pending.method);
-        if let Some(method) = method {
-            self.cancel(id, &method, reason).await;
+        match method {
+            Some(method) => {
+                self.cancel(id, &method, reason).await;
+                true
+            }
+            None => false,
         }
     }
 

@@ -99,9 +99,10 @@ impl Client {
         let mut listening = Listening { acknowledged: Value::Null, id: Some(id), ended };
         tokio::select! {
             biased;
-            acknowledged = seen.wait_for(Option::is_some) => {
-                if let Ok(acknowledged) = acknowledged {
-                    listening.acknowledged = acknowledged.clone().unwrap_or_default();
+            // Cloned within: what the channel lends cannot move to another thread.
+            acknowledged = async { seen.wait_for(Option::is_some).await.ok().and_then(|seen| seen.clone()) } => {
+                if let Some(acknowledged) = acknowledged {
+                    listening.acknowledged = acknowledged;
                     return Ok(listening);
                 }
             }

@@ -30,6 +30,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
+    ("console", Some(&["wire", "net", "client"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "net", "oauth"])),
     // The binary puts together what there is.
     (
@@ -52,6 +53,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "judge",
             "suite",
             "replay",
+            "console",
             "gateway",
         ]),
     ),
@@ -83,11 +85,11 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rustix"], &["net", "reference"]),
     (
         &["tokio", "tokio-util", "futures-util", "tracing"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
     ),
     (
         &["fastrand", "getrandom", "rand", "uuid"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["clap"], &["cli", "gateway"]),

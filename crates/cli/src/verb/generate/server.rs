@@ -5,12 +5,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use wire::redact::{Redactor, Secrets};
 
-use crate::args::generate::GenerateArgs;
+use crate::args::reach::ServerArgs;
 use crate::verb::generated_file::relative;
 
 /// The complete entry, including secrets, to run the file at once.
-pub(super) fn complete(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
-    let target = args.server.named();
+pub(super) fn complete(args: &ServerArgs, path: &Path) -> Map<String, Value> {
+    let target = args.named();
     let mut server = Map::new();
     let pairs = |texts: &[String], mark: char| -> Map<String, Value> {
         let pair =
@@ -19,31 +19,31 @@ pub(super) fn complete(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
     };
     if let Some(url) = target.url {
         server.insert("url".to_owned(), json!(url));
-        let headers = pairs(&args.server.reach.header, ':');
+        let headers = pairs(&args.reach.header, ':');
         if !headers.is_empty() {
             server.insert("headers".to_owned(), headers.into());
         }
-        server.extend(args.server.reach.bearer_env.iter().map(|name| ("bearerEnv".to_owned(), json!(name))));
+        server.extend(args.reach.bearer_env.iter().map(|name| ("bearerEnv".to_owned(), json!(name))));
         return server;
     }
     server.insert("command".to_owned(), json!(target.command));
-    let env = pairs(&args.server.reach.env, '=');
+    let env = pairs(&args.reach.env, '=');
     if !env.is_empty() {
         server.insert("env".to_owned(), env.into());
     }
-    let inherited = &args.server.reach.inherit_env;
+    let inherited = &args.reach.inherit_env;
     if !inherited.is_empty() {
         server.insert("inheritEnv".to_owned(), json!(inherited));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let cwd = relative(folder, args.server.reach.cwd.as_deref().unwrap_or(Path::new(".")));
+    let cwd = relative(folder, args.reach.cwd.as_deref().unwrap_or(Path::new(".")));
     server.extend(cwd.map(|cwd| ("cwd".to_owned(), json!(cwd.to_string_lossy()))));
     server
 }
 
 /// The entry without values that may be secret, and their names.
-pub(super) fn without_secrets(
-    args: &GenerateArgs,
+pub(crate) fn without_secrets(
+    args: &ServerArgs,
     path: &Path,
     redactor: &Redactor,
 ) -> (Map<String, Value>, Vec<String>) {

@@ -5,6 +5,7 @@
 //! are not written.
 
 mod expect;
+mod kept;
 mod plan;
 mod play;
 mod survey;
@@ -22,6 +23,7 @@ use wire::{Revision, Transport};
 use crate::advice::Words;
 pub use client::CallPolicy;
 pub use expect::{Case, Verdict};
+pub use kept::{Exchange, kept};
 pub use plan::{Aim, Planned, arguments};
 
 /// How many cases to make.

@@ -1,0 +1,50 @@
+//! Options of `proof inspect`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+use wire::Revision;
+
+use super::address::socket;
+use super::reach::ServerArgs;
+
+/// Read, try and keep MCP traffic on a page in the browser
+#[derive(Args)]
+#[command(override_usage = "\
+proof inspect [OPTIONS] <URL>
+       proof inspect [OPTIONS] -- <COMMAND>...
+       proof inspect [OPTIONS] --trace <FILE>
+       proof inspect [OPTIONS] --attach <FILE>")]
+#[command(after_help = "\
+Examples:
+  proof inspect -- npx -y my-server
+  proof inspect http://127.0.0.1:3000/mcp
+  proof inspect --trace session.jsonl
+  proof inspect --attach running.jsonl    # what `proof record` writes
+
+Prints the address of the page; open it in a browser on this machine. Its
+fragment is the token of this launch: with it, anyone can use the server as you
+can. Secrets in the traffic are replaced. Ctrl-C ends the server. See
+docs/inspect.md.
+
+Exit codes: 2 usage error; 130 after Ctrl-C; 4 bug in proof.")]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Revision to begin with [default: the newest that both support]
+    #[arg(long, value_name = "R", help_heading = "Connection")]
+    pub(crate) revision: Option<Revision>,
+    /// Show this trace; no server is started
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision"])]
+    pub(crate) trace: Option<PathBuf>,
+    /// Show this recording while `proof record` writes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision", "trace"])]
+    pub(crate) attach: Option<PathBuf>,
+    /// Serve the page at ADDR, a loopback address; port 0 picks a free port
+    #[arg(long, value_name = "ADDR", value_parser = socket, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
+    pub(crate) http: SocketAddr,
+    /// Keep at most MIB MiB of traffic on disk; older traffic is dropped
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) keep: u64,
+}

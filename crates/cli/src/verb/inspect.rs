@@ -1,0 +1,107 @@
+//! `proof inspect`: serves the page, and hands it what judges and what writes test files.
+
+mod attached;
+mod book;
+mod cases;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use console::hub::Bounds;
+use console::{Console, Options};
+use net::client::Address;
+
+use crate::advice;
+use crate::args::inspect::InspectArgs;
+use crate::args::reach::environment;
+use crate::exit::{self, Exit, tell, usage};
+use crate::run::Run;
+use crate::verb::connecting::until_interrupted_then;
+use crate::verb::{client_options, output, sign_in, traces};
+use attached::Attached;
+use book::Book;
+use cases::Cases;
+
+/// How long connections may take to be closed in order after a signal. What is left then is killed.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Serves until a signal.
+pub(crate) fn run(run: &Run, args: &InspectArgs) -> Exit {
+    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
+    exit::conceal(run.redactor_of(&args.server.secrets()));
+    match inspect(run, args) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn inspect(run: &Run, args: &InspectArgs) -> Result<Exit, Exit> {
+    if !args.http.ip().to_canonical().is_loopback() {
+        let what = format!("--http {}: the page is only served to this machine", args.http);
+        return Err(usage(&what, "use 127.0.0.1, and a tunnel such as `ssh -L` from elsewhere"));
+    }
+    let trace = args.trace.as_deref().map(traces::trace).transpose()?;
+    let attached = args.attach.as_deref().map(Attached::open).transpose()?;
+    let address = args.server.address()?;
+    if trace.is_none() && attached.is_none() && address.is_none() {
+        let remedy = "add its URL, its command after `--`, or a trace: proof inspect -- npx -y my-server";
+        return Err(usage("no server given", remedy));
+    }
+    let console = console(run, args)?;
+    let farewell = async {
+        let _ = tokio::time::timeout(FAREWELL, console.close()).await;
+    };
+    let work = async {
+        // The port is open before anything else is started: a wrong address costs nothing.
+        let page = console.listen(args.http).await.map_err(|error| {
+            usage(&format!("cannot listen on {}: {error}", args.http), "use another port, or 0 for a free one")
+        })?;
+        if let Some(trace) = trace {
+            let (console, name) = (console.clone(), name_of(args.trace.as_deref()));
+            // A long one is shown while it is read in.
+            tokio::task::spawn_blocking(move || console.add_trace(&name, &trace));
+        }
+        if let Some((attached, header)) = attached {
+            let session = console.add_recording(&name_of(args.attach.as_deref()), header);
+            tokio::spawn(attached.follow(console.clone(), session));
+        }
+        if let Some(address) = address {
+            add_server(run, args, &console, address).await?;
+        }
+        output::print(&format!("http://{}/#token={}\n", page.local_addr(), console.token().reveal()))?;
+        tell("open this address in a browser on this machine (press Ctrl-C to stop)");
+        page.wait().await;
+        Ok::<_, Exit>(Exit::Clean)
+    };
+    until_interrupted_then(run, work, farewell)
+}
+
+fn name_of(path: Option<&Path>) -> String {
+    path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn console(run: &Run, args: &InspectArgs) -> Result<Arc<Console>, Exit> {
+    let redactor = run.redactor_of(&args.server.secrets());
+    let options = Options {
+        bounds: Bounds { ring: args.keep << 20, ..Bounds::default() },
+        redactor: redactor.clone(),
+        rule_book: Arc::new(Book),
+        case_writer: Arc::new(Cases::new(&args.server, &run.redactor(), redactor.masked())),
+        words: advice::asking,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Console::new(options).map_err(|error| {
+        tell(format_args!("error: cannot make a token: {error}"));
+        Exit::Bug
+    })
+}
+
+async fn add_server(run: &Run, args: &InspectArgs, console: &Console, address: Address) -> Result<(), Exit> {
+    let reach = &args.server.reach;
+    let mut options = client_options::options(run, reach, address, args.revision)?;
+    if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
+        sign_in::sign_in_at(reach, &mut options.address, options.revision).await?;
+    }
+    console.add_server(options);
+    Ok(())
+}

@@ -1,0 +1,109 @@
+// Which key does what. The table is the help, the palette and the dispatcher at once. `keyOf` and `commandFor` are pure.
+
+/**
+ * @typedef {"anywhere" | "list" | "traffic" | "call"} When
+ * @typedef {object} Command
+ * @property {string} id
+ * @property {string} label
+ * @property {string[]} keys
+ * @property {When} when
+ * @property {string} group
+ */
+
+/** @type {Command[]} */
+export const COMMANDS = [
+  { id: "next", label: "Next message or item", keys: ["j", "ArrowDown"], when: "list", group: "Move" },
+  { id: "previous", label: "Previous message or item", keys: ["k", "ArrowUp"], when: "list", group: "Move" },
+  { id: "page-down", label: "A page further", keys: ["PageDown", " "], when: "list", group: "Move" },
+  { id: "page-up", label: "A page back", keys: ["PageUp", "Shift+ "], when: "list", group: "Move" },
+  { id: "first", label: "First", keys: ["g", "Home"], when: "list", group: "Move" },
+  { id: "last", label: "Last", keys: ["G", "End"], when: "list", group: "Move" },
+  { id: "open", label: "Show the details", keys: ["Enter"], when: "list", group: "Move" },
+  { id: "back", label: "Back", keys: ["Escape"], when: "anywhere", group: "Move" },
+  { id: "next-finding", label: "Next message with a finding", keys: ["]"], when: "traffic", group: "Move" },
+  { id: "previous-finding", label: "Previous message with a finding", keys: ["["], when: "traffic", group: "Move" },
+  { id: "filter", label: "Filter", keys: ["/"], when: "anywhere", group: "Read" },
+  { id: "follow", label: "Follow new messages", keys: ["f"], when: "traffic", group: "Read" },
+  { id: "timeline", label: "Show or hide the timeline", keys: ["w"], when: "traffic", group: "Read" },
+  { id: "copy", label: "Copy the message", keys: ["y"], when: "traffic", group: "Read" },
+  { id: "mark", label: "Mark for a test", keys: ["v"], when: "traffic", group: "Do" },
+  { id: "to-test", label: "Write marked messages as a test", keys: ["t"], when: "traffic", group: "Do" },
+  { id: "edit", label: "Edit and resend", keys: ["e"], when: "traffic", group: "Do" },
+  { id: "resend", label: "Resend", keys: ["r"], when: "traffic", group: "Do" },
+  { id: "base", label: "Compare with this message", keys: ["m"], when: "traffic", group: "Do" },
+  { id: "compare", label: "Show the difference", keys: ["="], when: "traffic", group: "Do" },
+  { id: "call", label: "Call a tool", keys: ["c"], when: "anywhere", group: "Do" },
+  { id: "send", label: "Send", keys: ["Ctrl+Enter"], when: "call", group: "Do" },
+  { id: "twin", label: "Form or JSON", keys: ["Ctrl+j"], when: "call", group: "Do" },
+  { id: "answer", label: "Answer the server's next question", keys: ["a"], when: "anywhere", group: "Do" },
+  { id: "save", label: "Save the trace", keys: ["Ctrl+s"], when: "anywhere", group: "Do" },
+  { id: "palette", label: "Command palette", keys: ["Ctrl+k", ":"], when: "anywhere", group: "Page" },
+  { id: "help", label: "Keys", keys: ["?"], when: "anywhere", group: "Page" },
+  { id: "theme", label: "Light or dark", keys: ["T"], when: "anywhere", group: "Page" },
+  { id: "letters", label: "Letters as keys on or off", keys: [], when: "anywhere", group: "Page" },
+  ...["Traffic", "Tools", "Resources", "Prompts", "Findings", "Server", "Questions", "Log"].map((label, at) => ({
+    id: `view-${label.toLowerCase()}`,
+    label: `Go to ${label}`,
+    keys: [String(at + 1)],
+    when: /** @type {When} */ ("anywhere"),
+    group: "Views",
+  })),
+];
+
+/**
+ * @typedef {{ key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, shiftKey?: boolean }} Pressed
+ * @param {Pressed} event
+ */
+export function keyOf(event) {
+  const held = event.ctrlKey || event.metaKey ? "Ctrl+" : "";
+  const key = held ? event.key.toLowerCase().replace("enter", "Enter") : event.key;
+  return event.shiftKey && key === " " ? "Shift+ " : held + key;
+}
+
+/**
+ * @typedef {object} Place where the key was pressed
+ * @property {boolean} typing in a text field
+ * @property {boolean} pressable on a button or link, which Enter and the space bar press
+ * @property {boolean} inList
+ * @property {string} view
+ * @property {boolean} dialog whether a dialog is open
+ * @property {boolean} letters whether single letters are keys
+ *
+ * @param {Pressed} event
+ * @param {Place} place
+ * @returns {string | null} the id of a command
+ */
+export function commandFor(event, place) {
+  if (event.altKey) return null;
+  const key = keyOf(event);
+  if (place.dialog) return null;
+  if (place.typing && !key.startsWith("Ctrl+") && key !== "Escape") return null;
+  if (key.length === 1 && key !== " " && !place.letters) return null;
+  if (place.pressable && (key === "Enter" || key === " ")) return null;
+  const found = COMMANDS.find((command) => command.keys.includes(key) && applies(command.when, place));
+  return found ? found.id : null;
+}
+
+/**
+ * @param {When} when
+ * @param {Place} place
+ */
+function applies(when, place) {
+  if (when === "anywhere") return true;
+  if (when === "traffic") return place.view === "traffic";
+  if (when === "call") return true;
+  // Arrows, Home, Space and the like scroll where no list has the focus; letters always mean the list of the view.
+  return place.inList || place.view === "traffic" || !place.typing;
+}
+
+/**
+ * How a key is written in the help.
+ * @param {string} key
+ */
+export function keyLabel(key) {
+  const names = /** @type {Record<string, string>} */ ({
+    " ": "Space", "Shift+ ": "Shift+Space", ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc", PageDown: "PgDn", PageUp: "PgUp",
+    "Ctrl+k": "Ctrl+K", "Ctrl+j": "Ctrl+J", "Ctrl+s": "Ctrl+S",
+  });
+  return names[key] ?? key;
+}

@@ -1,0 +1,336 @@
+//! Everything that crossed: frames go to the ring on disk, rows to the table, and those who follow are woken. One lock; what is
+//! done under it is short. Knows no HTTP and sends nothing.
+
+mod sessions;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+use wire::redact::Redactor;
+use wire::trace::file::{read_frame, write_frame};
+use wire::trace::{Content, Frame, Header};
+
+use crate::assemble::Assembler;
+use crate::judging::Finding;
+use crate::query::Bodies;
+use crate::ring::{Piece, Place, Ring};
+use crate::rows::{Direction, Row, RowKind, Status, Table};
+
+pub use sessions::SessionState;
+
+/// After how long without an answer a request counts as hung, in microseconds.
+const HUNG: u64 = 30_000_000;
+/// How much of a session is judged: beyond that, its findings stay as they are.
+const JUDGED_FRAMES: usize = 20_000;
+const JUDGED_BYTES: usize = 16 << 20;
+
+/// Bounds of what is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of frames on disk.
+    pub ring: u64,
+    /// Rows in memory.
+    pub rows: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { ring: 256 << 20, rows: 250_000 }
+    }
+}
+
+/// What changed, by numbers that only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Version {
+    /// The last change of the table.
+    pub seq: u64,
+    /// The last change of targets, sessions, questions or findings.
+    pub state: u64,
+}
+
+/// The store of one run.
+pub struct Hub {
+    inner: Mutex<Inner>,
+    version: watch::Sender<Version>,
+    redactor: Redactor,
+    begun: Instant,
+    /// When it began, in microseconds since 1970.
+    wall: u64,
+}
+
+/// What the lock protects.
+pub(crate) struct Inner {
+    pub(crate) table: Table,
+    pub(crate) ring: Ring,
+    pub(crate) sessions: Vec<Session>,
+    /// Rows that went with the ring.
+    pub(crate) dropped_rows: u64,
+    /// Why frames are not written any more.
+    pub(crate) failed: Option<String>,
+}
+
+/// One session: one trace.
+pub(crate) struct Session {
+    pub(crate) target: u32,
+    pub(crate) header: Header,
+    pub(crate) began: u64,
+    pub(crate) ended: Option<u64>,
+    pub(crate) assembler: Assembler,
+    /// Where its frames are, but for those that were dropped.
+    pub(crate) places: VecDeque<Option<Place>>,
+    pub(crate) dropped: u32,
+    pub(crate) rows: u64,
+    /// Its beginning, which is judged, and the row of each frame.
+    pub(crate) judged: Vec<Frame>,
+    pub(crate) owners: Vec<u64>,
+    judged_bytes: usize,
+    /// Why it is not judged any further.
+    pub(crate) unjudged: Option<String>,
+    /// Whether frames came since it was judged.
+    pub(crate) is_fresh: bool,
+    pub(crate) findings: Vec<Placed>,
+}
+
+/// A finding with its place in the list.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What was found.
+    pub finding: Finding,
+    /// Its row.
+    pub row: u64,
+    /// Its frame within the session.
+    pub frame: u32,
+}
+
+impl Inner {
+    /// The place of a frame of a session, if it is still kept.
+    pub(crate) fn piece(&self, session: u32, frame: u32) -> Option<Piece> {
+        let session = self.session(session)?;
+        let place = (*session.places.get(frame.checked_sub(session.dropped)? as usize)?)?;
+        self.ring.piece(place)
+    }
+
+    /// The session of this number.
+    pub(crate) fn session(&self, number: u32) -> Option<&Session> {
+        self.sessions.get((number as usize).checked_sub(1)?)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn session_mut(&mut self, number: u32) -> Option<&mut Session> {
+        self.sessions.get_mut((number as usize).checked_sub(1)?)
+    }
+
+    fn append(&mut self, line: &str) -> Option<Place> {
+        match self.ring.append(line.as_bytes()) {
+            Ok(place) => {
+                self.failed = None;
+                Some(place)
+            }
+            Err(error) => {
+                self.failed = Some(error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Forgets the places and rows whose bytes went.
+    fn forget(&mut self) {
+        for session in &mut self.sessions {
+            while let Some(place) = session.places.front()
+                && place.is_none_or(|place| !self.ring.holds(place))
+            {
+                session.places.pop_front();
+                session.dropped += 1;
+            }
+        }
+        loop {
+            let first = self.table.first();
+            let Some(row) = self.table.get(first) else { return };
+            let dropped = self.session(row.session).map_or(0, |session| session.dropped);
+            if row.parts.newest().is_none_or(|newest| newest >= dropped) {
+                return;
+            }
+            self.table.drop_oldest();
+            self.dropped_rows += 1;
+        }
+    }
+}
+
+/// Reads the frames of rows from the ring.
+pub(crate) struct Frames<'i>(pub(crate) &'i Inner);
+
+impl Bodies for Frames<'_> {
+    fn contain(&self, row: &Row, bytes: &[u8]) -> bool {
+        let pieces = row.parts.iter().filter_map(|frame| self.0.piece(row.session, frame));
+        let mut lines = pieces.filter_map(|piece| piece.read().ok());
+        lines.any(|line| memchr::memmem::find(&line, bytes).is_some())
+    }
+}
+
+impl Hub {
+    /// An empty store. What `redactor` takes for a secret is replaced before it is kept.
+    pub fn new(bounds: Bounds, redactor: Redactor) -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let inner = Inner {
+            table: Table::new(bounds.rows),
+            ring: Ring::new(bounds.ring),
+            sessions: Vec::new(),
+            dropped_rows: 0,
+            failed: None,
+        };
+        Self {
+            inner: Mutex::new(inner),
+            version: watch::Sender::new(Version::default()),
+            redactor: redactor.watching(),
+            begun: Instant::now(),
+            wall: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Locks it.
+    pub(crate) fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Microseconds since the launch.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// When it began, in microseconds since 1970.
+    pub const fn wall(&self) -> u64 {
+        self.wall
+    }
+
+    /// What replaces secrets.
+    pub(crate) const fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Follows changes.
+    pub fn follow(&self) -> watch::Receiver<Version> {
+        self.version.subscribe()
+    }
+
+    /// Says that targets, sessions, questions or findings changed.
+    pub(crate) fn state_changed(&self) {
+        self.version.send_modify(|version| version.state += 1);
+    }
+
+    fn rows_changed(&self, seq: u64) {
+        self.version.send_modify(|version| version.seq = seq);
+    }
+
+    /// Begins a session of `target`; returns its number.
+    pub fn begin(&self, target: u32, header: Header) -> u32 {
+        let began = self.now();
+        let mut inner = self.inner();
+        let number = u32::try_from(inner.sessions.len() + 1).unwrap_or(u32::MAX);
+        let assembler = Assembler::new(target, number, began);
+        inner.sessions.push(Session::new(target, header, began, assembler));
+        drop(inner);
+        self.state_changed();
+        number
+    }
+
+    /// Takes a frame of a session in.
+    pub fn take(&self, session: u32, frame: &Frame) {
+        let redacted = self.redactor.redact_frame(frame);
+        let was_redacted = redacted.content != frame.content;
+        self.keep(session, redacted, was_redacted);
+    }
+
+    fn keep(&self, number: u32, frame: Frame, redacted: bool) {
+        let line = write_frame(&frame);
+        let mut guard = self.inner();
+        let inner = &mut *guard;
+        let dropped = inner.ring.dropped();
+        let place = inner.append(&line);
+        let ends = frame.exchange == 0 && matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
+        let ended = ends.then(|| self.now());
+        let Inner { table, sessions, .. } = inner;
+        let Some(session) = sessions.get_mut((number as usize).wrapping_sub(1)) else { return };
+        session.places.push_back(place);
+        let next = table.next();
+        let row = session.assembler.take(table, &frame, redacted);
+        session.rows += u64::from(table.next() > next);
+        session.ended = session.ended.or(ended);
+        session.note(frame, row.unwrap_or(0));
+        if inner.ring.dropped() != dropped {
+            inner.forget();
+        }
+        let seq = inner.table.seq();
+        drop(guard);
+        self.rows_changed(seq);
+        if ended.is_some() {
+            self.state_changed();
+        }
+    }
+
+    /// Ends a session: nothing more comes.
+    pub fn end(&self, number: u32) {
+        let now = self.now();
+        let mut guard = self.inner();
+        let Inner { table, sessions, .. } = &mut *guard;
+        let Some(session) = sessions.get_mut((number as usize).wrapping_sub(1)) else { return };
+        session.ended = session.ended.or(Some(now));
+        session.is_fresh = true;
+        session.assembler.end(table);
+        let seq = table.seq();
+        drop(guard);
+        self.rows_changed(seq);
+        self.state_changed();
+    }
+
+    /// Adds a row that no frame caused: something that the client noticed.
+    pub fn remark(&self, target: u32, session: u32, text: &str) {
+        let mut row = Row::new(target, session, RowKind::Mark, Direction::Out, self.now());
+        row.name = crate::naming::shortened(&self.redactor.redact_text(text));
+        let mut inner = self.inner();
+        inner.table.push(row);
+        let seq = inner.table.seq();
+        drop(inner);
+        self.rows_changed(seq);
+    }
+
+    /// What has waited too long hangs from now on.
+    pub fn hang(&self) {
+        let before = self.now().saturating_sub(HUNG);
+        let mut guard = self.inner();
+        let Inner { table, sessions, .. } = &mut *guard;
+        for session in sessions.iter().filter(|session| session.ended.is_none()) {
+            session.assembler.hang(table, before);
+        }
+        let seq = table.seq();
+        drop(guard);
+        self.rows_changed(seq);
+    }
+
+    /// The newest row of a request of ours with this id.
+    pub fn row_of(&self, session: u32, id: &str) -> Option<u64> {
+        let inner = self.inner();
+        let is = |row: &Row| row.session == session && row.direction == Direction::Out && &*row.id == id;
+        inner.table.iter().rev().take(10_000).find(|(_, row)| is(row)).map(|(n, _)| n)
+    }
+
+    /// The frame, if it is still kept.
+    pub fn frame(&self, session: u32, frame: u32) -> Option<Frame> {
+        let piece = self.inner().piece(session, frame)?;
+        let line = piece.read().ok()?;
+        read_frame(std::str::from_utf8(&line).ok()?).ok()
+    }
+}
+
+/// Whether a row may still get an answer.
+pub(crate) fn is_open(row: &Row) -> bool {
+    row.kind == RowKind::Call && matches!(row.status, Status::Pending | Status::Hung)
+}
+
+/// A tap whose frames go into the hub.
+pub(crate) fn tap(hub: &Arc<Hub>, target: u32, header: Header) -> (net::Tap, u32) {
+    let number = hub.begin(target, Header { revision: None, case: "inspect".to_owned(), ..header.clone() });
+    let hub = hub.clone();
+    (net::Tap::streaming(header, move |frame| hub.take(number, frame)), number)
+}

@@ -1,0 +1,166 @@
+//! The sessions of a hub: what is judged of them, what is found, and their traces as files.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use wire::Trace;
+use wire::trace::file::write_header;
+use wire::trace::{Frame, Header};
+
+use super::{Hub, Inner, JUDGED_BYTES, JUDGED_FRAMES, Placed, Session};
+use crate::assemble::Assembler;
+use crate::judging::Finding;
+use crate::ring::Piece;
+
+/// What is shown of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionState {
+    /// Its number.
+    pub session: u32,
+    /// The number of its target.
+    pub target: u32,
+    /// The transport.
+    pub transport: wire::Transport,
+    /// When it began and ended, in microseconds since the launch.
+    pub began: u64,
+    /// See above.
+    pub ended: Option<u64>,
+    /// How many rows it made.
+    pub rows: u64,
+    /// Why it is not judged any further.
+    pub unjudged: Option<String>,
+}
+
+impl SessionState {
+    /// As the page gets it.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "session": self.session, "target": self.target, "transport": self.transport.as_str(), "began": self.began,
+            "ended": self.ended, "rows": self.rows, "judged": self.unjudged.is_none(), "why": self.unjudged,
+        })
+    }
+}
+
+impl Session {
+    pub(super) const fn new(target: u32, header: Header, began: u64, assembler: Assembler) -> Self {
+        Self {
+            target,
+            header,
+            began,
+            ended: None,
+            assembler,
+            places: VecDeque::new(),
+            dropped: 0,
+            rows: 0,
+            judged: Vec::new(),
+            owners: Vec::new(),
+            judged_bytes: 0,
+            unjudged: None,
+            is_fresh: false,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Remembers a frame to be judged, and its row.
+    pub(super) fn note(&mut self, frame: Frame, row: u64) {
+        if self.unjudged.is_some() {
+            return;
+        }
+        self.judged_bytes += frame.content.weight();
+        if self.judged.len() >= JUDGED_FRAMES || self.judged_bytes > JUDGED_BYTES {
+            self.unjudged = Some(format!("only its first {} frames are judged", self.judged.len()));
+            return;
+        }
+        self.is_fresh = true;
+        self.judged.push(frame);
+        self.owners.push(row);
+    }
+}
+
+impl Inner {
+    pub(crate) fn session_states(&self) -> Vec<SessionState> {
+        let state = |(index, session): (usize, &Session)| SessionState {
+            session: u32::try_from(index + 1).unwrap_or(u32::MAX),
+            target: session.target,
+            transport: session.header.transport,
+            began: session.began,
+            ended: session.ended,
+            rows: session.rows,
+            unjudged: session.unjudged.clone(),
+        };
+        self.sessions.iter().enumerate().map(state).collect()
+    }
+}
+
+impl Hub {
+    /// The sessions to which something came since they were judged: number, trace, and whether it is over.
+    pub(crate) fn to_judge(&self) -> Vec<(u32, Trace, bool)> {
+        let mut inner = self.inner();
+        let mut wanted = Vec::new();
+        for (index, session) in inner.sessions.iter_mut().enumerate().filter(|(_, session)| session.is_fresh) {
+            session.is_fresh = false;
+            let trace = Trace { header: session.header.clone(), frames: session.judged.clone() };
+            // What was cut off says nothing about what comes later.
+            let over = session.ended.is_some() && session.unjudged.is_none();
+            wanted.push((u32::try_from(index + 1).unwrap_or(u32::MAX), trace, over));
+        }
+        wanted
+    }
+
+    /// Replaces the findings of a session.
+    pub(crate) fn found(&self, number: u32, findings: Vec<Finding>) {
+        let mut guard = self.inner();
+        let Some(session) = guard.session_mut(number) else { return };
+        let place = |finding: Finding| {
+            let row = session.owners.get(finding.event).copied().unwrap_or(0);
+            Placed { row, frame: u32::try_from(finding.event).unwrap_or(u32::MAX), finding }
+        };
+        let placed: Vec<Placed> = findings.into_iter().map(place).collect();
+        let before = std::mem::replace(&mut session.findings, placed.clone());
+        let changed = before.len() != placed.len() || before.iter().zip(&placed).any(|(a, b)| a.finding != b.finding);
+        if !changed {
+            return;
+        }
+        let mut rows: BTreeMap<u64, Vec<&Placed>> = before.iter().map(|one| (one.row, Vec::new())).collect();
+        for one in &placed {
+            rows.entry(one.row).or_default().push(one);
+        }
+        for (n, found) in rows {
+            let rules: Vec<Arc<str>> = found.iter().map(|one| one.finding.rule.clone()).collect();
+            let level = found.iter().map(|one| one.finding.level).min();
+            if guard.table.get(n).is_some_and(|row| row.rules != rules || row.level != level) {
+                guard.table.change(n, |row| {
+                    row.rules = rules;
+                    row.level = level;
+                });
+            }
+        }
+        let seq = guard.table.seq();
+        drop(guard);
+        self.rows_changed(seq);
+        self.state_changed();
+    }
+
+    /// Drops what was kept to judge sessions of a target before `newest` that are over and judged.
+    pub(crate) fn release(&self, target: u32, newest: u32) {
+        let mut inner = self.inner();
+        for (index, session) in inner.sessions.iter_mut().enumerate() {
+            if session.target == target && index + 1 < newest as usize && session.ended.is_some() && !session.is_fresh {
+                session.judged = Vec::new();
+                session.unjudged.get_or_insert_with(|| "it is over".to_owned());
+            }
+        }
+    }
+
+    /// The trace of a session as a file: the header's line, and the frames that are still kept.
+    pub(crate) fn trace_file(&self, number: u32) -> Option<(String, Vec<Piece>)> {
+        let inner = self.inner();
+        let session = inner.session(number)?;
+        let header =
+            Header { revision: session.header.revision.or(session.assembler.revision()), ..session.header.clone() };
+        let places = session.places.iter().flatten();
+        let pieces = places.filter_map(|place| inner.ring.piece(*place)).collect();
+        Some((write_header(&self.redactor().redact_header(&header)), pieces))
+    }
+}

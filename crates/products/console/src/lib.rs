@@ -1,0 +1,230 @@
+//! The page on which MCP traffic is read, tried and kept, and what serves it: `proof inspect`.
+//!
+//! Frames of the client's connections go into the [`hub::Hub`]; [`assemble`] makes rows of them, [`query`] filters the rows,
+//! `feed` sends changes to the page, `actions` does what the page asks for. Must not judge: [`judging`] says what is handed in.
+
+mod actions;
+pub mod assemble;
+mod assets;
+mod body;
+mod detail;
+mod failure;
+mod feed;
+pub mod hub;
+pub mod judging;
+mod naming;
+pub mod query;
+mod questions;
+mod reading;
+mod reply;
+pub mod ring;
+mod routes;
+pub mod rows;
+mod sending;
+mod targets;
+mod token;
+pub mod view;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use client::Advice;
+use net::server::http::{self, Limits, Server};
+use net::service::{Answer, Call, Reply, RpcError, Service};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+use wire::Trace;
+use wire::redact::Redactor;
+use wire::trace::Header;
+
+use crate::failure::Failure;
+use crate::hub::{Bounds, Hub};
+use crate::judging::{CaseWriter, RuleBook};
+use crate::questions::Questions;
+use crate::reading::Views;
+use crate::targets::{Connecting, Target};
+use crate::token::Token;
+
+/// How many feeds may be open, and how many connections.
+const FEEDS: usize = 16;
+const CONNECTIONS: usize = 128;
+/// The longest body of a request, in bytes.
+const BODY: usize = 4 << 20;
+/// How often it is looked for requests that hang.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a console is made of.
+pub struct Options {
+    /// Bounds of what is kept.
+    pub bounds: Bounds,
+    /// Says what is a secret.
+    pub redactor: Redactor,
+    /// Knows the rules.
+    pub rule_book: Arc<dyn RuleBook>,
+    /// Writes test files.
+    pub case_writer: Arc<dyn CaseWriter>,
+    /// Advice in the program's words.
+    pub words: fn(&Advice) -> String,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// Everything behind the page.
+pub struct Console {
+    hub: Arc<Hub>,
+    targets: Mutex<Vec<Arc<Target>>>,
+    connecting: Connecting,
+    rule_book: Arc<dyn RuleBook>,
+    case_writer: Arc<dyn CaseWriter>,
+    version: String,
+    token: Token,
+    feeds: Arc<Semaphore>,
+    views: Views,
+    stop: watch::Sender<bool>,
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Console")
+    }
+}
+
+impl Console {
+    /// A console without targets.
+    pub fn new(options: Options) -> io::Result<Arc<Self>> {
+        let hub = Arc::new(Hub::new(options.bounds, options.redactor));
+        let questions = Questions::new(&hub);
+        Ok(Arc::new(Self {
+            connecting: Connecting { hub: hub.clone(), questions, words: options.words },
+            hub,
+            targets: Mutex::default(),
+            rule_book: options.rule_book,
+            case_writer: options.case_writer,
+            version: options.version,
+            token: Token::random()?,
+            feeds: Arc::new(Semaphore::new(FEEDS)),
+            views: Views::default(),
+            stop: watch::Sender::new(false),
+        }))
+    }
+
+    /// The token of this launch.
+    pub const fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// The store.
+    pub const fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// Adds a server and connects to it. Needs a runtime.
+    pub fn add_server(&self, options: client::Options) {
+        let label = self.hub.redactor().redact_text(&options.address.to_string()).into_owned();
+        let revision = options.revision;
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = u32::try_from(targets.len() + 1).unwrap_or(u32::MAX);
+        let target = Arc::new(Target::server(number, label, options));
+        targets.push(target.clone());
+        drop(targets);
+        self.connecting.connect(&target, revision);
+    }
+
+    /// Adds a trace, without a server.
+    pub fn add_trace(&self, label: &str, trace: &Trace) {
+        let session = self.add_recording(label, trace.header.clone());
+        for frame in &trace.frames {
+            self.hub.take(session, frame);
+        }
+        self.hub.end(session);
+    }
+
+    /// Adds a recording whose frames are given to the hub as they come; returns its session.
+    pub fn add_recording(&self, label: &str, header: Header) -> u32 {
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = u32::try_from(targets.len() + 1).unwrap_or(u32::MAX);
+        let session = self.hub.begin(number, header);
+        let label = self.hub.redactor().redact_text(label).into_owned();
+        targets.push(Arc::new(Target::file(number, label, session)));
+        session
+    }
+
+    /// Serves the page at `address` until the server is shut down or dropped.
+    pub async fn listen(self: &Arc<Self>, address: SocketAddr) -> io::Result<Server> {
+        let limits =
+            Limits { body: BODY, connections: CONNECTIONS, idle: Duration::from_hours(24), ..Limits::default() };
+        let layer = Arc::new(routes::Pages(self.clone()));
+        let options = http::Options { layer: Some(layer), limits, ..http::Options::default() };
+        let server = http::listen(Arc::new(NoService), address, options).await?;
+        tokio::spawn(judging::judge_all(self.hub.clone(), self.rule_book.clone()));
+        let hub = Arc::downgrade(&self.hub);
+        tokio::spawn(async move {
+            while let Some(hub) = hub.upgrade() {
+                hub.hang();
+                drop(hub);
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+        Ok(server)
+    }
+
+    /// Tells the page goodbye, and closes every connection in order.
+    pub async fn close(&self) {
+        self.stop.send_replace(true);
+        for target in self.all_targets() {
+            self.connecting.disconnect(&target).await;
+        }
+    }
+
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    fn all_targets(&self) -> Vec<Arc<Target>> {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The target of this number.
+    pub(crate) fn target(&self, number: u64) -> Result<Arc<Target>, Failure> {
+        let found = self.all_targets().into_iter().find(|target| u64::from(target.number) == number);
+        found.ok_or_else(|| Failure::missing(format!("there is no target {number}")))
+    }
+
+    /// The state as the page gets it.
+    pub(crate) fn state(&self) -> Value {
+        let targets = self.all_targets();
+        let questions = self.connecting.questions.to_json();
+        let current: Vec<u32> = targets.iter().map(|target| target.state().session).collect();
+        let inner = self.hub.inner();
+        let revision = |session: &u32| inner.session(*session).and_then(|session| session.assembler.revision());
+        let revisions: Vec<_> = current.iter().map(revision).collect();
+        let sessions = inner.session_states();
+        let findings: usize = inner.sessions.iter().map(|session| session.findings.len()).sum();
+        let mut shown = json!({
+            "version": self.version, "seq": inner.table.seq(), "first": inner.table.first(), "next": inner.table.next(),
+            "columns": rows::COLUMNS, "began": self.hub.wall(),
+            "ring": {
+                "limit": inner.ring.limit(), "used": inner.ring.used(), "dropped_bytes": inner.ring.dropped(),
+                "dropped_rows": inner.dropped_rows, "failed": inner.failed,
+            },
+            "sessions": sessions.iter().map(hub::SessionState::to_json).collect::<Vec<_>>(),
+            "questions": questions, "findings": findings,
+        });
+        drop(inner);
+        let each = targets.iter().zip(revisions).map(|(target, revision)| target.to_json(revision, &self.hub));
+        shown["targets"] = each.collect();
+        shown
+    }
+}
+
+/// Nothing speaks MCP here: the layer answers every request before it comes this far.
+struct NoService;
+
+impl Service for NoService {
+    fn call(&self, call: Call) -> Reply {
+        Answer::error(Some(call.id()), &RpcError::invalid_request("this is the page of proof inspect")).into()
+    }
+}

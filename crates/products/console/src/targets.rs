@@ -1,0 +1,282 @@
+//! The servers of one run: each is connected to by a client whose traffic goes into the hub, and may be connected to again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use client::{Advice, Carrier, Client, ClientEvent, Greeting, Listening, Options};
+use net::client::Address;
+use serde_json::{Value, json};
+use wire::trace::Header;
+use wire::{Era, Revision, Transport};
+
+use crate::failure::Failure;
+use crate::hub::{self, Hub};
+use crate::questions::{AskPage, Questions};
+use crate::sending::Watched;
+
+/// How often it is looked whether a connection is over.
+const LOOK: Duration = Duration::from_millis(200);
+/// How much of stderr is recorded of one connection.
+const STDERR: usize = 64 << 20;
+
+/// Where a target stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// A connection is being made.
+    Connecting,
+    /// There is one.
+    Open,
+    /// There is none, for a reason.
+    Failed,
+    /// It was closed, or ended.
+    Closed,
+    /// It is a file: there is nothing to connect to.
+    File,
+}
+
+impl Phase {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Open => "open",
+            Self::Failed => "failed",
+            Self::Closed => "closed",
+            Self::File => "file",
+        }
+    }
+}
+
+/// One server, or one trace.
+pub(crate) struct Target {
+    pub(crate) number: u32,
+    label: String,
+    options: Option<Options>,
+    state: Mutex<State>,
+    /// Held while a connection is made or closed.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What changes of a target.
+pub(crate) struct State {
+    pub(crate) phase: Phase,
+    pub(crate) session: u32,
+    pub(crate) client: Option<Client>,
+    pub(crate) carrier: Option<Arc<dyn Carrier>>,
+    pub(crate) greeting: Option<Greeting>,
+    pub(crate) level: Option<String>,
+    pub(crate) subscribed: Vec<String>,
+    pub(crate) listening: Option<Listening>,
+    /// The tools as they were listed last.
+    pub(crate) tools: Vec<Value>,
+    error: Option<Failure>,
+    /// How often the connection was given up.
+    epoch: u64,
+}
+
+impl State {
+    const fn new(phase: Phase) -> Self {
+        Self {
+            phase,
+            session: 0,
+            client: None,
+            carrier: None,
+            greeting: None,
+            level: None,
+            subscribed: Vec::new(),
+            listening: None,
+            tools: Vec::new(),
+            error: None,
+            epoch: 0,
+        }
+    }
+
+    /// Gives the connection up, and returns its client.
+    fn forget(&mut self, phase: Phase) -> Option<Client> {
+        let (session, epoch) = (self.session, self.epoch + 1);
+        std::mem::replace(self, Self { session, epoch, ..Self::new(phase) }).client
+    }
+}
+
+impl Target {
+    /// A server.
+    pub(crate) fn server(number: u32, label: String, options: Options) -> Self {
+        let state = Mutex::new(State::new(Phase::Connecting));
+        Self { number, label, options: Some(options), state, turn: tokio::sync::Mutex::default() }
+    }
+
+    /// A file, whose frames are in `session`.
+    pub(crate) fn file(number: u32, label: String, session: u32) -> Self {
+        let state = Mutex::new(State { session, ..State::new(Phase::File) });
+        Self { number, label, options: None, state, turn: tokio::sync::Mutex::default() }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client of an open connection.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        let state = self.state();
+        let advice = if state.phase == Phase::File {
+            "open the server itself: `proof inspect URL` or `proof inspect -- COMMAND`"
+        } else {
+            "connect first"
+        };
+        state.client.clone().ok_or_else(|| Failure::not_now(format!("{} is not connected", self.label), advice))
+    }
+
+    pub(crate) const fn is_file(&self) -> bool {
+        self.options.is_none()
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.options.as_ref().map(|options| &options.address) {
+            None => "trace",
+            Some(Address::Stdio(_)) => "stdio",
+            Some(Address::Http(_)) => "http",
+            Some(Address::Sse(_)) => "sse",
+            Some(Address::WebSocket(_)) => "ws",
+        }
+    }
+
+    /// The revisions that may be asked for.
+    fn offered(&self) -> Vec<&'static str> {
+        let Some(options) = &self.options else { return Vec::new() };
+        let transport = options.address.transport();
+        let carried = |revision: &&Revision| {
+            transport.carries(**revision)
+                || (transport == Transport::StreamableHttp && **revision == Revision::R2024_11_05)
+        };
+        Revision::NEWEST_FIRST.iter().filter(carried).map(|revision| revision.as_str()).collect()
+    }
+
+    /// The target as the page gets it.
+    pub(crate) fn to_json(&self, revision: Option<Revision>, hub: &Hub) -> Value {
+        let state = self.state();
+        let greeting = state.greeting.as_ref();
+        let revision = greeting.map(|greeting| greeting.revision).or(revision);
+        let result = greeting.and_then(|greeting| greeting.result.as_ref()).map(|(result, _)| result);
+        let shown = json!({
+            "target": self.number, "label": self.label, "kind": self.kind(), "state": state.phase.as_str(),
+            "session": state.session, "level": state.level, "subscribed": state.subscribed,
+            "revision": revision.map(Revision::as_str), "offered": self.offered(),
+            "era": revision.map(|revision| match revision.era() { Era::Legacy => "legacy", Era::Modern => "modern" }),
+            "server": greeting.and_then(Greeting::server_info),
+            "capabilities": greeting.and_then(Greeting::capabilities),
+            "instructions": result.and_then(|result| result.get("instructions")),
+            "greeting": result,
+            "error": state.error.as_ref().map(Failure::to_json),
+        });
+        drop(state);
+        hub.redactor().redact_value(&shown)
+    }
+}
+
+/// What connecting needs besides the target.
+#[derive(Clone)]
+pub(crate) struct Connecting {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) questions: Questions,
+    pub(crate) words: fn(&Advice) -> String,
+}
+
+impl Connecting {
+    /// Connects a target in the background; a present connection is closed first.
+    pub(crate) fn connect(&self, target: &Arc<Target>, revision: Option<Revision>) {
+        let (here, target) = (self.clone(), target.clone());
+        tokio::spawn(async move {
+            let _turn = target.turn.lock().await;
+            here.close(&target, Phase::Connecting).await;
+            let Some(options) = here.options(&target, revision) else { return };
+            let connected = Client::connect_with(options, Arc::new(Watched(target.clone()))).await;
+            let mut state = target.state();
+            match connected {
+                Ok(client) => {
+                    state.greeting = Some(client.greeting());
+                    state.client = Some(client);
+                    state.phase = Phase::Open;
+                }
+                Err(error) => {
+                    state.error = Some(Failure::of_client(&error, here.words));
+                    state.phase = Phase::Failed;
+                }
+            }
+            let session = state.session;
+            let (is_open, epoch) = (state.phase == Phase::Open, state.epoch);
+            drop(state);
+            here.hub.release(target.number, session);
+            if is_open {
+                tokio::spawn(here.clone().watch(target.clone(), epoch));
+                here.hub.state_changed();
+            } else {
+                here.hub.end(session);
+            }
+        });
+    }
+
+    /// Closes the connection of a target, if it has one.
+    pub(crate) async fn disconnect(&self, target: &Target) {
+        let _turn = target.turn.lock().await;
+        self.close(target, Phase::Closed).await;
+    }
+
+    async fn close(&self, target: &Target, phase: Phase) {
+        let (client, session) = {
+            let mut state = target.state();
+            (state.forget(phase), state.session)
+        };
+        self.hub.state_changed();
+        if let Some(client) = client {
+            client.close().await;
+            self.hub.end(session);
+        }
+    }
+
+    /// Notices that a connection ended, or that the client opened another one in its place.
+    async fn watch(self, target: Arc<Target>, epoch: u64) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let ended = {
+                let mut state = target.state();
+                if state.epoch != epoch {
+                    return;
+                }
+                let is_over = state.carrier.as_ref().is_none_or(|carrier| carrier.connection().is_over());
+                let phase = if is_over { Phase::Closed } else { Phase::Open };
+                let changed = std::mem::replace(&mut state.phase, phase) != phase;
+                changed.then_some((is_over, state.session))
+            };
+            match ended {
+                Some((true, session)) => self.hub.end(session),
+                Some((false, _)) => self.hub.state_changed(),
+                None => {}
+            }
+        }
+    }
+
+    fn options(&self, target: &Arc<Target>, revision: Option<Revision>) -> Option<Options> {
+        let mut options = target.options.clone()?;
+        options.revision = revision.or(options.revision);
+        options.progress = true;
+        options.limits.stderr_bytes = options.limits.stderr_bytes.max(STDERR);
+        options.respondent = Arc::new(AskPage { questions: self.questions.clone(), target: target.number });
+        let (hub, tapped) = (self.hub.clone(), Arc::downgrade(target));
+        options.tap = Some(Arc::new(move |header: Header| {
+            let Some(target) = tapped.upgrade() else { return net::Tap::new(header) };
+            let (tap, session) = hub::tap(&hub, target.number, header);
+            let before = std::mem::replace(&mut target.state().session, session);
+            if before != 0 {
+                hub.end(before);
+            }
+            tap
+        }));
+        let (hub, watched) = (self.hub.clone(), Arc::downgrade(target));
+        options.observer = Arc::new(move |event| {
+            if let (ClientEvent::Warning(text), Some(target)) = (event, watched.upgrade()) {
+                let session = target.state().session;
+                hub.remark(target.number, session, &text);
+            }
+        });
+        Some(options)
+    }
+}

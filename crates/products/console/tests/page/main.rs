@@ -1,0 +1,8 @@
+//! The page's server, used over HTTP as a browser would, on the reference server in this process.
+
+mod access;
+mod actions;
+mod feed;
+mod hostile;
+mod kept;
+mod support;
