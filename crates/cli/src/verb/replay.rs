@@ -83,6 +83,7 @@ async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
         other_transports,
         stdio: args.stdio || args.http.is_none(),
         guarded: false,
+        scheme: "http",
     };
     let listen = async |address| {
         let (hosts, origins) = (args.access.allow_host.clone(), args.access.allow_origin.clone());
