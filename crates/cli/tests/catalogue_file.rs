@@ -63,6 +63,30 @@ fn file(text: &str) -> (TempDir, String) {
     (folder, path)
 }
 
+/// `proof serve` with the greeting server, at the end of a shell's `echo`.
+#[track_caller]
+fn greeted(message: &str, more: &[&str]) -> String {
+    let greet = example().with_file_name("greet.yaml");
+    let mut command = Command::new(PROOF);
+    command.args(["serve", "--stdio", "--catalog"]).arg(greet).args(more);
+    let ran = ended(&mut command, 20, &format!("{message}\n"));
+    assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stderr).as_ref()), (Some(0), ""));
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+#[test]
+fn one_line_of_a_shell_is_answered() {
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}"#;
+    let hello =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Hello, Ada!"}],"isError":false}}"#;
+    assert_eq!(greeted(call, &["--lenient-start"]), format!("{hello}\n"));
+    assert!(greeted(call, &[]).contains("-32600"), "without the option, the handshake comes first");
+    let said = greeted(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, &["--lenient-start"]);
+    let unchanging = r#""listChanged":false"#;
+    assert_eq!(said.matches(unchanging).count(), 3, "tools, resources and prompts: {said}");
+    assert!(!said.contains(r#""listChanged":true"#), "{said}");
+}
+
 #[test]
 fn the_example_is_clean() {
     let serve = ["serve", "--stdio", "--catalog"];

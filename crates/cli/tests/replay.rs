@@ -394,6 +394,94 @@ fn a_live_server_receives_each_missing_request_once() {
 }
 
 #[test]
+fn an_answer_is_simulated_in_the_likeness_of_a_recorded_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = |city: &str| json!({ "name": "noon", "arguments": { "city": city } });
+    let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "n", "version": "1" } });
+    let failed = json!({ "content": [{ "type": "text", "text": "no Atlantis" }], "isError": true });
+    let lines = [
+        exchange(1, "initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }), ("result", greeting)),
+        exchange(2, "tools/call", call("Atlantis"), ("result", failed)),
+        exchange(3, "tools/call", call("Bern"), ("result", text("It is noon in Bern."))),
+    ];
+    let file = written(folder.path(), &lines.concat());
+    let mut peer = Peer::start(&["replay", &file, "--miss", "simulate"]);
+    peer.greet("2025-06-18");
+    let answer = peer.call("noon", &json!({ "city": "Oslo" }));
+    assert_eq!(answer["result"]["content"][0]["text"], "It is noon in Oslo.", "{answer}");
+    assert_eq!(answer["result"]["_meta"][TAG], "simulated");
+}
+
+#[test]
+fn where_no_server_answers_a_simulated_answer_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let recording = std::fs::read_to_string(&file).expect("it is there");
+    let degrees = |more: &[&str]| {
+        let ladder = ["replay", &file, "--miss", "live,simulate"];
+        let mut peer = Peer::start(&[&ladder, more, &["--", "false"]].concat());
+        peer.greet("2025-11-25");
+        let answer = peer.call("degrees", &json!({ "of": "Oslo" }));
+        assert_eq!(answer["result"]["_meta"][TAG], "simulated", "{answer}");
+        let length = || std::fs::metadata(&file).expect("it is there").len();
+        let before = length();
+        peer.call("degrees", &json!({ "of": "Bern" }));
+        assert_eq!(length(), before, "the server is not tried again at once");
+        answer["result"]["structuredContent"]["degrees"].clone()
+    };
+    let kept = folder.path().join("written.simulated.jsonl");
+    let (one, two) = (degrees(&["--seed", "1"]), degrees(&["--seed", "2"]));
+    assert_ne!(one, two, "a seed of its own gives an answer of its own");
+    assert!(!kept.exists());
+    assert_eq!(degrees(&["--seed", "1", "--save"]), one);
+    assert_eq!(degrees(&["--seed", "2", "--save"]), one, "the answer was kept");
+    let now = std::fs::read_to_string(&file).expect("it is there");
+    let added = now.strip_prefix(&recording).expect("nothing is taken out");
+    assert!(!added.contains("tools/call") && !added.contains("\"result\""), "it has what a server said: {added}");
+    // A recording in its place is not written to.
+    let copied = std::fs::copy(&file, &kept).expect("it can be copied");
+    let ran = Command::new(PROOF).args(["replay", &file, "--miss", "simulate", "--save"]).output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("written.simulated.jsonl") && said.contains("leave out --save"), "{said}");
+    assert_eq!(std::fs::metadata(&kept).expect("it is there").len(), copied);
+}
+
+#[test]
+fn a_server_that_answers_comes_before_simulation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let mut peer =
+        Peer::start(&["replay", &file, "--miss", "live,simulate", "--save", "--", PROOF, "serve", "--stdio"]);
+    peer.greet("2025-06-18");
+    for origin in ["live", "recorded"] {
+        let answer = peer.call("echo", &json!({ "message": "hi" }));
+        assert_eq!(
+            (&answer["result"]["_meta"][TAG], &answer["result"]["content"][0]["text"]),
+            (&json!(origin), &json!("hi"))
+        );
+    }
+    assert_eq!(peer.call("echo", &json!({}))["result"]["isError"], true, "what the server refuses is an answer");
+}
+
+#[test]
+fn an_order_of_misses_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    for (arguments, named) in [
+        (&["--miss", "simulate,live", "--live", "http://127.0.0.1:1/mcp"][..], "live,simulate"),
+        (&["--miss", "error,simulate"], "live,simulate"),
+        (&["--miss", "live,simulate"], "--live URL"),
+        (&["--save"], "--miss simulate"),
+        (&["--miss", "simulate", "--", "false"], "--miss live"),
+    ] {
+        let ran = Command::new(PROOF).arg("replay").arg(&file).args(arguments).output().expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.code() == Some(2) && said.contains(named), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn a_replay_breaks_no_rule() {
     let recorded = Recorded::new();
     let file = recorded.path("case-2.jsonl");

@@ -3,10 +3,15 @@
 #[path = "shared/signal.rs"]
 mod signal;
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rcgen::{CertificateParams, KeyPair};
 
 struct Serving {
     child: Child,
@@ -94,7 +99,8 @@ fn options_that_need_a_listener_are_refused_without_one() {
     for (arguments, named) in [
         (&["--sse", "--stdio"][..], "--http"),
         (&["--ws", "--stdio"], "--http"),
-        (&["--strict", "--stdio"], "--http"),
+        (&["--error-status", "--stdio"], "--http"),
+        (&["--tls-cert", "a.pem", "--http", "127.0.0.1:0"], "--tls-key"),
         (&["--bearer-env", "PATH", "--stdio"], "--http"),
         (&["--sse"], "--http"),
         (&[], "--stdio"),
@@ -128,6 +134,8 @@ fn a_token_is_required() {
     }
     let document = get("/.well-known/oauth-protected-resource/mcp");
     assert!(document.starts_with("HTTP/1.1 200") && document.contains("authorization_servers"), "{document}");
+    let at_root = get("/.well-known/oauth-protected-resource");
+    assert_eq!(at_root.split("\r\n\r\n").nth(1), document.split("\r\n\r\n").nth(1), "the same at the root");
     serving.signal("TERM");
     serving.ends_well();
 }
@@ -221,6 +229,78 @@ fn strict_requires_the_version_in_every_request() {
         let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
         let answer = asked(&address, &post(&format!("Mcp-Session-Id: {session}\r\n"), ping));
         assert!(answer.starts_with(expected), "strict is {strict}: {answer}");
+    }
+}
+
+#[test]
+fn strict_holds_over_stdio_too() {
+    let mut serving = Serving::start(&["--stdio", "--strict"]);
+    serving.tell(INITIALIZE);
+    serving.tell(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    serving.tell(READY);
+    serving.tell(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    serving.tell(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#);
+    drop(serving.child.stdin.take());
+    let mut said = String::new();
+    serving.child.stdout.take().expect("a pipe").read_to_string(&mut said).expect("it ends");
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert!(said[1].contains("-32600") && said[1].contains("notifications/initialized"), "{said:?}");
+    assert!(said[2].contains("-32600") && said[2].contains("had this id"), "{said:?}");
+    assert_eq!(said[3], r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    serving.ends_well();
+}
+
+/// A certificate for 127.0.0.1 and its key, in files.
+fn certificate(folder: &Path) -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let written = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("it can be written");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("they can be set");
+        path.to_string_lossy().into_owned()
+    };
+    (written("cert.pem", certificate.pem()), written("key.pem", key.serialize_pem()))
+}
+
+#[test]
+fn with_a_certificate_it_serves_https_and_wss() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate(folder.path());
+    let tls = ["--http", "127.0.0.1:0", "--ws", "--sse", "--tls-cert", &certificate, "--tls-key", &key];
+    let mut serving = Serving::start(&tls);
+    let addresses = [serving.said(), serving.said(), serving.said()];
+    let url = |scheme: &str| {
+        let words = addresses.iter().flat_map(|line| line.split_whitespace());
+        let found: Vec<_> = words.filter(|word| word.starts_with(&format!("{scheme}://"))).collect();
+        assert!(!found.is_empty(), "{scheme}: {addresses:?}");
+        found[0].to_owned()
+    };
+    let (https, wss) = (url("https"), url("wss"));
+    for url in [https.clone(), wss, https.replace("https", "wss"), https.replace("https", "wss") + "/ws"] {
+        let call = ["client", "call", "echo", "message=over TLS", &url, "--ca-file", &certificate];
+        let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(call).output().expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success() && said.contains("over TLS"), "{url}: {said}");
+    }
+    let plain = asked(https.trim_start_matches("https://").trim_end_matches("/mcp"), &post("", INITIALIZE));
+    assert!(!plain.contains("200 OK"), "{plain}");
+    serving.signal("TERM");
+    serving.ends_well();
+}
+
+#[test]
+fn files_that_are_no_certificate_are_refused_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate(folder.path());
+    for (named, of, why) in [(&key, &key, "holds no certificate"), (&certificate, &certificate, "holds no private key")]
+    {
+        let tls = ["serve", "--http", "127.0.0.1:0", "--tls-cert", named, "--tls-key", of];
+        let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(tls).output().expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.code() == Some(2) && said.contains(why), "{said}");
     }
 }
 

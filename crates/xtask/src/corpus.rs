@@ -1,8 +1,10 @@
 //! `cargo xtask corpus`: `proof generate` on real servers from npm, PyPI and cargo, each in a folder of its own; every file
 //! is then played twice by `proof test`. Writes `docs/corpus.md` and fails where the corpus misses its minimum.
 //!
-//! This module is the order of events; [`servers`] lists the servers, [`table`] writes the results.
+//! This module is the order of events; [`servers`] lists the servers, [`table`] writes the results. [`kept`] plays the files that
+//! the project keeps.
 
+mod kept;
 mod servers;
 mod table;
 #[cfg(test)]
@@ -22,8 +24,9 @@ use crate::words::{Words, help};
 use servers::{SERVERS, Server};
 use table::Row;
 
-const USAGE: &str = "usage: cargo xtask corpus [--only NAME] [--proof PATH] [--depth DEPTH]
+const USAGE: &str = "usage: cargo xtask corpus [kept] [--only NAME] [--proof PATH] [--depth DEPTH]
 
+  kept           play the files of examples/corpus instead, without network; has options of its own
   --only NAME    this server alone, may be repeated; docs/corpus.md stays as it is
   --proof PATH   use this binary instead of building `proof` first
   --depth DEPTH  basic, standard or full [default: full]";
@@ -56,6 +59,9 @@ impl Options {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
+    if let Some((_, rest)) = args.split_first().filter(|(word, _)| *word == "kept") {
+        return kept::run(rest);
+    }
     if help(args, USAGE) {
         return Ok(true);
     }

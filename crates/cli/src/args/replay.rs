@@ -1,7 +1,7 @@
 //! Options of `proof replay`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Arg, ArgGroup, Args, ValueEnum};
@@ -25,6 +25,7 @@ Examples:
   proof replay weather.jsonl --miss simulate        Make up missing answers
   proof replay weather.jsonl -- node weather.js     Forward unrecorded requests
   proof replay weather.jsonl --live URL --oauth     Same, with authorization
+  proof replay weather.jsonl --live URL --miss live,simulate --save
 
 A request gets the recorded answer to the same method, name and arguments.
 Repeated requests get the recorded answers in order, then the last one again.
@@ -66,9 +67,14 @@ pub(crate) struct MeaningArgs {
     /// Ignore arguments at this JSONPath when matching requests (repeatable)
     #[arg(long, value_name = "PATH", value_parser = path, help_heading = "Answers")]
     pub(crate) volatile: Vec<JsonPath>,
-    /// How to answer unrecorded requests [default: error; with a server: live]
-    #[arg(long, value_enum, help_heading = "Answers")]
-    pub(crate) miss: Option<MissArg>,
+    /// How to answer unrecorded requests, in order; `live,simulate` simulates where
+    /// the server does not answer [default: error; with a server: live]
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Answers")]
+    pub(crate) miss: Vec<MissArg>,
+    /// Keep simulated answers in FILE's neighbour NAME.simulated.jsonl, and give
+    /// them again
+    #[arg(long, help_heading = "Answers")]
+    pub(crate) save: bool,
     /// Forward unrecorded requests to this server, and add them to FILE
     #[arg(long, value_name = "URL", help_heading = "Answers")]
     pub(crate) live: Option<String>,
@@ -97,7 +103,7 @@ pub(crate) struct MeaningArgs {
 pub(crate) enum MissArg {
     /// Return an error that names the nearest recorded request
     Error,
-    /// Make an answer from the recorded schemas and --seed
+    /// Make an answer from recorded calls, schemas and --seed
     Simulate,
     /// Forward to the server of --live or COMMAND
     Live,
@@ -121,22 +127,29 @@ impl MeaningArgs {
     /// The live server's address, or the exit code after reporting an error.
     pub(crate) fn live_address(&self) -> Result<Option<Address>, Exit> {
         let address = self.reach.address(self.named())?;
-        match (self.miss, &address) {
-            (Some(MissArg::Live), None) => Err(usage("--miss live needs a server", "--live URL, or -- COMMAND")),
-            (Some(MissArg::Error | MissArg::Simulate), Some(_)) => {
+        match (&self.miss[..], &address) {
+            ([MissArg::Live] | [MissArg::Live, MissArg::Simulate], None) => {
+                Err(usage("--miss live needs a server", "--live URL, or -- COMMAND"))
+            }
+            ([MissArg::Error] | [MissArg::Simulate], Some(_)) => {
                 Err(usage("the live server is unused with this --miss", "--miss live, or no server"))
             }
-            _ => Ok(address),
+            ([] | [_] | [MissArg::Live, MissArg::Simulate], _) if self.save && !self.simulates() => {
+                Err(usage("--save keeps simulated answers, and there are none", "--miss simulate, or no --save"))
+            }
+            ([] | [_] | [MissArg::Live, MissArg::Simulate], _) => Ok(address),
+            _ => Err(usage("no such order of --miss", "error, simulate, live, or live,simulate")),
         }
     }
 
-    /// The options of the replay, with `live` for unrecorded requests.
-    pub(crate) fn options(&self, live: Option<LiveServer>) -> replay::Options {
-        let miss = match (live, self.miss) {
-            (Some(live), _) => Miss::Live(Box::new(live)),
-            (None, Some(MissArg::Simulate)) => Miss::Simulate,
-            (None, _) => Miss::Error,
-        };
+    fn simulates(&self) -> bool {
+        self.miss.contains(&MissArg::Simulate)
+    }
+
+    /// The options of a replay of `recording`, with `live` for unrecorded requests.
+    pub(crate) fn options(&self, recording: &Path, live: Option<LiveServer>) -> replay::Options {
+        let save = self.save.then(|| replay::saved_path(recording));
+        let miss = Miss { live: live.map(Box::new), simulate: self.simulates(), save };
         replay::Options {
             volatile: self.volatile.clone(),
             miss,

@@ -23,6 +23,10 @@ pub(crate) struct SelectArgs {
     /// Also judge the safety rules (reported separately, never scored)
     #[arg(long, help_heading = "Selection")]
     pub(crate) safety: bool,
+    /// Also judge what goes further than the specification (documents.*); broken
+    /// rules are warnings
+    #[arg(long, help_heading = "Selection")]
+    pub(crate) documents: bool,
 }
 
 /// A level.
@@ -44,7 +48,8 @@ impl SelectArgs {
             LevelArg::Should => Level::Should,
             LevelArg::May => Level::May,
         });
-        let selection = Selection { only: self.only.clone(), skip: self.skip.clone(), level, safety: self.safety };
+        let (only, skip) = (self.only.clone(), self.skip.clone());
+        let selection = Selection { only, skip, level, safety: self.safety, documents: self.documents };
         if let Some(unknown) = selection.unknown_patterns().next() {
             return Err(super::unknown_rule(unknown));
         }

@@ -22,6 +22,7 @@ Examples:
   proof serve --http 127.0.0.1:3000             Serve http://127.0.0.1:3000/mcp
   proof serve --http 127.0.0.1:3000 --sse --ws  Add HTTP+SSE and WebSocket
   proof serve --http 127.0.0.1:0 --stdio        Serve both transports
+  proof serve --http 127.0.0.1:3000 --tls-cert cert.pem --tls-key key.pem
   proof serve --stdio --resources docs          Add the files in docs
   proof serve --stdio --catalog weather.yaml    Serve your own catalogue
 
@@ -42,12 +43,26 @@ pub(crate) struct ServeArgs {
     /// Also serve HTTP+SSE (2024-11-05) at http://ADDR/sse
     #[arg(long, requires = "http")]
     pub(crate) sse: bool,
-    /// Also serve WebSocket at ws://ADDR/ws, in every revision
+    /// Also serve WebSocket at ws://ADDR/ws, /mcp and /mcp/ws, in every revision
     #[arg(long, requires = "http")]
     pub(crate) ws: bool,
-    /// Refuse requests without MCP-Protocol-Version, from 2025-06-18 on
-    #[arg(long, requires = "http")]
+    /// Serve https and wss with this certificate, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["http", "tls_key"], conflicts_with = "auth")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Refuse what clients must not do before 2026-07-28: requests before
+    /// notifications/initialized, reused ids, a missing MCP-Protocol-Version
+    #[arg(long)]
     pub(crate) strict: bool,
+    /// Accept requests without `initialize`, and `initialize` without parameters;
+    /// over HTTP only the latter
+    #[arg(long, conflicts_with = "strict")]
+    pub(crate) lenient_start: bool,
+    /// Answer errors with HTTP status 400 or 500 instead of 200, before 2026-07-28
+    #[arg(long, requires = "http")]
+    pub(crate) error_status: bool,
     /// Require the bearer token in this environment variable
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) bearer_env: Option<String>,

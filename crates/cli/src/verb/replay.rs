@@ -23,8 +23,8 @@ pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.meaning.secrets()));
     run.children.adopt_orphans();
     let exit = serving::run(async {
-        let replay = match live(run, &args.meaning).await.and_then(|live| open(&args.file, args.meaning.options(live)))
-        {
+        let live = live(run, &args.meaning).await;
+        let replay = match live.and_then(|live| open(&args.file, args.meaning.options(&args.file, live))) {
             Ok(replay) => replay,
             Err(exit) => return exit,
         };
@@ -65,6 +65,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
             let why = wire::escape::line(&bad.to_string()).into_owned();
             usage(&format!("{shown} is not a recording: {why}"), "see docs/trace.md for the format")
         }
+        BadRecording::Saved { .. } => {
+            let what = format!("cannot keep answers in {}", wire::escape::line(&bad.to_string()));
+            usage(&what, "move that file away, or leave out --save")
+        }
         BadRecording::NoAnswers => {
             usage(&format!("nothing to replay in {shown}: {bad}"), "record a client at work with `proof record`")
         }
@@ -83,6 +87,7 @@ async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
         other_transports,
         stdio: args.stdio || args.http.is_none(),
         guarded: false,
+        scheme: "http",
     };
     let listen = async |address| {
         let (hosts, origins) = (args.access.allow_host.clone(), args.access.allow_origin.clone());

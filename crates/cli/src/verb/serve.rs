@@ -10,9 +10,10 @@ use faults::server::FaultyServer;
 use lock::manifest::WELL_KNOWN;
 use lock::trust::State;
 use net::server::http::{self, Bearer, Document, Guard as _, OtherTransports};
+use net::server::tls::{ServerTls, TlsSettings, is_readable_by_others};
 use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
-use reference::{Folder, Options, Server};
+use reference::{Folder, Handshake, Options, Server};
 
 use crate::args::serve::{Catalog, ServeArgs};
 use crate::args::serve_tokens::Auth;
@@ -46,6 +47,7 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         other_transports: options.http.other_transports,
         stdio: args.stdio,
         guarded: options.http.guard.is_some() || options.http.bearer.is_some(),
+        scheme: options.http.scheme(),
     };
     let server = match faulty(args, Server::new(options)) {
         Ok(server) => server,
@@ -67,14 +69,17 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
         other_transports,
         hosts: args.access.allow_host.clone(),
         origins: args.access.allow_origin.clone(),
+        sockets_at_path: true,
         strict: args.strict,
+        error_status: args.error_status,
         bearer,
+        tls: tls(args)?,
         limits,
         documents: args.manifest.as_deref().map(published).transpose()?.into_iter().collect(),
         ..http::Options::default()
     };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
-    let usual = Options { http, folder, ..Options::default() };
+    let usual = Options { http, folder, handshake: handshake(args), ..Options::default() };
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
         Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },
@@ -83,6 +88,29 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
+}
+
+fn handshake(args: &ServeArgs) -> Handshake {
+    match (args.strict, args.lenient_start) {
+        (true, _) => Handshake::Strict,
+        (false, true) => Handshake::Lenient,
+        (false, false) => Handshake::Usual,
+    }
+}
+
+/// The certificate and its key, where the server speaks TLS.
+fn tls(args: &ServeArgs) -> Result<Option<Arc<ServerTls>>, Exit> {
+    let (Some(certificate), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) else { return Ok(None) };
+    if is_readable_by_others(&key) {
+        let key = output::shown(&key);
+        tell(format_args!("warning: every user of this machine can read {key}\n  try: chmod 600 {key}"));
+    }
+    let read = ServerTls::read(&TlsSettings { certificate, key, clients: None });
+    let read = read.map_err(|error| {
+        let what = wire::escape::line(&error.to_string()).into_owned();
+        usage(&what, "--tls-cert and --tls-key name a certificate and its key, in PEM")
+    })?;
+    Ok(Some(Arc::new(read)))
 }
 
 /// The manifest in a file, where clients look for it.
@@ -168,7 +196,8 @@ fn folder(path: &Path) -> Result<Folder, Exit> {
 /// Prints which tokens the server requires over HTTP.
 fn print_requirements(args: &ServeArgs, address: SocketAddr) {
     if args.manifest.is_some() {
-        tell(format_args!("serving http://{address}{WELL_KNOWN} (signed manifest, without a token)"));
+        let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+        tell(format_args!("serving {scheme}://{address}{WELL_KNOWN} (signed manifest, without a token)"));
     }
     if args.bearer_env.is_some() {
         tell("every request needs the bearer token");

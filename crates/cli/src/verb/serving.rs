@@ -20,6 +20,8 @@ pub(super) struct Endpoints<'p> {
     pub(super) stdio: bool,
     /// Whether requests over HTTP need a token.
     pub(super) guarded: bool,
+    /// `http` or `https`.
+    pub(super) scheme: &'static str,
 }
 
 /// Warns where others than this machine can reach a server that asks for no token.
@@ -88,16 +90,18 @@ impl Endpoints<'_> {
 
     /// Prints the addresses. Over stdio alone it prints nothing, because the client that started us may show our stderr.
     fn announce(&self, address: SocketAddr, notice: impl FnOnce(SocketAddr)) {
-        tell(format_args!("serving http://{address}{} (Streamable HTTP; press Ctrl-C to stop)", self.path));
+        let scheme = self.scheme;
+        tell(format_args!("serving {scheme}://{address}{} (Streamable HTTP; press Ctrl-C to stop)", self.path));
         if !self.guarded {
             warn_if_open(address, "this server", "listen on 127.0.0.1, or require a token where that is possible");
         }
         notice(address);
         if self.other_transports.sse {
-            tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
+            tell(format_args!("serving {scheme}://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
         }
         if self.other_transports.websocket {
-            tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
+            let scheme = scheme.replace("http", "ws");
+            tell(format_args!("serving {scheme}://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
         }
         if self.stdio {
             tell("serving stdin and stdout (stops at the end of stdin)");

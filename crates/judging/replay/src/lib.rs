@@ -1,5 +1,5 @@
 //! `proof replay`: serves a recording. Each request gets its recorded answer, over any transport and in any revision, marked
-//! with its origin. Only `--miss live` connects to another server.
+//! with its origin. Only `--miss live` connects to another server. [`saved`] keeps simulated answers.
 //!
 //! [`request_key`] decides when two requests are equal, [`index`] finds the answers, [`wire::translate`] converts them to the
 //! client's revision, and [`miss`] answers unrecorded requests.
@@ -7,11 +7,13 @@
 mod failure_rates;
 mod greeting;
 mod index;
+mod likeness;
 mod live;
 mod miss;
 mod provenance;
 mod questions;
 mod request_key;
+mod saved;
 mod scan;
 mod serve;
 mod session_state;
@@ -33,10 +35,12 @@ use wire::trace::Header;
 pub use live::LiveServer;
 pub use miss::Miss;
 pub use provenance::TAG;
+pub use saved::saved_path;
 pub use scan::{BadRecording, TruncatedLine};
 
 use index::Index;
 use live::Live;
+use saved::Saved;
 use session_state::SessionState;
 
 /// How a recording is replayed.
@@ -62,7 +66,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             volatile: Vec::new(),
-            miss: Miss::Error,
+            miss: Miss::default(),
             seed: 1,
             latency: Duration::ZERO,
             errors: 0.0,
@@ -83,6 +87,8 @@ struct State {
     sessionless: SessionState,
     /// The server for unrecorded requests.
     live: Option<Live>,
+    /// The simulated answers that are kept.
+    saved: Option<Saved>,
 }
 
 /// A file and its index.
@@ -113,19 +119,27 @@ impl Replay {
         if index.is_empty() {
             return Err(BadRecording::NoAnswers);
         }
-        let live = match &options.miss {
-            Miss::Live(server) => Some(Live::new((**server).clone(), path, &index, truncated, &options.volatile)?),
-            Miss::Error | Miss::Simulate => None,
-        };
+        let live = options
+            .miss
+            .live
+            .as_ref()
+            .map(|server| Live::new((**server).clone(), path, &index, truncated, &options.volatile));
+        let live = live.transpose()?;
+        let saved = options.miss.save.as_ref().map(|path| {
+            let bad = |bad: BadRecording| BadRecording::Saved { path: path.clone(), why: bad.to_string() };
+            Saved::open(path, &options.volatile).map_err(bad)
+        });
+        let saved = saved.transpose()?;
         let recording = Arc::new(Recording { header, index, truncated, file });
-        Ok(Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live })))
+        Ok(Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live, saved })))
     }
 
-    /// A server of the same recording with new state and without the live server.
+    /// A server of the same recording with new state, without the live server and the answers that were kept.
     pub fn fresh_copy(&self) -> Self {
         let State { options, recording, .. } = &*self.0;
         let (options, recording) = (options.clone(), recording.clone());
-        Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live: None }))
+        let sessionless = SessionState::default();
+        Self(Arc::new(State { options, recording, sessionless, live: None, saved: None }))
     }
 
     /// Closes the connection to the live server.

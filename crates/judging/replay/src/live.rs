@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use client::{Advice, Client, ClientError, Options, Params};
 use net::Tap;
@@ -26,6 +27,9 @@ use wire::trace::{Frame, Headers};
 use super::index::{Builder, Index, Tail};
 use super::request_key::ENVELOPE;
 use super::scan::{Location, TruncatedLine};
+
+/// How long no other attempt to connect is made after one that failed.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The server for requests that were not recorded.
 #[derive(Clone)]
@@ -50,6 +54,8 @@ impl fmt::Debug for LiveServer {
 pub(super) struct Live {
     options: Options,
     client: OnceCell<Client>,
+    /// When the last attempt to connect failed, and why.
+    failure: Mutex<Option<(Instant, RpcError)>>,
     appender: Arc<Mutex<Appender>>,
     words: fn(&Advice) -> String,
 }
@@ -95,7 +101,7 @@ impl Live {
             let tracked = TrackedAuthorizer { inner, appender: appender.clone() };
             Arc::new(tracked) as Arc<dyn Authorizer>
         });
-        Ok(Self { options, client: OnceCell::new(), appender, words })
+        Ok(Self { options, client: OnceCell::new(), failure: Mutex::default(), appender, words })
     }
 
     /// Calls `read` with the index of the added frames.
@@ -104,9 +110,8 @@ impl Live {
     }
 
     /// The server's answer.
-    pub(super) async fn ask(&self, message: &Message) -> Result<Value, RpcError> {
-        let client =
-            self.client.get_or_try_init(|| self.connect()).await.map_err(|error| to_rpc_error(&error, self.words))?;
+    pub(super) async fn ask(&self, message: &Message) -> Result<Value, Unanswered> {
+        let client = self.client.get_or_try_init(|| self.connect_or_wait()).await?;
         let mut params = message.params().and_then(Value::as_object).cloned().unwrap_or_default();
         // These belong to the client's own session.
         for name in ENVELOPE {
@@ -114,8 +119,24 @@ impl Live {
         }
         let method = message.method().unwrap_or_default();
         let answer =
-            client.request(method, &Params::from(params)).await.map_err(|error| to_rpc_error(&error, self.words))?;
+            client.request(method, &Params::from(params)).await.map_err(|error| unanswered(&error, self.words))?;
         Ok(answer.result().cloned().unwrap_or_default())
+    }
+
+    /// Connects, unless that failed a moment ago: every attempt is recorded, and may start a process.
+    async fn connect_or_wait(&self) -> Result<Client, Unanswered> {
+        let failed = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, why)) = failed.filter(|(at, _)| at.elapsed() < PAUSE) {
+            return Err(Unanswered::Unavailable(why));
+        }
+        self.connect().await.map_err(|error| {
+            let unanswered = unanswered(&error, self.words);
+            if let Unanswered::Unavailable(why) = &unanswered {
+                let failed = (Instant::now(), why.clone());
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+            }
+            unanswered
+        })
     }
 
     async fn connect(&self) -> Result<Client, ClientError> {
@@ -212,11 +233,24 @@ fn lock(appender: &Mutex<Appender>) -> MutexGuard<'_, Appender> {
     appender.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn to_rpc_error(error: &ClientError, words: fn(&Advice) -> String) -> RpcError {
+/// Why there is no result.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The server answered with this error.
+    Refused(RpcError),
+    /// The server did not answer.
+    Unavailable(RpcError),
+}
+
+fn unanswered(error: &ClientError, words: fn(&Advice) -> String) -> Unanswered {
     match error {
         ClientError::Rpc { code, message, data, .. } => {
-            RpcError { code: *code, message: message.clone().into(), data: data.as_deref().cloned() }
+            let data = data.as_deref().cloned();
+            Unanswered::Refused(RpcError { code: *code, message: message.clone().into(), data })
         }
-        error => RpcError::internal(format!("The live server: {}", wire::escape::line(&error.describe(words)))),
+        error => {
+            let why = format!("The live server: {}", wire::escape::line(&error.describe(words)));
+            Unanswered::Unavailable(RpcError::internal(why))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Requests that were not recorded. By default the answer is an error that names the nearest recorded request.
 
 use std::io;
+use std::path::PathBuf;
 
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
@@ -13,21 +14,29 @@ use super::live::LiveServer;
 use super::provenance::TAG;
 use super::request_key::{Key, KeyedRequest};
 
-/// How a request that was not recorded is answered.
+/// How a request that was not recorded is answered: in the end by an error that names the nearest recorded request.
 #[derive(Clone, Debug, Default)]
-pub enum Miss {
-    /// An error that names the nearest recorded request.
-    #[default]
-    Error,
-    /// An answer made from the server's schemas.
-    Simulate,
-    /// The answer of this server, which is added to the recording.
-    Live(Box<LiveServer>),
+pub struct Miss {
+    /// First by this server; its answers are added to the recording.
+    pub live: Option<Box<LiveServer>>,
+    /// Then by an answer made from recorded calls and the server's schemas.
+    pub simulate: bool,
+    /// The file where such answers are kept and found again.
+    pub save: Option<PathBuf>,
+}
+
+impl Miss {
+    /// Whether every request that was not recorded gets an error.
+    pub(super) const fn is_error(&self) -> bool {
+        self.live.is_none() && !self.simulate
+    }
 }
 
 /// How many recorded requests are compared with an unrecorded one, and how many bytes of them.
 const COMPARED: usize = 1000;
 const COMPARED_BYTES: u64 = 64 << 20;
+/// How many recorded calls a simulated answer may follow.
+const EXAMPLES: usize = 5;
 /// How many characters of a request an error shows.
 const SHOWN: usize = 200;
 
@@ -61,6 +70,28 @@ fn describe(request: &KeyedRequest) -> String {
     format!("{}{name}{arguments}", snippet(&request.method, SHOWN))
 }
 
+/// The calls of the same name that were recorded and succeeded, with their results: those that differ least from this one.
+pub(super) fn alike(state: &State, request: &KeyedRequest) -> Vec<(KeyedRequest, Value)> {
+    let entries = state.recording.index.family(&request.family());
+    let mut compared: Vec<_> = within_bounds(entries.into_iter().flat_map(Entries::iter))
+        .filter_map(|entry| {
+            let near = load_request(state, entry)?;
+            let mut differences = Vec::new();
+            find_differences(&near.arguments, &request.arguments, "", &mut differences);
+            Some((differences.len(), near, entry))
+        })
+        .collect();
+    compared.sort_by_key(|(differences, ..)| *differences);
+    let results = compared.into_iter().filter_map(|(differences, near, entry)| {
+        let answer = entry.answer?.load(&state.recording.file).ok()?;
+        let result = answer.result().filter(|result| result.get("isError") != Some(&json!(true)))?;
+        Some((differences, near, result.clone()))
+    });
+    let mut least = None;
+    let alike = results.take_while(|(differences, ..)| *least.get_or_insert(*differences) == *differences);
+    alike.take(EXAMPLES).map(|(_, near, result)| (near, result)).collect()
+}
+
 /// The recorded request that is most like this one, and where the two differ: one with the same name if there is any, or else
 /// with the same method.
 fn nearest(state: &State, request: &KeyedRequest) -> Option<(KeyedRequest, Vec<String>)> {
@@ -78,11 +109,7 @@ fn nearest_of(
     request: &KeyedRequest,
     entries: impl Iterator<Item = io::Result<Entry>>,
 ) -> Option<(KeyedRequest, Vec<String>)> {
-    let mut bytes = 0;
-    let compared = entries.map_while(Result::ok).take(COMPARED).take_while(|entry| {
-        bytes += u64::from(entry.request.length);
-        bytes <= COMPARED_BYTES
-    });
+    let compared = within_bounds(entries);
     let compared = compared.filter_map(|entry| load_request(state, entry)).map(|near| {
         let mut differences = Vec::new();
         if near.name != request.name {
@@ -92,6 +119,15 @@ fn nearest_of(
         (near, differences)
     });
     compared.min_by_key(|(near, differences)| (differences.len(), name_distance(near, request)))
+}
+
+/// The first entries, as many as are compared.
+fn within_bounds(entries: impl Iterator<Item = io::Result<Entry>>) -> impl Iterator<Item = Entry> {
+    let mut bytes = 0;
+    entries.map_while(Result::ok).take(COMPARED).take_while(move |entry| {
+        bytes += u64::from(entry.request.length);
+        bytes <= COMPARED_BYTES
+    })
 }
 
 fn load_request(state: &State, entry: Entry) -> Option<KeyedRequest> {

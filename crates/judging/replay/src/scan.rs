@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
 
 use wire::Message;
 use wire::message::Packet;
@@ -30,6 +31,13 @@ pub enum BadRecording {
     NoAnswers,
     /// The index could not be written to its temporary file.
     IndexFull(io::Error),
+    /// The file of kept answers cannot be used.
+    Saved {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl fmt::Display for BadRecording {
@@ -38,6 +46,7 @@ impl fmt::Display for BadRecording {
             Self::Unreadable(error) | Self::IndexFull(error) => error.fmt(f),
             Self::InvalidLine { line, why } => write!(f, "line {line}: {why}"),
             Self::NoAnswers => f.write_str("no request in it was answered"),
+            Self::Saved { path, why } => write!(f, "{}: {why}", path.display()),
         }
     }
 }

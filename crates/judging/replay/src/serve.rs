@@ -8,11 +8,13 @@ use wire::{Era, Kind, Message, Revision, meta, translate};
 
 use super::failure_rates::{self, Outcome};
 use super::index::{Entries, Entry, Index};
-use super::miss::{self, Miss};
+use super::live::Unanswered;
+use super::miss;
 use super::provenance::{self, Origin};
 use super::request_key::{Key, KeyedRequest};
 use super::session_state::{SessionState, severity};
-use super::{Replay, State, greeting, questions, simulate};
+use super::simulate::{self, Known};
+use super::{Replay, State, greeting, questions};
 
 impl Service for Replay {
     fn call(&self, call: Call) -> Reply {
@@ -292,7 +294,7 @@ impl State {
     fn drop_dead_cursor(&self, method: &str, mut result: Value) -> Value {
         let Some(cursor) = result.get("nextCursor") else { return result };
         let next = KeyedRequest::page(method, cursor);
-        if matches!(self.options.miss, Miss::Error)
+        if self.options.miss.is_error()
             && self.recording.index.entries(&next.key()).is_ok_and(Entries::is_empty)
             && let Value::Object(members) = &mut result
         {
@@ -303,21 +305,45 @@ impl State {
 
     async fn answer_miss(&self, call: &Call, request: &KeyedRequest, repetition: u64) -> Answer {
         let revision = call.context.revision;
-        if let Some(live) = &self.live {
-            let result = live.ask(&call.message).await;
-            let result =
-                result.map_err(|error| provenance::error(&request.method, &json!(error), None, revision, Origin::Live));
-            return self.finish(call, result, Origin::Live);
+        match self.saved.as_ref().map_or(Ok(None), |saved| saved.result(&request.key())) {
+            Ok(None) => {}
+            Ok(Some(result)) => return self.finish(call, Ok(result), Origin::Simulated),
+            Err(why) => return Answer::error(Some(call.id()), &unreadable(&why)),
         }
-        // A replay never changes, so these have no effect and need no recording.
-        let without_effect = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-        if matches!(self.options.miss, Miss::Simulate) || without_effect.contains(&request.method.as_str()) {
-            let number = failure_rates::number(self.options.seed, &request.key(), repetition);
-            if let Some(result) = simulate::result(request, &self.listed_items(&request.method), number) {
-                return self.finish(call, Ok(result), Origin::Simulated);
+        let mut unavailable = None;
+        if let Some(live) = &self.live {
+            let of_live =
+                |error: RpcError| provenance::error(&request.method, &json!(error), None, revision, Origin::Live);
+            match live.ask(&call.message).await {
+                Ok(result) => return self.finish(call, Ok(result), Origin::Live),
+                Err(Unanswered::Refused(error)) => return self.finish(call, Err(of_live(error)), Origin::Live),
+                Err(Unanswered::Unavailable(error)) => unavailable = Some(of_live(error)),
             }
         }
-        Answer::error(Some(call.id()), &miss::error(self, request, revision))
+        if let Some(result) = self.simulated(call, request, repetition, unavailable.is_none()) {
+            return self.finish(call, Ok(result), Origin::Simulated);
+        }
+        let error = unavailable.unwrap_or_else(|| miss::error(self, request, revision));
+        Answer::error(Some(call.id()), &error)
+    }
+
+    /// A simulated result, where simulation is wanted, or where the method has no effect on a replay; it is kept if that is
+    /// wanted.
+    fn simulated(&self, call: &Call, request: &KeyedRequest, repetition: u64, is_replay: bool) -> Option<Value> {
+        // A replay never changes, so these have no effect and need no recording.
+        let without_effect = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+        if !self.options.miss.simulate && !(is_replay && without_effect.contains(&request.method.as_str())) {
+            return None;
+        }
+        let number = failure_rates::number(self.options.seed, &request.key(), repetition);
+        let examples = if request.method == "tools/call" { miss::alike(self, request) } else { Vec::new() };
+        let listed = self.listed_items(&request.method);
+        let result = simulate::result(request, &Known { listed: &listed, examples: &examples }, number)?;
+        let is_kept = matches!(request.method.as_str(), "tools/call" | "prompts/get" | "resources/read");
+        if let Some(saved) = self.saved.as_ref().filter(|_| is_kept) {
+            saved.add(&call.message, &result);
+        }
+        Some(result)
     }
 
     /// The tools, prompts or resources that the recording lists, for the method that uses one.

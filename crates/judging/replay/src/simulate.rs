@@ -1,15 +1,24 @@
-//! Simulated answers, made from the tools and resources that the recording lists, and from the seed. They match the schema and
-//! have no further meaning.
+//! Simulated answers: in the likeness of recorded calls of the same tool, or else made from the tools and resources that the
+//! recording lists, and from the seed. They match the schema and have no further meaning.
 
 use schema::sample::{self, Style};
 use schema::{Rng, Validator};
 use serde_json::{Value, json};
 
+use super::likeness::adapted;
 use super::request_key::KeyedRequest;
 
-/// A result for `request`; `listed` are the recorded tools, prompts or resources. `None` where the server lists others, or the
-/// method is unknown.
-pub(super) fn result(request: &KeyedRequest, listed: &[Value], number: u64) -> Option<Value> {
+/// What the recording has for a request.
+pub(super) struct Known<'k> {
+    /// The recorded tools, prompts or resources.
+    pub(super) listed: &'k [Value],
+    /// Calls of the same tool, and their results.
+    pub(super) examples: &'k [(KeyedRequest, Value)],
+}
+
+/// A result for `request`. `None` where the server lists others, or the method is unknown.
+pub(super) fn result(request: &KeyedRequest, known: &Known<'_>, number: u64) -> Option<Value> {
+    let Known { listed, examples } = known;
     let known =
         |member: &str| listed.iter().find(|item| item.get(member).and_then(Value::as_str) == request.name.as_deref());
     let text = format!("Simulated answer {number:016x}");
@@ -19,9 +28,11 @@ pub(super) fn result(request: &KeyedRequest, listed: &[Value], number: u64) -> O
             if tool.is_none() && !listed.is_empty() {
                 return None;
             }
-            match tool.and_then(|tool| tool.get("outputSchema")) {
-                Some(schema) => structured(schema, number)?,
-                None => json!({ "content": [{ "type": "text", "text": text }] }),
+            let schema = tool.and_then(|tool| tool.get("outputSchema"));
+            match (like_recorded(request, examples, schema, number), schema) {
+                (Some(result), _) => result,
+                (None, Some(schema)) => structured(schema, number)?,
+                (None, None) => json!({ "content": [{ "type": "text", "text": text }] }),
             }
         }
         "prompts/get" => {
@@ -45,6 +56,23 @@ pub(super) fn result(request: &KeyedRequest, listed: &[Value], number: u64) -> O
         "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => json!({}),
         _ => return None,
     })
+}
+
+/// A result in the likeness of one of the examples, if the output schema accepts it.
+fn like_recorded(
+    request: &KeyedRequest,
+    examples: &[(KeyedRequest, Value)],
+    schema: Option<&Value>,
+    number: u64,
+) -> Option<Value> {
+    let usable: Vec<_> =
+        examples.iter().filter(|(_, result)| result.get("content").is_some_and(Value::is_array)).collect();
+    let at = usize::try_from(number % u64::try_from(usable.len()).ok().filter(|count| *count > 0)?).ok()?;
+    let (recorded, result) = usable.get(at)?;
+    let result = adapted(result, &recorded.arguments, &request.arguments);
+    let Some(schema) = schema else { return Some(result) };
+    let validator = Validator::new(schema).ok()?;
+    result.get("structuredContent").is_some_and(|value| validator.is_valid(value)).then_some(result)
 }
 
 /// A tool's result that its output schema accepts; `None` where no such value was found.

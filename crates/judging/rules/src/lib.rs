@@ -14,6 +14,7 @@ pub mod view;
 
 mod basic;
 mod client;
+mod documents;
 mod extensions;
 mod legacy;
 mod reading;

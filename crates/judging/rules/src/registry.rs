@@ -1,7 +1,7 @@
 //! Every rule, page by page. A page that is not listed here is not judged.
 
 use crate::rule::Rule;
-use crate::{basic, client, extensions, legacy, safety, server};
+use crate::{basic, client, documents, extensions, legacy, safety, server};
 
 /// Every page's rules, in the order of the specification. A `static`, because of a constant every crate that walks through
 /// the rules would have a copy, to be relocated at each start.
@@ -122,6 +122,7 @@ static PAGES: &[&[Rule]] = &[
     safety::text::RULES,
     safety::http::RULES,
     safety::serf::RULES,
+    documents::RULES,
 ];
 
 /// Every rule, in the order of the specification.

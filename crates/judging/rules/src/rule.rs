@@ -131,6 +131,8 @@ pub struct Rule {
     pub timed: bool,
     /// Whether a safety rule is judged in every check, and not only where safety rules are asked for.
     pub by_default: bool,
+    /// Whether no specification asks for it, so that it is judged only where that is wanted.
+    pub advisory: bool,
     /// How the verdict is reached, in a sentence or two.
     pub how: &'static str,
     /// How to fix a peer that breaks it.
@@ -150,6 +152,7 @@ impl Rule {
             about: &[],
             timed: false,
             by_default: false,
+            advisory: false,
             how: "",
             fix: "",
             judging: Judging::Unobservable("no judge was given"),
@@ -212,6 +215,12 @@ impl Rule {
     /// Says that a safety rule is judged in every check.
     pub const fn by_default(mut self) -> Self {
         self.by_default = true;
+        self
+    }
+
+    /// Says that it goes further than the specification.
+    pub const fn advisory(mut self) -> Self {
+        self.advisory = true;
         self
     }
 

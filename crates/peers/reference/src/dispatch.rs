@@ -6,8 +6,8 @@ use wire::Era;
 
 use crate::catalogue::Kind;
 use crate::{
-    Server, answer, completion, conventions, discover, lifecycle, logging, prompts, resources, subscriptions, tasks,
-    tools,
+    Server, answer, completion, conventions, discover, lifecycle, logging, order, prompts, resources, subscriptions,
+    tasks, tools,
 };
 
 /// Answers one request.
@@ -15,6 +15,9 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
     let method = call.message.method().unwrap_or_default();
     if !offers(server, &call, method) {
         return answer::error(call.id(), &RpcError::method_not_found(method)).into();
+    }
+    if let Err(refusal) = order::admit(server, &call) {
+        return answer::error(call.id(), &refusal).into();
     }
     let result = match (call.context.era(), method) {
         (_, "tools/call") => return tools::call(server, call),

@@ -14,6 +14,7 @@ mod folder;
 mod hub;
 mod lifecycle;
 mod logging;
+mod order;
 mod pagination;
 mod params;
 mod prompts;
@@ -31,7 +32,7 @@ use net::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
-use wire::Revision;
+use wire::{Era, Revision};
 
 use crate::catalogue::{Catalogue, Kind, Switches};
 pub use crate::folder::Folder;
@@ -60,6 +61,20 @@ pub struct Options {
     pub http: http::Options,
     /// The revisions it serves, newest first.
     pub revisions: Vec<Revision>,
+    /// How it treats what comes before the handshake is complete.
+    pub handshake: Handshake,
+}
+
+/// How a server treats requests of the legacy era around the handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handshake {
+    /// As the specification demands of a server.
+    #[default]
+    Usual,
+    /// As it demands of clients, too: nothing but `ping` before `notifications/initialized`, and no request id twice.
+    Strict,
+    /// Where a connection is a session, requests need no `initialize`, and `initialize` needs no parameters.
+    Lenient,
 }
 
 impl Default for Options {
@@ -73,6 +88,7 @@ impl Default for Options {
             tasks: tasks::Limits::default(),
             http: http::Options::default(),
             revisions: Revision::ALL.into_iter().rev().collect(),
+            handshake: Handshake::default(),
         }
     }
 }
@@ -217,6 +233,11 @@ impl Service for Server {
 
     fn revisions(&self) -> &[Revision] {
         &self.0.options.revisions
+    }
+
+    fn without_handshake(&self) -> Option<Revision> {
+        let lenient = self.0.options.handshake == Handshake::Lenient;
+        self.revisions().iter().copied().find(|revision| lenient && revision.era() == Era::Legacy)
     }
 }
 

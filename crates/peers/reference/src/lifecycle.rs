@@ -10,7 +10,7 @@ use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
 use crate::catalogue::Kind;
-use crate::{Server, conventions, params, tasks};
+use crate::{Handshake, Server, conventions, params, tasks};
 
 #[derive(Deserialize)]
 struct Params {
@@ -27,9 +27,34 @@ struct Client {
     version: String,
 }
 
+/// The same parameters, any of them left out.
+#[derive(Deserialize)]
+struct Partial {
+    #[serde(rename = "protocolVersion")]
+    version: Option<String>,
+    capabilities: Option<Map<String, Value>>,
+    #[serde(rename = "clientInfo")]
+    client: Option<Client>,
+}
+
+impl Params {
+    fn read(server: &Server, call: &Call) -> Result<Self, RpcError> {
+        if server.state().options.handshake != Handshake::Lenient {
+            return params::read(call);
+        }
+        let Partial { version, capabilities, client } = params::read(call)?;
+        let unknown = || Client { name: "unknown".to_owned(), version: "unknown".to_owned() };
+        Ok(Self {
+            version: version.unwrap_or_default(),
+            capabilities: capabilities.unwrap_or_default(),
+            client: client.unwrap_or_else(unknown),
+        })
+    }
+}
+
 /// Agrees on a revision and opens the session.
 pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
-    let params: Params = params::read(call)?;
+    let params = Params::read(server, call)?;
     let session = call.context.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
     let revision = negotiate(server, &params.version, call.context.transport)?;
     let opening = Opening {
@@ -73,7 +98,9 @@ pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
     let mut capabilities = json!({ "logging": {} });
     for (name, kind) in [("tools", Kind::Tool), ("prompts", Kind::Prompt), ("resources", Kind::Resource)] {
         if server.has(kind) {
-            capabilities[name] = if server.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
+            let changes = server.changes(kind);
+            let says = changes || server.catalogue().says_unchanging;
+            capabilities[name] = if says { json!({ "listChanged": changes }) } else { json!({}) };
         }
     }
     if server.has(Kind::Resource) {

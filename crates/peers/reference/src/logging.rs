@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use wire::Era;
 
 use crate::answer::Handled;
+use crate::order::UsedIds;
 use crate::params;
 use crate::subscriptions::Watched;
 
@@ -53,6 +54,8 @@ impl Level {
 pub(crate) struct SessionState {
     level: Mutex<Option<Level>>,
     pub(crate) watched: Watched,
+    /// The ids of its requests, where the server is strict.
+    pub(crate) used_ids: UsedIds,
     /// The model it selected, by its place in the catalogue.
     pub(crate) model: AtomicUsize,
     /// Whether its user was sent to a page, and came back (2025-11-25).

@@ -38,6 +38,11 @@ pub trait Service: Send + Sync + 'static {
     fn revisions(&self) -> &[Revision] {
         &Revision::NEWEST_FIRST
     }
+
+    /// The legacy revision of requests that come before `initialize`, where a connection is a session. `None` refuses them.
+    fn without_handshake(&self) -> Option<Revision> {
+        None
+    }
 }
 
 /// One request, its context, and the link for messages that belong to it.

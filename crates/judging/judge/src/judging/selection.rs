@@ -14,6 +14,8 @@ pub struct Selection {
     pub level: Option<Level>,
     /// Whether all safety rules are judged, and not only those that every check judges.
     pub safety: bool,
+    /// Whether the rules that go further than the specification are judged.
+    pub documents: bool,
 }
 
 impl Selection {
@@ -22,6 +24,9 @@ impl Selection {
         // One that the revision does not have goes by the level it has elsewhere.
         let sentence = rule.sentence_at(revision).or_else(|| rule.newest().map(|(_, sentence)| sentence));
         let Some(sentence) = sentence else { return false };
+        if rule.advisory && !self.documents && self.only.is_empty() {
+            return false;
+        }
         let strong_enough = match (sentence.level, self.level) {
             (Level::Safety, _) => self.safety || rule.by_default || !self.only.is_empty(),
             (_, None) => true,

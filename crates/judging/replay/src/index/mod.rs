@@ -188,7 +188,8 @@ fn asks_client(message: &Message) -> bool {
         && message.result().and_then(|result| result.get("resultType")).is_some_and(|kind| kind == "input_required")
 }
 
-fn lacks_line_feed(file: &File) -> io::Result<bool> {
+/// Whether the last line of a file lacks its line feed.
+pub(super) fn lacks_line_feed(file: &File) -> io::Result<bool> {
     let mut last = [b'\n'];
     if let Some(at) = file.metadata()?.len().checked_sub(1) {
         file.read_exact_at(&mut last, at)?;

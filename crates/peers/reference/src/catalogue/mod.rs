@@ -46,6 +46,8 @@ pub struct Catalogue {
     pub version: Text,
     /// What a model is told about the server.
     pub instructions: Option<Text>,
+    /// Whether a list that never changes is declared with `listChanged: false` instead of without it.
+    pub says_unchanging: bool,
     /// The tools, in the list's order.
     pub tools: Vec<Tool>,
     /// The resources, in the list's order.
@@ -68,6 +70,7 @@ impl Catalogue {
             title: None,
             version: version.into(),
             instructions: None,
+            says_unchanging: false,
             tools: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),

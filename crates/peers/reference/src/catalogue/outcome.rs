@@ -152,7 +152,7 @@ pub struct Output {
     #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// Whether the tool failed.
-    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "isError")]
     pub is_error: bool,
     /// What kind of failure it is, for `_meta`: no tool's output schema has room for it.
     #[serde(skip)]

@@ -34,14 +34,15 @@ pub struct Prompt {
 impl Prompt {
     /// A prompt without arguments.
     pub fn new(name: impl Into<Text>, description: impl Into<Text>, run: Run<Messages>) -> Self {
+        let description = description.into();
         Self {
             name: name.into(),
             title: None,
-            description: description.into(),
+            run: run.described(description.clone()),
+            description,
             since: R2024_11_05,
             arguments: Vec::new(),
             comes_and_goes: false,
-            run,
         }
     }
 
@@ -89,6 +90,28 @@ impl Prompt {
             value["arguments"] = arguments.collect();
         }
         value
+    }
+}
+
+impl Run<Messages> {
+    /// The same; messages that have no description get this one.
+    fn described(self, description: Text) -> Self {
+        let describe = move |outcome| match outcome {
+            Outcome::Done(Messages { description: None, messages }) => {
+                Outcome::Done(Messages { description: Some(description.clone()), messages })
+            }
+            outcome => outcome,
+        };
+        match self {
+            Self::Now(run) => Self::now(move |server, invocation| describe(run(server, invocation))),
+            Self::Later(run) => {
+                let describe = Arc::new(describe);
+                Self::later(move |server, invocation| {
+                    let (describe, running) = (Arc::clone(&describe), run(server, invocation));
+                    async move { describe(running.await) }
+                })
+            }
+        }
     }
 }
 

@@ -66,7 +66,7 @@ async fn legacy_answers_that_do_not_fit_make_the_tool_fail() {
         let call = talk.send("tools/call", json!({ "name": "ask" })).await;
         let id = talk.next().await["id"].take();
         talk.write(&json!({ "jsonrpc": "2.0", "id": id, "result": { "action": action } })).await;
-        assert!(talk.until(call).await[0]["result"].get("isError").is_none(), "{action}");
+        assert_eq!(talk.until(call).await[0]["result"]["isError"], false, "{action}");
     }
 }
 

@@ -96,13 +96,15 @@ async fn every_tool_can_be_called_with_what_its_schema_asks() {
             let all = talk.until(id).await;
             let result = &all.last().unwrap()["result"];
             assert_eq!(result["isError"] == true, name == "fail", "{revision} {name}: {result}");
+            assert_eq!(result["content"].is_array(), result["isError"].is_boolean(), "{revision} {name}: {result}");
             let structured = result.get("structuredContent");
             let promised = tool.get("outputSchema");
             assert_eq!(structured.is_some(), promised.is_some(), "{revision} {name}");
             if let (Some(structured), Some(schema)) = (structured, promised) {
                 jsonschema::validate(schema, structured).unwrap();
-                let text = result["content"][0]["text"].as_str().unwrap();
-                assert_eq!(serde_json::from_str::<Value>(text).unwrap(), *structured);
+                let texts = result["content"].as_array().unwrap().iter().filter_map(|block| block["text"].as_str());
+                let values = texts.filter_map(|text| serde_json::from_str::<Value>(text).ok());
+                assert!(values.into_iter().any(|value| value == *structured), "{revision} {name}: {result}");
             }
         }
     }
@@ -122,6 +124,8 @@ async fn contents_are_what_they_say() {
     assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("proof://docs/readme")));
     let embedded = block(talk.call("get_embedded_resource", json!({})).await);
     assert_eq!((&embedded["type"], &embedded["resource"]["mimeType"]), (&json!("resource"), &json!("text/markdown")));
+    let weather = talk.call("get_weather", json!({ "location": "Bern" })).await;
+    assert_eq!(block(weather)["text"], "Current weather in Bern:\nTemperature: -2°C\nConditions: rain");
     let sum = talk.call("sum", json!({ "a": 2, "b": 3 })).await;
     assert_eq!(sum["structuredContent"], json!({ "sum": 5 }));
     let huge = talk.call("sum", json!({ "a": 1e308, "b": 1e308 })).await;
@@ -250,6 +254,10 @@ async fn prompts_are_listed_and_filled_in() {
         let review = talk.result("prompts/get", json!({ "name": "code_review", "arguments": arguments })).await;
         let text = review["messages"][0]["content"]["text"].as_str().unwrap();
         assert!(text.contains("let x;") && text.contains("rust"), "{text}");
+        assert_eq!(review["description"], "Asks for a review of some code");
+        let params = json!({ "name": "code_review", "arguments": { "code": "x = 1" } });
+        let usual = talk.result("prompts/get", params).await;
+        assert_eq!(usual["messages"][0]["content"]["text"], "Please review this Python code:\n\nx = 1");
         let image = talk.result("prompts/get", json!({ "name": "describe_image" })).await;
         assert_eq!(image["messages"][0]["content"]["type"], "image");
         let arguments = json!({ "uri": "proof://docs/readme" });

@@ -20,6 +20,11 @@ pub const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// A handshake with these headers in place of, or beside, the usual ones; an empty value takes a header out.
 pub async fn shake_hands(client: &Client, headers: &[(&str, &str)]) -> Stream {
+    shake_hands_at(client, "/ws", headers).await
+}
+
+/// The same at another path.
+pub async fn shake_hands_at(client: &Client, path: &str, headers: &[(&str, &str)]) -> Stream {
     let mut all = vec![
         ("Host", client.host.as_str()),
         ("Connection", "keep-alive, Upgrade"),
@@ -29,7 +34,7 @@ pub async fn shake_hands(client: &Client, headers: &[(&str, &str)]) -> Stream {
     ];
     all.retain(|(name, _)| !headers.iter().any(|(other, _)| other == name));
     all.extend(headers.iter().filter(|(_, value)| !value.is_empty()));
-    client.bare("GET", "/ws", &all, "").await
+    client.bare("GET", path, &all, "").await
 }
 
 /// An open WebSocket, the client's side.

@@ -18,6 +18,7 @@ mod modern;
 mod oauth;
 mod official;
 mod old_sse;
+mod order;
 mod schema;
 mod serf;
 mod stdio;

@@ -6,7 +6,7 @@ use net::server::http::{Limits, Options, OtherTransports};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::frames::{ACCEPT, BINARY, CLOSE, PING, PONG, Socket, TEXT, frame, shake_hands};
+use crate::frames::{ACCEPT, BINARY, CLOSE, PING, PONG, Socket, TEXT, frame, shake_hands, shake_hands_at};
 use crate::wire_http::{Client, modern_request};
 
 async fn client(change: impl FnOnce(&mut Limits)) -> Client {
@@ -73,6 +73,27 @@ async fn a_bad_handshake_is_refused_before_the_upgrade() {
     }
     let stream = client.bare("POST", "/ws", &[("Host", client.host.as_str())], "").await;
     assert_eq!((stream.head.status, stream.head.header("allow")), (405, Some("GET")));
+}
+
+#[tokio::test]
+async fn a_socket_opens_at_the_path_of_http_where_that_is_wanted() {
+    for sockets_at_path in [true, false] {
+        let options = Options { sockets_at_path, ..Options::default() };
+        let client =
+            Client::with(Options { other_transports: OtherTransports { sse: false, websocket: true }, ..options })
+                .await;
+        for (path, otherwise) in [("/mcp", 400), ("/mcp/ws", 404)] {
+            let stream = shake_hands_at(&client, path, &[]).await;
+            assert_eq!(stream.head.status, if sockets_at_path { 101 } else { otherwise }, "{path}");
+            let foreign = shake_hands_at(&client, path, &[("Origin", "http://localhost:1")]).await;
+            let expected = if sockets_at_path { 403 } else { otherwise };
+            assert_eq!(foreign.head.status, expected, "{path}: a page on another port opens no socket");
+        }
+        let accept = ("Accept", "text/event-stream");
+        assert_eq!(client.open("GET", &[accept], "").await.head.status, 400, "a GET that asks for no socket");
+    }
+    let closed = Client::with(Options { sockets_at_path: true, ..Options::default() }).await;
+    assert_eq!(shake_hands_at(&closed, "/mcp", &[]).await.head.status, 400, "no WebSocket is served");
 }
 
 #[tokio::test]

@@ -301,9 +301,11 @@ impl Conversation {
         match (self.session.revision(), message.method()) {
             (Some(revision), _) => Ok(revision),
             (None, Some("initialize" | "ping")) => Ok(Revision::NEWEST_LEGACY),
-            (None, _) => Err(RpcError::invalid_request(
-                "Invalid request: neither `initialize` came first nor does `_meta` name a protocol version",
-            )),
+            (None, _) => self.service.without_handshake().ok_or_else(|| {
+                RpcError::invalid_request(
+                    "Invalid request: neither `initialize` came first nor does `_meta` name a protocol version",
+                )
+            }),
         }
     }
 

@@ -16,7 +16,11 @@ pub(super) fn prompts() -> Vec<Prompt> {
         Prompt::now("code_review", "Asks for a review of some code", |_, invocation| code_review(invocation))
             .titled("Code review")
             .takes(Argument::required("code", "The code to review").titled("Code"))
-            .takes(language()),
+            .takes(
+                Argument::optional("language", "The language it is in; Python by default")
+                    .titled("Language")
+                    .completed(languages()),
+            ),
         Prompt::now("bug_report", "Asks for a bug report from a few words", |_, invocation| bug_report(invocation))
             .titled("Bug report")
             .takes(Argument::required("summary", "What went wrong").titled("Summary"))
@@ -60,7 +64,8 @@ fn spaced(invocation: &Invocation, name: &str) -> String {
 
 fn code_review(invocation: &Invocation) -> Outcome<Messages> {
     let code = invocation.text("code").unwrap_or_default();
-    let request = format!("Please review this{} code:\n\n{code}", spaced(invocation, "language"));
+    let language = invocation.text("language").unwrap_or("Python");
+    let request = format!("Please review this {language} code:\n\n{code}");
     Outcome::messages(vec![user(text(request))])
 }
 

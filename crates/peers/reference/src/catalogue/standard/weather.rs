@@ -1,8 +1,8 @@
-//! `get_weather`: made up from the name of the place, always the same for the same place.
+//! `get_weather`: made up from the name of the place, always the same for the same place; in lines, and as a value.
 
 use serde_json::{Value, json};
 
-use crate::catalogue::{Invocation, Outcome, Tool};
+use crate::catalogue::{Content, Invocation, Outcome, Output, Tool};
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
@@ -38,7 +38,12 @@ fn run(invocation: &Invocation) -> Outcome {
     let units = invocation.text("units").unwrap_or("celsius");
     let temperature = if units == "celsius" { celsius } else { celsius * 9 / 5 + 32 };
     let conditions = CONDITIONS[(seed / 45 % 4) as usize];
-    Outcome::structured(json!({
+    let unit = if units == "celsius" { "°C" } else { "°F" };
+    let lines = format!("Current weather in {location}:\nTemperature: {temperature}{unit}\nConditions: {conditions}");
+    let value = json!({
         "location": location, "temperature": temperature, "units": units, "conditions": conditions,
-    }))
+    });
+    // 2025-06-18, server/tools#structured-content: the value as a text, too.
+    let content = vec![Content::text(lines), Content::text(value.to_string())];
+    Outcome::Done(Output { content, structured: Some(value), is_error: false, failure: None })
 }

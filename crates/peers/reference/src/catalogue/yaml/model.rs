@@ -17,6 +17,8 @@ pub(super) struct File {
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
     pub(super) instructions: Option<String>,
+    #[serde(rename = "listChanged")]
+    pub(super) list_changed: Option<bool>,
     #[serde(default)]
     pub(super) tools: Vec<Option<Tool>>,
     #[serde(default)]

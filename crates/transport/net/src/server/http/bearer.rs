@@ -44,10 +44,12 @@ impl Bearer {
     }
 }
 
-/// Whether the path is that of the metadata, which needs no token.
+/// Whether the path is one of the metadata, which needs no token: below the endpoint's path, or at the root, where clients
+/// look next (2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
 pub(super) fn is_metadata(path: &str, options: &Options) -> bool {
     let below = path.strip_prefix(WELL_KNOWN);
-    options.bearer.is_some() && below == Some(options.path.trim_end_matches('/'))
+    options.bearer.is_some()
+        && below.is_some_and(|below| below.is_empty() || below == options.path.trim_end_matches('/'))
 }
 
 /// The metadata of the endpoint, named as the client named it.

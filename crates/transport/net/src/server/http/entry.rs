@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode, Uri};
 use wire::http::{EVENT_STREAM, JSON};
 use wire::message::{Malformed, Packet, batch_length, parse_owned};
 use wire::{Era, Kind, Message};
@@ -57,6 +57,18 @@ impl Endpoint {
     }
 }
 
+/// What a request leads to. One that asks for a WebSocket may lead to another endpoint than its path does.
+fn endpoint(uri: &Uri, method: &Method, headers: &HeaderMap, options: &Options) -> Option<Endpoint> {
+    let path = uri.path();
+    let below = options.path.trim_end_matches('/');
+    let asks = || path == options.path && *method == Method::GET && upgrade::is_asked(headers);
+    let is_socket = options.sockets_at_path && options.other_transports.websocket;
+    if is_socket && (path.strip_prefix(below) == Some(WEBSOCKET_PATH) || asks()) {
+        return Some(Endpoint::Socket);
+    }
+    Endpoint::of(path, options)
+}
+
 fn is_below(path: &str, options: &Options, end: &str) -> bool {
     path.strip_prefix(options.prefix.as_str()) == Some(end)
 }
@@ -94,7 +106,7 @@ async fn recorded(
 
 /// The role of a request in a trace.
 fn role(head: &Parts, options: &Options) -> ExchangeRole {
-    match (Endpoint::of(head.uri.path(), options), &head.method) {
+    match (endpoint(&head.uri, &head.method, &head.headers, options), &head.method) {
         (Some(Endpoint::Sse), &Method::GET) => ExchangeRole::Stream,
         (Some(Endpoint::Sse | Endpoint::Messages), _) => ExchangeRole::Messages,
         (Some(Endpoint::Socket), _) => ExchangeRole::Socket,
@@ -124,7 +136,8 @@ pub(super) fn distrust(shared: &Shared, peer: &Peer, headers: &HeaderMap, is_soc
 
 /// The answer of the endpoint itself.
 pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request) -> Response {
-    let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
+    let options = &shared.options;
+    let Some(endpoint) = endpoint(request.uri(), request.method(), request.headers(), options) else {
         return status(StatusCode::NOT_FOUND);
     };
     if let Some(refusal) = distrust(shared, peer, request.headers(), matches!(endpoint, Endpoint::Socket)) {

@@ -95,7 +95,7 @@ async fn initialize(shared: &Arc<Shared>, peer: &Peer, sender: Sender, message: 
         Reply::Later(pending) => pending.await,
     };
     let refused = answer.code() == Some(code::UNSUPPORTED_VERSION);
-    let mut response = json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, answer);
+    let mut response = json(if refused { StatusCode::BAD_REQUEST } else { status_of(shared, &answer) }, answer);
     let name = session.session.id().and_then(|id| HeaderValue::from_str(id).ok());
     if let (Some(_), Some(name)) = (session.session.opening(), name) {
         response.headers_mut().insert(SESSION_ID, name);
@@ -114,7 +114,7 @@ async fn answer(
 ) -> Response {
     match reply {
         Reply::Now(answer) if answer.text().is_empty() => return status(StatusCode::ACCEPTED),
-        Reply::Now(answer) if stream.is_silent() => return json(StatusCode::OK, answer),
+        Reply::Now(answer) if stream.is_silent() => return json(status_of(shared, &answer), answer),
         Reply::Now(answer) => {
             session.streams.keep(&stream);
             stream.finish(answer);
@@ -128,11 +128,20 @@ async fn answer(
             start(&session, &stream, &id, pending);
             if let Some(answer) = poll_fn(|context| stream.poll_alone(context)).await {
                 session.streams.forget(&stream);
-                return json(StatusCode::OK, answer);
+                return json(status_of(shared, &answer), answer);
             }
         }
     }
     read_events(shared, &session, stream, 1, true)
+}
+
+/// The status of an answer that is the whole response.
+fn status_of(shared: &Shared, answer: &Answer) -> StatusCode {
+    match answer.code().filter(|_| shared.options.error_status) {
+        Some(code::INTERNAL_ERROR) => StatusCode::INTERNAL_SERVER_ERROR,
+        Some(_) => StatusCode::BAD_REQUEST,
+        None => StatusCode::OK,
+    }
 }
 
 fn start(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {

@@ -52,8 +52,12 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Origins of pages that are allowed, letter by letter (`https://app.example:8443`), in addition to this machine's.
     pub origins: Vec<String>,
+    /// Open a WebSocket also at the path of Streamable HTTP, for a request that asks for one, and at `/ws` below it.
+    pub sockets_at_path: bool,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
+    /// Answer a legacy request that fails with the status 400, or 500 for an internal error, instead of 200.
+    pub error_status: bool,
     /// The token that every request must carry, if any.
     pub bearer: Option<Bearer>,
     /// Admits requests, in addition to the bearer token.
@@ -135,7 +139,9 @@ impl Default for Options {
             prefix: String::new(),
             hosts: Vec::new(),
             origins: Vec::new(),
+            sockets_at_path: false,
             strict: false,
+            error_status: false,
             bearer: None,
             guard: None,
             layer: None,

@@ -61,10 +61,15 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
     response
 }
 
+/// Whether a request asks for a WebSocket.
+pub(super) fn is_asked(headers: &HeaderMap) -> bool {
+    has_token(headers, &UPGRADE, "websocket")
+}
+
 /// The proof for the client that its handshake was understood, or the refusal.
 fn accept_key(headers: &HeaderMap) -> Result<HeaderValue, Box<Response>> {
     let bad = |code, text: &'static str| Box::new(refuse(code, None, &RpcError::invalid_request(text)));
-    if !has_token(headers, &UPGRADE, "websocket") || !has_token(headers, &CONNECTION, "upgrade") {
+    if !is_asked(headers) || !has_token(headers, &CONNECTION, "upgrade") {
         let mut response = bad(StatusCode::UPGRADE_REQUIRED, "Upgrade required: this endpoint is a WebSocket");
         response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("Upgrade"));

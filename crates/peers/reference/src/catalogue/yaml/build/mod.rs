@@ -82,6 +82,7 @@ pub(super) fn build(
     let mut catalogue = Catalogue::new(file.name.unwrap_or_default(), file.version.unwrap_or_default());
     catalogue.title = file.title.map(Into::into);
     catalogue.instructions = file.instructions.map(Into::into);
+    catalogue.says_unchanging = file.list_changed == Some(false);
     builder.unique("resources", file.resources.iter().map(|one| one.as_ref().map(|one| one.uri.as_str())), "uri");
     builder.unique(
         "templates",
