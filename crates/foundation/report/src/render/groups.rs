@@ -47,14 +47,13 @@ pub(crate) fn broken<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Bro
     let mut rules: Vec<Broken<'_>> = Vec::new();
     for finding in findings {
         let same = |rule: &&mut Broken<'_>| rule.first.rule == finding.rule && rule.first.level == finding.level;
-        match rules.iter_mut().find(same) {
-            Some(rule) => rule.add(finding),
-            None => {
-                let mut rule = Broken { first: finding, all: Vec::new(), defects: Vec::new() };
-                rule.add(finding);
-                rules.push(rule);
-            }
+        if let Some(rule) = rules.iter_mut().find(same) {
+            rule.add(finding);
+            continue;
         }
+        let mut rule = Broken { first: finding, all: Vec::new(), defects: Vec::new() };
+        rule.add(finding);
+        rules.push(rule);
     }
     rules
 }
