@@ -1,7 +1,9 @@
-//! What a person sees while a check runs: one line on a terminal, nothing elsewhere.
+//! What a person sees while a check runs: one line that changes on a terminal, a line every five seconds elsewhere.
 
 use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::check::{Progress, Watch};
@@ -9,18 +11,43 @@ use report::render::text::count;
 
 use crate::exit::tell;
 
-/// A line on stderr that comes and goes, and is absent where stderr is no terminal; and a line for each finding.
+/// How often a line is printed where there is no terminal.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// A line on stderr that comes and goes, or one every five seconds where stderr is no terminal; and a line for each finding.
 pub(crate) struct Ticker {
     bar: Option<ProgressBar>,
     /// Whether findings are printed as they are confirmed.
     prints: bool,
+    state: Arc<Mutex<State>>,
+    /// Ends the lines without a terminal.
+    beat: Option<Sender<()>>,
+}
+
+/// How far it is.
+struct State {
+    begun: Instant,
+    done: usize,
+    total: usize,
+    current: String,
+}
+
+impl State {
+    /// `34 of 120: http 2025-11-25: tools-call`
+    fn line(&self) -> String {
+        let Self { done, total, current, .. } = self;
+        if *total == 0 { current.clone() } else { format!("{done} of {}: {current}", total.max(done)) }
+    }
 }
 
 impl Ticker {
     /// Starts the line.
     pub(crate) fn start(doing: &str) -> Self {
+        let state = State { begun: Instant::now(), done: 0, total: 0, current: doing.to_owned() };
+        let state = Arc::new(Mutex::new(state));
         if !std::io::stderr().is_terminal() || std::env::var_os("CI").is_some() {
-            return Self { bar: None, prints: false };
+            let beat = Some(beat(state.clone()));
+            return Self { bar: None, prints: false, state, beat };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -28,7 +55,7 @@ impl Ticker {
         }
         bar.set_message(doing.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self { bar: Some(bar), prints: false }
+        Self { bar: Some(bar), prints: false, state, beat: None }
     }
 
     /// Prints each finding as it is confirmed, where `prints`.
@@ -38,9 +65,9 @@ impl Ticker {
 
     /// An observer that keeps the line up to date. An estimate is printed with or without a terminal.
     pub(crate) fn watch(&self) -> Watch {
-        let (bar, prints) = (self.bar.clone(), self.prints);
+        let (bar, prints, state) = (self.bar.clone(), self.prints, self.state.clone());
         Watch::new(move |progress| {
-            let message = match progress {
+            let line = match progress {
                 Progress::Confirmed { run, rule, level, message } => {
                     let line =
                         format!("FAIL  {rule}  {}  {} {}  {message}", level.as_str(), run.transport, run.revision);
@@ -53,20 +80,16 @@ impl Ticker {
                     return;
                 }
                 Progress::Estimate { runs, quick_runs, run, jobs } => {
+                    locked(&state).total += runs;
                     let line = estimated(runs, quick_runs, |runs| {
                         run * u32::try_from(runs.div_ceil(jobs)).unwrap_or(u32::MAX)
                     });
                     return bar.as_ref().map_or_else(|| tell(&line), |bar| bar.println(&line));
                 }
-                Progress::Found { transport, revisions } => {
-                    let list: Vec<_> = revisions.iter().map(|r| r.as_str()).collect();
-                    format!("{transport}: speaks {}", list.join(", "))
-                }
-                Progress::Probe { run, probe } => format!("{} {}: {probe}", run.transport, run.revision),
-                Progress::Done(run) => format!("{} {}: done", run.transport, run.revision),
+                other => locked(&state).after(other),
             };
             if let Some(bar) = &bar {
-                bar.set_message(message);
+                bar.set_message(line);
             }
         })
     }
@@ -76,7 +99,50 @@ impl Ticker {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if let Some(beat) = &self.beat {
+            // Fails where it has ended.
+            let _ = beat.send(());
+        }
     }
+}
+
+impl State {
+    /// What is shown after an event.
+    fn after(&mut self, progress: Progress) -> String {
+        match progress {
+            Progress::Found { transport, revisions } => {
+                let list: Vec<_> = revisions.iter().map(|r| r.as_str()).collect();
+                self.current = format!("{transport}: speaks {}", list.join(", "));
+            }
+            Progress::Planned { probes, .. } => self.total += probes,
+            Progress::Probe { run, probe } => {
+                self.done += 1;
+                self.current = format!("{} {}: {probe}", run.transport, run.revision);
+            }
+            Progress::Done(run) => self.current = format!("{} {}: done", run.transport, run.revision),
+            Progress::Confirmed { .. } | Progress::Estimate { .. } => {}
+        }
+        self.line()
+    }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints how far it is every five seconds, until the sender says so or is gone.
+fn beat(state: Arc<Mutex<State>>) -> Sender<()> {
+    let (stop, stopped) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        while stopped.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+            let line = {
+                let state = locked(&state);
+                format!("{} s: {}", state.begun.elapsed().as_secs(), state.line())
+            };
+            tell(wire::escape::line(&line));
+        }
+    });
+    stop
 }
 
 /// How often a client will run, and how long that takes.
@@ -89,5 +155,29 @@ fn span(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..120 => format!("{} s", seconds.max(1)),
         seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use judge::check::{Progress, RunId};
+    use wire::{Revision, Transport};
+
+    use super::State;
+
+    #[test]
+    fn the_line_says_how_far_it_is() {
+        let mut state = State { begun: Instant::now(), done: 0, total: 0, current: "connecting".to_owned() };
+        assert_eq!(state.line(), "connecting");
+        let run = RunId { transport: Transport::Stdio, revision: Revision::R2025_11_25 };
+        state.after(Progress::Planned { run, probes: 2 });
+        state.after(Progress::Probe { run, probe: "ping" });
+        assert_eq!(state.line(), "1 of 2: stdio 2025-11-25: ping");
+        for _ in 0..2 {
+            state.after(Progress::Probe { run, probe: "again" });
+        }
+        assert_eq!(state.line(), "3 of 3: stdio 2025-11-25: again", "never more than all");
     }
 }

@@ -23,8 +23,16 @@ use crate::run::Run;
 use crate::verb::given_file;
 use crate::verb::output::shown as shown_path;
 
-/// How many cases run in parallel: more than there are cores, because they mostly wait. A child process counts as three.
-const JOBS: usize = 72;
+/// How many cases run in parallel for each core: many, because they mostly wait. A child process counts as three.
+const JOBS: usize = 36;
+
+/// The most cases that run in parallel by default.
+const MOST_JOBS: usize = 256;
+
+fn jobs() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (JOBS * cores).min(MOST_JOBS)
+}
 
 /// The default timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -90,7 +98,7 @@ pub(crate) struct CheckArgs {
     /// Run load and abuse probes against remote servers, too
     #[arg(long, help_heading = "Execution")]
     pub(crate) intrusive: bool,
-    /// Number of parallel cases per server [default: 72]
+    /// Number of parallel cases per server [default: 36 per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Execution")]
     pub(crate) jobs: Option<u16>,
     /// Time limit of the whole check in seconds; 0 for none [default: 60]
@@ -181,7 +189,7 @@ impl CheckArgs {
             calls: self.calls(),
             hints: self.hints()?,
             intrusive: self.intrusive,
-            jobs: self.jobs.map_or(JOBS, usize::from),
+            jobs: self.jobs.map_or_else(jobs, usize::from),
             seed: self.seed,
             max_time: self.max_time(),
             limits: self.limits(),

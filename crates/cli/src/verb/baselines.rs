@@ -36,7 +36,7 @@ impl Baselines {
             return Ok(self.given.map(|(_, baseline)| baseline));
         };
         let previous = self.given.map(|(_, baseline)| baseline).or(before);
-        let exists = |id: &str| rules.find(id).is_some();
+        let exists = |id: &str| rules.has(id);
         let baseline = Baseline::of(report, previous.as_ref(), &exists);
         output::write(&path, &baseline.text())?;
         for entry in previous.iter().flat_map(|previous| previous.stale(report, &exists)) {

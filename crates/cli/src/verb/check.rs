@@ -1,11 +1,13 @@
 //! `proof check`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use judge::check::{CheckError, Checked, TraceSink, check, recorded};
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, OtherTransports, Server};
 use reference::authorization::{Development, TokenGuard, Tokens};
+use report::Report;
 use wire::Transport;
 
 use crate::advice::judging;
@@ -28,16 +30,30 @@ pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let manifest = manifest::findings::Given::of(&args)?;
-        let traces = args.output.save_trace.clone().map(Traces::into);
+        // A recording is a trace already.
+        let is_kept = args.output.save_trace.is_some() || args.trace.is_none();
+        let traces = is_kept.then(|| Traces::into(args.output.save_trace.as_deref()));
         let mut checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         if let Some(manifest) = manifest {
             manifest.judge(run, &args, &mut checked.report)?;
         }
-        traces.map_or(Ok(()), |traces| traces.outcome())?;
+        match (traces, &args.trace) {
+            (Some(traces), _) => traces.outcome(&mut checked.report)?,
+            (None, Some(path)) => name_recording(&mut checked.report, path),
+            (None, None) => {}
+        }
         conclude(&args.output, baselines, &checked, Page::Stdout)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
+    }
+}
+
+/// The events that a report names are those of the recording.
+fn name_recording(report: &mut Report, path: &Path) {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    for evidence in report.results.iter_mut().flat_map(|finding| &mut finding.evidence) {
+        evidence.trace.clone_from(&name);
     }
 }
 

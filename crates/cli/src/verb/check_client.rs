@@ -32,9 +32,9 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     let run = &run.with_environment(environment(&args.inherited()));
     exit::conceal(run.redactor_of(&args.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
-        let traces = args.output.save_trace.clone().map(Traces::into);
-        let checked = judged(run, args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
-        traces.map_or(Ok(()), |traces| traces.outcome())?;
+        let traces = Traces::into(args.output.save_trace.as_deref());
+        let mut checked = judged(run, args, traces.keep())?;
+        traces.outcome(&mut checked.report)?;
         let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
         conclude(&args.output, baselines, &checked, page)
     });

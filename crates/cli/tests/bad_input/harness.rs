@@ -131,7 +131,7 @@ impl Running {
         };
         let took = self.begun.elapsed();
         let left = kill_marked(&self.mark);
-        let (stdout, stderr) = (text(self.stdout), text(self.stderr));
+        let (stdout, stderr) = (text(self.stdout), without_progress(&text(self.stderr)));
         Ran { status, stdout, stderr, took, peak_kib: self.peak_kib, left }
     }
 }
@@ -148,6 +148,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
 
 fn text(reader: JoinHandle<Vec<u8>>) -> String {
     String::from_utf8(reader.join().expect("the reader ends")).expect("what it prints is UTF-8")
+}
+
+/// Without the lines that say every five seconds how far a check is: on a busy machine there may be some.
+fn without_progress(text: &str) -> String {
+    let is_progress = |line: &&str| line.split_once(" s: ").is_some_and(|(time, _)| time.parse::<u64>().is_ok());
+    text.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
 }
 
 /// The most memory that a process ever had, in KiB; `None` where the system does not tell.

@@ -62,7 +62,7 @@ fn has_these_members_and_no_others() {
 
 fn result(finding: &Value) {
     let due = ["rule", "level", "revision", "transport", "outcome", "message", "url", "evidence"];
-    let found = members(finding, &due, &["repro"]);
+    let found = members(finding, &due, &["repro", "more_defects", "consequence_of"]);
     let outcome = text(&found["outcome"], &OUTCOMES);
     let level = text(&found["level"], &LEVELS);
     text(&found["revision"], &["2025-11-25"]);
@@ -75,7 +75,9 @@ fn result(finding: &Value) {
     let evidence = found["evidence"].as_array().expect("evidence");
     assert_eq!(!evidence.is_empty(), broken || outcome == "pass", "{finding}");
     for event in evidence {
-        members(event, &["case", "event", "pointer", "excerpt"], &[]);
+        let more = ["trace", "from", "message", "method", "sent", "times"];
+        members(event, &["case", "event", "pointer", "excerpt"], &more);
+        assert_eq!(event.get("message").is_some(), broken, "{finding}");
         text(&event["excerpt"], &[]);
         let event = event["event"].as_u64().expect("an event");
         assert!(event < 20, "{finding}");

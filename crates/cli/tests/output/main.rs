@@ -23,5 +23,6 @@ mod scan_intrusive;
 mod secrets;
 #[path = "../shared/serving.rs"]
 mod serving;
+mod traces;
 mod verdicts;
 mod words;

@@ -1,10 +1,11 @@
-//! Known findings: a file of rule × revision × transport with a reason each. Entries that are no longer broken are stale and
-//! fail the check, so that a baseline only ever shrinks.
+//! Known findings: a file of rule × revision × transport with a reason each; patterns stand for several. Entries that are no
+//! longer broken are stale and fail the check, so that a baseline only ever shrinks.
 
 use serde::{Deserialize, Serialize};
 use wire::{Revision, Transport};
 
-use crate::{Finding, Outcome, Report};
+use crate::glob::{is_pattern, matches};
+use crate::{Evidence, Finding, Outcome, Report};
 
 /// The name and version of the format.
 pub const FORMAT: &str = "proof.baseline/1";
@@ -23,12 +24,15 @@ pub struct Baseline {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// The rule's id.
+    /// The rule's id, or a pattern (`shape.*`) for several.
     pub rule: String,
-    /// The revision.
+    /// The revision; `*` for every one.
     pub revision: String,
-    /// The transport.
+    /// The transport; `*` for every one.
     pub transport: String,
+    /// Only defects at these places are known, as patterns of `METHOD POINTER`; all where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
     /// What was found when the entry was written, to help with the reason. Nothing compares it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub finding: String,
@@ -38,9 +42,25 @@ pub struct Known {
 
 impl Known {
     fn names(&self, finding: &Finding) -> bool {
-        self.rule == finding.rule
-            && self.revision == finding.revision.as_str()
-            && self.transport == finding.transport.as_str()
+        matches(&self.rule, finding.rule)
+            && matches(&self.revision, finding.revision.as_str())
+            && matches(&self.transport, finding.transport.as_str())
+    }
+
+    /// Whether all of a finding is known: with places, each of its defects, and there are no others.
+    fn covers(&self, finding: &Finding) -> bool {
+        let known = |evidence: &Evidence| {
+            let place = format!("{} {}", evidence.method.as_deref().unwrap_or_default(), evidence.pointer);
+            self.places.iter().any(|pattern| matches(pattern.trim(), place.trim()))
+        };
+        let all = || !finding.evidence.is_empty() && !finding.more_defects && finding.evidence.iter().all(known);
+        self.names(finding) && (self.places.is_empty() || all())
+    }
+
+    /// Whether it may stand for more or for less than one finding: then `--write-baseline` leaves it as it is.
+    fn is_written_by_hand(&self) -> bool {
+        [&self.rule, &self.revision, &self.transport].into_iter().any(|text| is_pattern(text))
+            || !self.places.is_empty()
     }
 
     /// Whether its reason is still empty.
@@ -51,19 +71,21 @@ impl Known {
     /// A misspelt place would match nothing for ever, and never show.
     fn check(&self) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("the entry for {} names {what}", wire::escape::line(&self.rule)));
-        if self.revision.parse::<Revision>().is_err() {
+        if self.revision != "*" && self.revision.parse::<Revision>().is_err() {
             return wrong(&format!("no revision: `{}`", wire::escape::line(&self.revision)));
         }
-        if self.transport.parse::<Transport>().is_err() {
+        if self.transport != "*" && self.transport.parse::<Transport>().is_err() {
             return wrong(&format!("no transport: `{}`", wire::escape::line(&self.transport)));
         }
         Ok(())
     }
 
-    /// Whether the rule was judged there and is kept, or does not exist. What was not judged may still be broken.
+    /// Whether the rule was judged there and is kept, or does not exist: of a pattern, whether nothing that it names is broken.
+    /// What was not judged may still be broken.
     fn is_stale(&self, report: &Report, exists: &dyn Fn(&str) -> bool) -> bool {
-        let kept = |finding: &Finding| self.names(finding) && finding.outcome == Outcome::Pass;
-        !exists(&self.rule) || report.results.iter().any(kept)
+        let mut named = report.results.iter().filter(|finding| self.names(finding));
+        let is_broken = named.clone().any(|finding| finding.outcome.is_broken());
+        !exists(&self.rule) || !is_broken && named.any(|finding| finding.outcome == Outcome::Pass)
     }
 }
 
@@ -81,17 +103,24 @@ impl Baseline {
     /// Every broken rule of a report. Entries of `previous` keep their reasons, and stay if this report does not judge them.
     /// `exists` says whether there is a rule of that id.
     pub fn of(report: &Report, previous: Option<&Self>, exists: &dyn Fn(&str) -> bool) -> Self {
+        let by_hand = |finding: &&Finding| {
+            previous.and_then(|previous| previous.entry(finding)).is_some_and(Known::is_written_by_hand)
+        };
         let mut known: Vec<Known> = broken(report)
+            .filter(|finding| !by_hand(finding))
             .map(|finding| Known {
                 rule: finding.rule.to_owned(),
                 revision: finding.revision.to_string(),
                 transport: finding.transport.to_string(),
+                places: Vec::new(),
                 finding: finding.message.clone(),
                 reason: previous.and_then(|previous| previous.entry(finding)).map_or("", |k| &k.reason).to_owned(),
             })
             .collect();
-        let silent =
-            |entry: &&Known| !entry.is_stale(report, exists) && !broken(report).any(|finding| entry.names(finding));
+        let silent = |entry: &&Known| {
+            let is_written = !entry.is_written_by_hand() && broken(report).any(|finding| entry.names(finding));
+            !entry.is_stale(report, exists) && !is_written
+        };
         known.extend(previous.iter().flat_map(|previous| &previous.known).filter(silent).cloned());
         Self { schema: FORMAT.to_owned(), known }
     }
@@ -104,7 +133,7 @@ impl Baseline {
 
     /// The entry for a finding.
     pub fn entry(&self, finding: &Finding) -> Option<&Known> {
-        self.known.iter().find(|known| known.names(finding))
+        self.known.iter().find(|known| known.covers(finding))
     }
 
     /// Whether a finding is known.

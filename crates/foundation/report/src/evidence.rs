@@ -1,7 +1,9 @@
 //! The part of an event that a person must see: the offending bytes and a little of what surrounds them.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
+use serde_json::Value;
 use wire::json;
 use wire::trace::{Content, Frame, SseFields};
 
@@ -25,6 +27,27 @@ pub fn excerpt(frame: &Frame, pointer: &str) -> Excerpt {
     let text = text_of(frame, pointer);
     let span = if pointer.starts_with('/') { nearest(&text, pointer) } else { None };
     quote(&text, span)
+}
+
+/// A request in few words: `tools/call (id 3) {"name":"echo"}`. What says nothing of this request in particular is left out:
+/// `jsonrpc` and `_meta`. Anything else is quoted as it is.
+pub fn sent(frame: &Frame) -> String {
+    let text = text_of(frame, "/");
+    let value = serde_json::from_str::<Value>(&text).unwrap_or_default();
+    let Some(method) = value.get("method").and_then(Value::as_str) else { return excerpt(frame, "").text };
+    let mut words = method.to_owned();
+    if let Some(id) = value.get("id") {
+        let _ = write!(words, " (id {id})");
+    }
+    let mut params = value.get("params").cloned().unwrap_or_default();
+    if let Some(members) = params.as_object_mut() {
+        members.shift_remove("_meta");
+    }
+    let is_empty = params.is_null() || params.as_object().is_some_and(serde_json::Map::is_empty);
+    if !is_empty {
+        let _ = write!(words, " {params}");
+    }
+    quote(&words, None).text
 }
 
 /// What stands for a frame in a quotation.
@@ -108,4 +131,31 @@ fn quote(text: &str, span: Option<Range<usize>>) -> Excerpt {
 
 fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Party;
+    use wire::trace::{Content, Frame};
+
+    use super::sent;
+
+    fn line(text: &str) -> Frame {
+        Frame::new(Party::Client, Content::Line { bytes: text.as_bytes().to_vec(), terminated: true })
+    }
+
+    #[test]
+    fn a_request_is_said_in_few_words() {
+        let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"x":1},"name":"echo"}}"#;
+        assert_eq!(sent(&line(call)), r#"tools/call (id 3) {"name":"echo"}"#);
+        assert_eq!(sent(&line(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#)), r#"ping (id "a")"#);
+        assert_eq!(sent(&line(r#"{"jsonrpc":"2.0","method":"ping","params":{"_meta":{}}}"#)), "ping");
+    }
+
+    #[test]
+    fn what_is_no_request_is_quoted() {
+        assert_eq!(sent(&line("{ no json\u{1b}")), "{ no json\\u{1b}");
+        let long = format!(r#"{{"method":"m","params":{{"a":"{}"}}}}"#, "b".repeat(1000));
+        assert!(sent(&line(&long)).ends_with('…') && sent(&line(&long)).chars().count() <= 161);
+    }
 }

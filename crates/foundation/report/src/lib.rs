@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod compare;
 mod conclusion;
 mod evidence;
+pub mod glob;
 mod model;
 pub mod render;
 mod rule_index;
@@ -16,8 +17,8 @@ mod tally;
 mod view;
 
 pub use conclusion::{Conclusion, Counts, FailOn, Reason, ReasonKind};
-pub use evidence::{Excerpt, excerpt};
-pub use model::{Evidence, FORMAT, Finding, Outcome, Report, Run, ScenarioRun, Served, Subject, Summary};
+pub use evidence::{Excerpt, excerpt, sent};
+pub use model::{Evidence, FORMAT, Finding, Outcome, Report, Run, ScenarioRun, Sent, Served, Subject, Summary};
 pub use rule_index::{RuleIndex, RuleText, Sentence};
 pub use tally::Tally;
 pub use view::{Disposition, ReportView};

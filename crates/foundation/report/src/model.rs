@@ -21,6 +21,9 @@ pub struct Report {
     pub subject: Subject,
     /// One entry per transport and revision.
     pub runs: Vec<Run>,
+    /// How long the whole check took, in milliseconds; runs overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
     /// The counts.
     pub summary: Summary,
     /// Every rule × revision × transport, in the book's order.
@@ -34,6 +37,9 @@ pub struct Report {
     /// Rules that were broken once and not in a second play. They count nowhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unconfirmed: Vec<Finding>,
+    /// The folder of the traces that the evidence names, where they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<String>,
 }
 
 impl Report {
@@ -44,11 +50,13 @@ impl Report {
             proof: env!("CARGO_PKG_VERSION"),
             subject,
             runs,
+            elapsed_ms: None,
             summary: Summary::of(&results),
             results,
             also_served: Vec::new(),
             tools_not_called: Vec::new(),
             unconfirmed: Vec::new(),
+            traces: None,
         }
     }
 }
@@ -215,20 +223,32 @@ pub struct Finding {
     pub message: String,
     /// The sentence in the specification.
     pub url: String,
-    /// The events that show it.
+    /// The events that show it: of a broken rule one for each different defect, the first of which the message describes.
     pub evidence: Vec<Evidence>,
+    /// Whether there may be more defects than the evidence shows.
+    #[serde(skip_serializing_if = "is_false")]
+    pub more_defects: bool,
+    /// The broken rule of the same run that explains this finding, too: reports for people show both as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consequence_of: Option<&'static str>,
     /// A command that shows it again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repro: Option<String>,
 }
 
 /// An event that shows a finding.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Evidence {
     /// The case (see `--save-trace`) whose trace holds the event.
     pub case: String,
+    /// The file of that trace, where it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// The event's index in that trace.
     pub event: usize,
+    /// Who sent it: `server`, `client` and so on.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub from: &'static str,
     /// JSON pointer into its message, or what else is at fault; empty for the whole.
     pub pointer: String,
     /// The offending part, secrets redacted, with some of what surrounds it.
@@ -236,6 +256,42 @@ pub struct Evidence {
     /// Where in the excerpt the offending part stands, in characters: for the caret. Not in the JSON report.
     #[serde(skip)]
     pub caret: Option<std::ops::Range<usize>>,
+    /// What is wrong here; of a kept rule nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The method in question: of the event's message, or of the request that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// What was sent before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sent>,
+    /// How many events or places show the same defect.
+    #[serde(skip_serializing_if = "is_one")]
+    pub times: usize,
+}
+
+/// What was sent before an event that shows a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// The event's index in the same trace.
+    pub event: usize,
+    /// Whether the other event answers it. If not, it is only the last thing that was sent before.
+    pub answered: bool,
+    /// Method, id and the part of the parameters that matters, secrets redacted.
+    pub text: String,
+    /// A command that sends it again over HTTP, where one request is enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curl: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_one(times: &usize) -> bool {
+    *times <= 1
 }
 
 fn display<T: std::fmt::Display, S: serde::Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use wire::{Level, Revision};
 
+use crate::glob;
+
 /// One rule as reports describe it.
 #[derive(Clone, Debug)]
 pub struct RuleText {
@@ -55,6 +57,11 @@ impl RuleIndex {
     /// The rule with this id.
     pub fn find(&self, id: &str) -> Option<&RuleText> {
         self.places.get(id).map(|&at| &self.rules[at])
+    }
+
+    /// Whether there is a rule of this id, or one that this pattern matches.
+    pub fn has(&self, id: &str) -> bool {
+        self.find(id).is_some() || glob::is_pattern(id) && self.rules.iter().any(|rule| glob::matches(id, rule.id))
     }
 
     /// All rules, in order.

@@ -3,7 +3,7 @@
 use wire::revision::R2025_11_25;
 use wire::{Level, Revision, Transport};
 
-use crate::{Evidence, FORMAT, Finding, Outcome, Report, RuleIndex, RuleText, Run, Sentence, Subject, Summary};
+use crate::{Evidence, FORMAT, Finding, Outcome, Report, RuleIndex, RuleText, Run, Sent, Sentence, Subject, Summary};
 
 /// A rule with texts of usual length.
 pub(crate) fn rule(id: &'static str) -> RuleText {
@@ -37,6 +37,12 @@ pub(crate) fn finding(rule: &'static str, level: Level, outcome: Outcome, messag
         pointer: "/result".to_owned(),
         excerpt: "{\"result\":{}}".to_owned(),
         caret: Some(10..12),
+        from: "server",
+        message: outcome.is_broken().then(|| message.to_owned()),
+        method: Some("ping".to_owned()),
+        sent: Some(Sent { event: 2, answered: true, text: "ping (id 1)".to_owned(), curl: None }),
+        times: 1,
+        ..Evidence::default()
     };
     Finding {
         rule,
@@ -47,6 +53,8 @@ pub(crate) fn finding(rule: &'static str, level: Level, outcome: Outcome, messag
         message: message.to_owned(),
         url: "https://spec.example/#x".to_owned(),
         evidence: vec![evidence],
+        more_defects: false,
+        consequence_of: None,
         repro: outcome.is_broken().then(|| "proof check".to_owned()),
     }
 }
@@ -66,5 +74,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
         unconfirmed: Vec::new(),
+        traces: None,
+        elapsed_ms: None,
     }
 }

@@ -37,7 +37,7 @@ pub enum Disposition<'r> {
 impl<'r> ReportView<'r> {
     /// Draws the conclusion from a report, given the rules that exist, what is known, and what fails the check.
     pub fn new(report: &'r Report, rules: &'r RuleIndex, baseline: Option<&'r Baseline>, fail_on: FailOn) -> Self {
-        let exists = |id: &str| rules.find(id).is_some();
+        let exists = |id: &str| rules.has(id);
         let stale: Vec<_> = baseline.iter().flat_map(|baseline| baseline.stale(report, &exists)).collect();
         let mut facts = Facts {
             subject: report.subject.kind,
@@ -80,6 +80,30 @@ impl<'r> ReportView<'r> {
         matches!(self.disposition(finding), Disposition::Known(_))
     }
 
+    /// Whether people see it under the finding that explains it: both are in the same run and mean the same for the check.
+    pub fn is_explained(&self, finding: &Finding) -> bool {
+        let explains = |cause: &Finding| {
+            finding.consequence_of == Some(cause.rule) && self.is_same_kind(cause, finding) && cause.outcome.is_broken()
+        };
+        finding.outcome.is_broken() && self.report.results.iter().any(explains)
+    }
+
+    /// What people see under a finding, because it explains it.
+    pub fn consequences<'s>(&'s self, cause: &'s Finding) -> impl Iterator<Item = &'r Finding> + use<'s, 'r> {
+        let explained = move |finding: &&Finding| {
+            finding.outcome.is_broken()
+                && finding.consequence_of == Some(cause.rule)
+                && self.is_same_kind(cause, finding)
+        };
+        self.report.results.iter().filter(explained)
+    }
+
+    /// Whether two findings are of one run and mean the same for the check.
+    fn is_same_kind(&self, one: &Finding, other: &Finding) -> bool {
+        let kind = |finding| std::mem::discriminant(&self.disposition(finding));
+        (one.transport, one.revision) == (other.transport, other.revision) && kind(one) == kind(other)
+    }
+
     /// Whether there is a baseline.
     pub const fn has_baseline(&self) -> bool {
         self.baseline.is_some()
@@ -92,9 +116,10 @@ impl<'r> ReportView<'r> {
 
     /// What makes an entry stale, and what to do about it, after "is".
     pub fn stale_advice(&self, entry: &Known) -> &'static str {
-        match self.rules.find(&entry.rule) {
-            Some(_) => "no longer broken: remove it from the baseline",
-            None => "unknown to this version of proof: remove it from the baseline",
+        if self.rules.has(&entry.rule) {
+            "no longer broken: remove it from the baseline"
+        } else {
+            "unknown to this version of proof: remove it from the baseline"
         }
     }
 
@@ -157,5 +182,7 @@ fn weight(finding: &Finding, baseline: Option<&Baseline>, fail_on: FailOn) -> Op
     Weight::of(finding.outcome, finding.level, known, fail_on)
 }
 
+#[cfg(test)]
+mod defects_tests;
 #[cfg(test)]
 mod tests;

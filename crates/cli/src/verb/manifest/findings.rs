@@ -200,6 +200,8 @@ fn add(
         message: redactor.redact_text(&message).into_owned(),
         url: URL.to_owned(),
         evidence: Vec::new(),
+        more_defects: false,
+        consequence_of: None,
         repro: None,
     });
 }

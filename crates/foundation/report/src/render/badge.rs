@@ -1,4 +1,4 @@
-//! A badge: the score with its coverage and the revisions, as one self-contained picture. Both halves bring their own
+//! A badge: whether the check passed, why not, and the revisions, as one self-contained picture. Both halves bring their own
 //! ground, so that it can be read on a light page and on a dark one.
 
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::escape::xml;
-use crate::ReasonKind;
 use crate::saved::Report;
+use crate::{Reason, ReasonKind};
 
 /// How wide a column is drawn in the fonts that are asked for, in hundredths of a pixel, and a narrow character.
 const COLUMN: usize = 690;
@@ -77,19 +77,17 @@ fn revisions(report: &Report) -> String {
     }
 }
 
-/// What is said of the subject, and on which ground: the score, and why the check failed if it did.
+/// What is said of the subject, and on which ground: why the check failed, or that it passed and how much of it was judged.
 fn score(report: &Report) -> (String, &'static str) {
     let conclusion = report.conclusion();
     let must = report.summary.must;
-    let score = report.summary.score.filter(|_| must.judged() > 0);
-    let score = score.map(|score| format!("{score:.1} % · {}/{} judged", must.judged(), must.binding()));
-    let failed = conclusion.fails().then(|| {
-        let words: Vec<&str> = conclusion.reasons.iter().map(|reason| short(reason.kind)).collect();
-        format!("failed: {}", words.join(", "))
-    });
-    let known = Some(conclusion.counts.known).filter(|known| *known > 0).map(|known| format!("{known} known"));
-    let words: Vec<String> = [failed, score, known].into_iter().flatten().collect();
-    let text = if words.is_empty() { "passed · no MUST rule judged".to_owned() } else { words.join(" · ") };
+    let mut words: Vec<String> = conclusion.reasons.iter().map(short).collect();
+    if conclusion.passed && must.judged() == 0 {
+        words.push("passed · no MUST rule judged".to_owned());
+    } else if conclusion.passed {
+        words.push(format!("passed · {}/{} MUST judged", must.judged(), must.binding()));
+    }
+    words.extend(Some(conclusion.counts.known).filter(|known| *known > 0).map(|known| format!("{known} known")));
     let inconclusive = |kind: &ReasonKind| matches!(kind, ReasonKind::NothingJudged | ReasonKind::CutShort);
     let ground = match conclusion.reasons.first() {
         None if report.summary.must.judged() == 0 => GREY,
@@ -97,19 +95,22 @@ fn score(report: &Report) -> (String, &'static str) {
         Some(reason) if inconclusive(&reason.kind) => GREY,
         Some(_) => RED,
     };
-    (text, ground)
+    (words.join(" · "), ground)
 }
 
-/// A reason in the few words that a badge has room for.
-const fn short(kind: ReasonKind) -> &'static str {
-    match kind {
+/// A reason in the few words that a badge has room for: `3 MUST broken`.
+fn short(reason: &Reason) -> String {
+    let words = match reason.kind {
         ReasonKind::NothingJudged => "nothing judged",
         ReasonKind::CutShort => "cut short",
-        ReasonKind::Must => "MUST broken",
-        ReasonKind::Safety => "safety rule broken",
-        ReasonKind::Should => "SHOULD broken",
         ReasonKind::StaleBaseline => "stale baseline",
-    }
+        // `3 MUST rules broken`, and for SHOULD why that fails the check.
+        ReasonKind::Must | ReasonKind::Safety | ReasonKind::Should => {
+            let broken = reason.message.split(" (").next().unwrap_or_default();
+            return broken.replace(" rules ", " ").replace(" rule ", " ");
+        }
+    };
+    words.to_owned()
 }
 
 fn width(text: &str) -> usize {

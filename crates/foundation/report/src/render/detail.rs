@@ -3,27 +3,56 @@
 use std::fmt::Write as _;
 
 use super::escape::plain;
+use super::groups::defects;
 use super::text::marked;
 use crate::{Evidence, Finding, ReportView};
 
 /// How wide quotations are folded.
 const WIDTH: usize = 76;
 
-/// What was found, the events that show it with carets, the rule, its address, and how to reproduce it.
+/// Each different defect with what was sent and the event that shows it, the rule, how to fix it, and how to see it again.
 pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}", plain(&finding.message));
-    for evidence in &finding.evidence {
-        quote(&mut out, evidence);
+    let defects = defects(finding);
+    for (at, defect) in defects.iter().enumerate() {
+        let number = if defects.len() > 1 { format!("{} of {}: ", at + 1, defects.len()) } else { String::new() };
+        let _ = writeln!(out, "{number}{}", plain(defect.message));
+        if let Some(evidence) = defect.evidence {
+            quote(&mut out, evidence);
+        }
+        if let Some(more) = defect.more() {
+            let _ = writeln!(out, "{more}");
+        }
+    }
+    if let Some(cause) = finding.consequence_of {
+        let _ = writeln!(out, "same cause as {cause}");
     }
     if let Some(sentence) = view.sentence(finding) {
         let _ = writeln!(out, "rule: {sentence}");
+    }
+    if let Some(rule) = view.rule(finding).filter(|rule| !rule.fix.is_empty()) {
+        let _ = writeln!(out, "fix: {}", rule.fix);
     }
     let _ = writeln!(out, "see: {}", plain(&finding.url));
     if let Some(repro) = &finding.repro {
         let _ = writeln!(out, "reproduce: {}", plain(repro));
     }
+    if let Some(curl) = curl(finding) {
+        let _ = writeln!(out, "curl: {}", plain(curl));
+    }
     out
+}
+
+/// The command that shows the first defect over HTTP, where one request does.
+pub(crate) fn curl(finding: &Finding) -> Option<&str> {
+    finding.evidence.first()?.sent.as_ref()?.curl.as_deref()
+}
+
+/// What was sent before an event, in one line.
+pub(crate) fn sent(evidence: &Evidence) -> Option<String> {
+    let before = evidence.sent.as_ref()?;
+    let label = if before.answered { "sent" } else { "last sent" };
+    Some(format!("{label}: {}", plain(&before.text)))
 }
 
 /// Which event it is.
@@ -33,6 +62,9 @@ pub(crate) fn event(evidence: &Evidence) -> String {
 }
 
 fn quote(out: &mut String, evidence: &Evidence) {
+    if let Some(sent) = sent(evidence) {
+        let _ = writeln!(out, "{sent}");
+    }
     let _ = writeln!(out, "{}:", event(evidence));
     for (line, marks) in marked(&plain(&evidence.excerpt), evidence.caret.clone(), WIDTH) {
         let _ = writeln!(out, "  {line}");

@@ -13,7 +13,8 @@ use crate::{Disposition, Finding, ReasonKind, ReportView, Run};
 /// The report as one XML document.
 pub fn render(view: &ReportView<'_>) -> String {
     let mut report = Report::new("proof check");
-    report.set_time(Duration::from_millis(view.report.runs.iter().map(|run| run.elapsed_ms).sum()));
+    let sum = || view.report.runs.iter().map(|run| run.elapsed_ms).sum();
+    report.set_time(Duration::from_millis(view.report.elapsed_ms.unwrap_or_else(sum)));
     report.add_test_suites(view.report.runs.iter().map(|run| of_run(view, run)));
     let rest = of_check(view);
     if rest.tests > 0 {
@@ -114,7 +115,7 @@ fn properties(view: &ReportView<'_>, run: &Run) -> impl Iterator<Item = (&'stati
         ("target", subject.target.clone()),
         ("transport", run.transport.to_string()),
         ("revision", run.revision.to_string()),
-        ("score", score(&view.report.summary)),
+        ("score", score(view.report)),
         ("verdict", view.conclusion().summary.clone()),
         ("proof", view.report.proof.to_owned()),
     ]

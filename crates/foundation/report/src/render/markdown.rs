@@ -1,13 +1,14 @@
 //! Markdown for a comment on a pull request: the conclusion first, findings with their evidence, long lists folded away, and
 //! never more than a comment may hold.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use wire::Level;
 
-use super::detail::event;
+use super::detail::{event, sent};
 use super::escape::{code, fenced, plain};
-use super::groups::{Group, grouped, places};
+use super::groups::{Broken, Defect, Group, broken, grouped, places};
 use super::phrases::{name, score};
 use super::text::{count, marked};
 use crate::{Disposition, Finding, Outcome, ReportView, Tally};
@@ -17,6 +18,9 @@ const ROOM: usize = 60_000;
 
 /// What is kept free for saying that something was left out, and for closing what is open.
 const RESERVE: usize = 400;
+
+/// How many defects of one rule are shown.
+const SHOWN: usize = 4;
 
 /// How wide quotations are folded.
 const WIDTH: usize = 100;
@@ -31,13 +35,14 @@ struct Page {
 pub fn render(view: &ReportView<'_>) -> String {
     let mut page = Page { text: head(view), left_out: 0 };
     let of = |wanted: fn(&Disposition<'_>) -> bool| {
-        grouped(view.report.results.iter().filter(move |finding| wanted(&view.disposition(finding))))
+        let shown = move |finding: &&Finding| wanted(&view.disposition(finding)) && !view.is_explained(finding);
+        broken(view.report.results.iter().filter(shown))
     };
     let fails = of(|disposition| *disposition == Disposition::Failing);
     let warns = of(|disposition| *disposition == Disposition::Warning);
     let known: Vec<_> = view.report.results.iter().filter(|finding| view.is_known(finding)).collect();
-    page.list("Broken", fails.iter().map(|group| block(view, group)));
-    page.folded("Warnings", warns.iter().map(|group| block(view, group)));
+    page.list("Broken", fails.iter().map(|rule| block(view, rule)));
+    page.folded("Warnings", warns.iter().map(|rule| block(view, rule)));
     page.folded(&count(known.len(), "known finding"), known.iter().map(|finding| known_line(view, finding)));
     let stale = view.stale().iter().map(|entry| {
         let place = format!("{} {}", entry.transport, entry.revision);
@@ -54,7 +59,7 @@ pub fn render(view: &ReportView<'_>) -> String {
 /// The conclusion and the score with its coverage, what was judged, and a row for each run.
 fn head(view: &ReportView<'_>) -> String {
     let report = view.report;
-    let mut out = format!("**{}.** {}\n\n", view.conclusion().summary, score(&report.summary));
+    let mut out = format!("**{}.** {}\n\n", view.conclusion().summary, score(report));
     let subject = &report.subject;
     let name = cut(&name(subject), 200);
     let version = cut(subject.version.as_deref().unwrap_or_default(), 100);
@@ -91,23 +96,40 @@ fn head(view: &ReportView<'_>) -> String {
     out
 }
 
-/// A finding with its evidence.
-fn block(view: &ReportView<'_>, group: &Group<'_>) -> String {
-    let first = group.first;
+/// A broken rule with its different defects.
+fn block(view: &ReportView<'_>, rule: &Broken<'_>) -> String {
+    let first = rule.first;
     let word = if view.disposition(first) == Disposition::Failing { "FAIL" } else { "WARN" };
     let mut out = format!("- **{word}** [`{}`]({}) {}", first.rule, first.url, first.level.as_str());
-    let _ = writeln!(out, " – {}", places(&group.all));
+    let _ = writeln!(out, " – {}", places(&rule.all));
     if let Some(sentence) = view.sentence(first) {
         let _ = writeln!(out, "\n  {}", words(sentence));
     }
-    let _ = write!(out, "\n{}", fenced(&evidence(first), 2));
+    for (at, defect) in rule.defects.iter().take(SHOWN).enumerate() {
+        let repro = first.repro.as_deref().filter(|_| at == 0);
+        let _ = write!(out, "\n{}", fenced(&evidence(defect, repro), 2));
+    }
+    if let Some(more @ 1..) = rule.defects.len().checked_sub(SHOWN) {
+        let _ = writeln!(out, "\n  {more} other defects: `--format json` lists all.");
+    }
+    let consequences: BTreeSet<&str> =
+        rule.all.iter().flat_map(|finding| view.consequences(finding)).map(|finding| finding.rule).collect();
+    for id in consequences {
+        let _ = writeln!(out, "\n  Also breaks `{id}`.");
+    }
+    if let Some(rule) = view.rule(first).filter(|rule| !rule.fix.is_empty()) {
+        let _ = writeln!(out, "\n  Fix: {}", words(rule.fix));
+    }
     out
 }
 
 /// What the peer had a hand in: all of it in one block, where nothing is markup.
-fn evidence(finding: &Finding) -> String {
-    let mut out = format!("{}\n", plain(&cut(&finding.message, 1000)));
-    if let Some(evidence) = finding.evidence.first() {
+fn evidence(defect: &Defect<'_>, repro: Option<&str>) -> String {
+    let mut out = format!("{}\n", plain(&cut(defect.message, 1000)));
+    if let Some(evidence) = defect.evidence {
+        if let Some(sent) = sent(evidence) {
+            let _ = writeln!(out, "{}", cut(&sent, 500));
+        }
         for (line, marks) in marked(&plain(&evidence.excerpt), evidence.caret.clone(), WIDTH) {
             let _ = writeln!(out, "> {line}");
             if !marks.is_empty() {
@@ -116,7 +138,10 @@ fn evidence(finding: &Finding) -> String {
         }
         let _ = writeln!(out, "{}", cut(&event(evidence), 500));
     }
-    if let Some(repro) = &finding.repro {
+    if let Some(more) = defect.more() {
+        let _ = writeln!(out, "{more}");
+    }
+    if let Some(repro) = repro {
         let _ = writeln!(out, "reproduce: {}", plain(&cut(repro, 1000)));
     }
     out

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 use wire::Level;
 
-use super::detail::event;
+use super::detail::{event, sent};
 use super::escape::plain;
+use super::groups::defects;
 use super::phrases::{entry, score};
 use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
 
@@ -83,7 +84,7 @@ fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding) -> Valu
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule),
         "kind": "fail",
         "level": level,
-        "message": { "text": message(finding) },
+        "message": { "text": message(view, finding) },
         "locations": locations.first().map_or_else(|| vec![place(finding)], |first| vec![first.clone()]),
         "partialFingerprints": { "primaryLocationLineHash": identity, "proofFinding/v1": identity },
         "hostedViewerUri": finding.url,
@@ -119,10 +120,26 @@ fn baseline(members: &mut Map<String, Value>, view: &ReportView<'_>, disposition
 }
 
 /// What was found, where, and how to reproduce it. The first sentence is what is shown where there is little room.
-fn message(finding: &Finding) -> String {
+fn message(view: &ReportView<'_>, finding: &Finding) -> String {
     let mut text = format!("{}.", plain(&finding.message).trim_end_matches('.'));
-    if let Some(evidence) = finding.evidence.first() {
-        let _ = write!(text, "\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
+    let defects = defects(finding);
+    for (at, defect) in defects.iter().enumerate() {
+        if at > 0 {
+            let _ = write!(text, "\nAlso: {}.", plain(defect.message).trim_end_matches('.'));
+        }
+        if let Some(evidence) = defect.evidence {
+            let sent = sent(evidence).map_or(String::new(), |sent| format!("\n{sent}"));
+            let _ = write!(text, "{sent}\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
+        }
+        if let Some(more) = defect.more() {
+            let _ = write!(text, "\n{more}");
+        }
+    }
+    if let Some(cause) = finding.consequence_of {
+        let _ = write!(text, "\nSame cause as {cause}.");
+    }
+    if let Some(rule) = view.rule(finding).filter(|rule| !rule.fix.is_empty()) {
+        let _ = write!(text, "\nFix: {}", rule.fix);
     }
     if let Some(repro) = &finding.repro {
         let _ = write!(text, "\nReproduce: {}", plain(repro));
@@ -192,7 +209,7 @@ fn properties(view: &ReportView<'_>) -> Value {
         "subject": named(&report.subject.name),
         "subjectVersion": named(&report.subject.version),
         "target": plain(&report.subject.target),
-        "score": score(&report.summary),
+        "score": score(report),
         "summary": report.summary,
     })
 }

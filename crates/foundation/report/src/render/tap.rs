@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::detail::event;
 use super::escape::{plain, tap, yaml};
+use super::groups::defects;
 use super::phrases::{self, name, score};
 use crate::{Disposition, Finding, ReasonKind, ReportView};
 
@@ -49,7 +50,7 @@ pub fn render(view: &ReportView<'_>) -> String {
     if let Some(tools) = view.tools_not_called() {
         let _ = writeln!(out, "# not called: {}", plain(&tools));
     }
-    let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(&view.report.summary), conclusion.summary);
+    let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(view.report), conclusion.summary);
     out
 }
 
@@ -101,10 +102,28 @@ impl Points {
         if let Some(sentence) = view.sentence(finding) {
             line("rule", sentence);
         }
+        if let Some(rule) = view.rule(finding).filter(|rule| !rule.fix.is_empty()) {
+            line("fix", rule.fix);
+        }
         line("see", &finding.url);
         if let Some(evidence) = finding.evidence.first() {
+            if let Some(sent) = &evidence.sent {
+                line(if sent.answered { "sent" } else { "last_sent" }, &sent.text);
+            }
             line("at", &event(evidence));
             line("excerpt", &evidence.excerpt);
+        }
+        for (at, defect) in defects(finding).iter().enumerate() {
+            let number = at + 1;
+            if at > 0 {
+                line(&format!("also_{number}"), defect.message);
+            }
+            if let (true, Some(evidence)) = (at > 0, defect.evidence) {
+                line(&format!("at_{number}"), &event(evidence));
+            }
+            if let Some(more) = defect.more() {
+                line(&format!("more_{number}"), &more);
+            }
         }
         if let Some(repro) = &finding.repro {
             line("reproduce", repro);

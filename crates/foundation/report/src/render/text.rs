@@ -66,6 +66,15 @@ pub fn wrap(out: &mut String, indent: usize, text: &str) {
     out.push('\n');
 }
 
+/// Appends a label and, after it, text broken at spaces; further lines begin where the text does. The label comes with the number
+/// of columns that it takes: it may be in colour.
+pub fn hanging(out: &mut String, indent: usize, (label, columns): (&str, usize), text: &str) {
+    let mut lines = String::new();
+    wrap(&mut lines, indent + columns, text);
+    let rest = lines.get(indent + columns..).unwrap_or("\n");
+    let _ = write!(out, "{:indent$}{label}{rest}", "");
+}
+
 /// `text` cut into lines of `room` columns, each with the carets that stand under the characters in `caret`. A wide
 /// character takes two columns, and two carets.
 pub fn marked(text: &str, caret: Option<Range<usize>>, room: usize) -> Vec<(String, String)> {

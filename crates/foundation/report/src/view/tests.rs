@@ -182,6 +182,7 @@ fn known(rule: &str) -> Known {
         rule: rule.to_owned(),
         revision: "2025-11-25".to_owned(),
         transport: "stdio".to_owned(),
+        places: Vec::new(),
         finding: String::new(),
         reason: "because".to_owned(),
     }
@@ -266,15 +267,15 @@ fn badge(view: &ReportView<'_>) -> Rendered {
     let saved = saved::Report::parse(&json::render(view)).expect("a report");
     assert_eq!(saved.conclusion(), *view.conclusion());
     let text = badge::render(&saved);
-    Rendered { format: "badge", failed: text.contains("failed: "), text }
+    Rendered { format: "badge", failed: !text.contains(">passed · "), text }
 }
 
 /// The words in which a format says why: fewer on a badge, which has little room.
 fn in_short(format: &str, reason: &'static str) -> &'static str {
     match (format, reason) {
-        ("badge", BROKEN_MUST) => "MUST broken",
-        ("badge", BROKEN_SHOULD) => "SHOULD broken",
-        ("badge", BROKEN_SAFETY) => "safety rule broken",
+        ("badge", BROKEN_MUST) => "1 MUST broken",
+        ("badge", BROKEN_SHOULD) => "1 SHOULD broken",
+        ("badge", BROKEN_SAFETY) => "1 safety broken",
         ("badge", STALE) => "stale baseline",
         ("badge", NOTHING) => "nothing judged",
         ("badge", CUT) => "cut short",
@@ -345,7 +346,7 @@ fn a_report_of_an_older_version_has_a_conclusion_too() {
 #[test]
 fn a_comment_holds_no_more_than_it_may() {
     let long = |n: usize| format!("{n} {}", "`日本<".repeat(400));
-    let many = |number: usize| (0..number).map(|n| finding("shape.results", Must, Fail, &long(n)));
+    let many = |number: usize| (0..number).map(|n| finding(format!("area.rule-{n}").leak(), Must, Fail, &long(n)));
     let report = report(many(500).collect(), Some(&long(0)));
     let text = markdown::render(&ReportView::new(&report, &index(), None, FailOn::Must));
     assert!(text.len() <= 60_000 && text.len() > 50_000, "{}", text.len());

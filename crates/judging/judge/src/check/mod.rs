@@ -26,6 +26,7 @@ mod unauthenticated;
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use net::Tap;
 use net::client::{Address, ConnectOptions, Detected, OpenError, detect_any};
@@ -129,7 +130,7 @@ fn none_served(options: &Options, mut served: Vec<Revision>) -> CheckError {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
-    let time = TimeLimit::begin(options.max_time);
+    let (begun, time) = (Instant::now(), TimeLimit::begin(options.max_time));
     let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
     let jobs = jobs(&options);
@@ -188,6 +189,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     ran.sort_by_key(|r| order.iter().position(|place| *place == RunId::from(r.setting.as_ref())));
     let mut checked = conclude(ran, introduced.unwrap_or_default(), &options, &redactor);
     checked.report.also_served = also_served;
+    checked.report.elapsed_ms = Some(begun.elapsed().as_millis() as u64);
     Ok(checked)
 }
 
@@ -266,6 +268,14 @@ fn is_near(address: &Address) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Where a server is reached over Streamable HTTP.
+fn http_address(address: &Address) -> Option<&str> {
+    match address {
+        Address::Http(http) => Some(http.url.as_str()),
+        Address::Stdio(_) | Address::Sse(_) | Address::WebSocket(_) => None,
+    }
+}
+
 fn conclude(
     ran: Vec<Ran>,
     introduced: (Option<String>, Option<String>),
@@ -276,6 +286,7 @@ fn conclude(
     let (mut results, mut unconfirmed) = (Vec::new(), Vec::new());
     for run in &ran {
         let sources = Sources::new(&run.cases, run.setting.as_ref().into(), &options.reproduce, redactor);
+        let sources = sources.at(http_address(&run.setting.address));
         results.extend(sources.findings());
         unconfirmed.extend(sources.unconfirmed());
     }

@@ -10,7 +10,9 @@ use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
 use crate::Advice;
-use crate::judging::{Checked, Judged, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken};
+use crate::judging::{
+    Checked, Judged, RedactedSink, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken,
+};
 use report::{Report, Subject};
 
 /// What a recording is called as a case.
@@ -64,12 +66,13 @@ pub fn recorded(
     let target = redactor.redact_text(target).into_owned();
     let mut results = Vec::new();
     let mut runs = Vec::new();
+    let sink = RedactedSink { keep: keep.clone(), redactor: redactor.clone() };
     for (revision, trace) in &parts {
         let revision = *revision;
         let place = RunId { transport: trace.header.transport, revision };
-        let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
-        keep.hand(None, place, CASE, trace, redactor);
-        results.extend(Sources::new(&cases, place, reproduce, redactor).findings());
+        let mut judged = Judged::new(CASE, Vec::new(), trace, revision, by);
+        judged.keep(&sink, place, trace);
+        results.extend(Sources::new(&[judged], place, reproduce, redactor).findings());
         let (transport, scenarios) = (place.transport, Vec::new());
         runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }

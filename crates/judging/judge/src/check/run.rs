@@ -71,6 +71,7 @@ pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Wa
             (None, std::iter::once(case).chain(apart).collect(), Some(abort))
         }
         Ok((stage, guide, permit)) => {
+            stage.watch.tell(Progress::Planned { run: stage.place(), probes: stage.due(&EVERY).len() });
             let greeting = stage.so_far(SHARED_SESSION, &guide).await;
             let ((mut cases, lost), disruptive, listening, apart, ()) = tokio::join!(
                 stage.shared_session(guide, permit),
@@ -109,6 +110,9 @@ impl Played {
         Self { trace, completed: 0, begins: Vec::new() }
     }
 }
+
+/// However a probe wants its connection.
+const EVERY: [Access; 5] = [Access::Shared, Access::Disruptive, Access::Listening, Access::Fresh, Access::Bare];
 
 /// Leave to play a case.
 type Permit = Option<OwnedSemaphorePermit>;

@@ -7,15 +7,19 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rules::{Breach, Level, Rule, Verdict};
+use rules::{Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
+use super::causes::relate;
+use super::curl::curl;
+use super::defects::{Defect, DefectKey};
+use super::trace_sink::file_name;
 use super::{Judged, Reproduce, Reproduction, RunId};
-use report::{Evidence, Finding, Outcome, excerpt};
+use report::{Evidence, Finding, Outcome, Sent, excerpt, sent};
 
-/// How many events are quoted for a broken rule, and for a kept one.
-const BROKEN_QUOTES: usize = 5;
+/// How many different defects are shown of a broken rule, and how many events of a kept one.
+const DEFECTS: usize = 12;
 const KEPT_QUOTES: usize = 1;
 
 /// What findings of one run are made from.
@@ -28,6 +32,8 @@ pub struct Sources<'s> {
     reproduce: &'s Reproduce,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
+    /// The address of a server over HTTP.
+    url: Option<String>,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
     redacted: RefCell<HashMap<(*const Judged, usize), Rc<Frame>>>,
 }
@@ -35,12 +41,20 @@ pub struct Sources<'s> {
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
     pub fn new(cases: &'s [Judged], place: RunId, reproduce: &'s Reproduce, redactor: &'s Redactor) -> Self {
-        Self { cases, place, reproduce, redactor, redacted: RefCell::default() }
+        Self { cases, place, reproduce, redactor, url: None, redacted: RefCell::default() }
+    }
+
+    /// The same of a server at this address over HTTP.
+    #[must_use]
+    pub fn at(self, url: Option<&str>) -> Self {
+        Self { url: url.map(|url| self.redactor.redact_text(url).into_owned()), ..self }
     }
 
     /// One finding per selected rule, in the order of the rules.
     pub fn findings(&self) -> Vec<Finding> {
-        rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
+        let mut findings: Vec<_> = rules::all_rules().filter_map(|rule| self.finding(rule)).collect();
+        relate(&mut findings);
+        findings
     }
 
     /// One finding for each rule that was broken and did not come again in a second play.
@@ -90,6 +104,8 @@ impl<'s> Sources<'s> {
             Verdict::NotApplicable(why) => (Outcome::NotApplicable, why.as_str()),
         };
         let broken = matches!(outcome, Outcome::Fail | Outcome::Warn);
+        let (evidence, more_defects) =
+            if broken { self.defects(rule, verdicts) } else { (self.evidence(verdicts), false) };
         Some(Finding {
             rule: rule.id,
             level: sentence.level,
@@ -98,22 +114,54 @@ impl<'s> Sources<'s> {
             outcome,
             message: self.redactor.redact_text(message).into_owned(),
             url: sentence.url(at),
-            evidence: self.evidence(verdicts),
+            evidence,
+            more_defects,
+            consequence_of: None,
             repro: broken.then(|| {
                 self.reproduce.command(&Reproduction { rule: rule.id, revision, transport, safety: rule.is_safety() })
             }),
         })
     }
 
-    fn evidence(&self, verdicts: &[(&Judged, &Verdict)]) -> Vec<Evidence> {
-        let broken = verdicts.iter().filter_map(|(case, verdict)| match verdict {
-            Verdict::Broken(Breach { event, pointer, .. }) => Some(self.quote(case, *event, pointer)),
-            _ => None,
-        });
-        let quotes: Vec<_> = broken.take(BROKEN_QUOTES).collect();
-        if !quotes.is_empty() {
-            return quotes;
+    /// One event for each different defect, in all cases, that of the heaviest verdict first; and whether there may be more.
+    fn defects(&self, rule: &'static Rule, verdicts: &[(&Judged, &Verdict)]) -> (Vec<Evidence>, bool) {
+        let mut found: Vec<(DefectKey, Evidence)> = Vec::new();
+        let mut is_cut = false;
+        for (case, _) in verdicts.iter().filter(|(_, verdict)| verdict.is_broken()) {
+            let Some(defects) = case.defects.get(rule.id) else { continue };
+            is_cut |= defects.is_cut;
+            for defect in &defects.all {
+                let key = defect.key();
+                match found.iter().position(|(known, _)| *known == key) {
+                    Some(at) => found[at].1.times += defect.times,
+                    None if found.len() < DEFECTS => found.push((key, self.defect(case, defect))),
+                    None => is_cut = true,
+                }
+            }
         }
+        (found.into_iter().map(|(_, evidence)| evidence).collect(), is_cut)
+    }
+
+    fn defect(&self, case: &Judged, defect: &Defect) -> Evidence {
+        let before = &defect.before;
+        let frame = |event: usize| Some(self.redacted(case, event, case.quoted.get(&event)?));
+        let sent = before.request.and_then(|event| {
+            let request = frame(event)?;
+            let head = before.head.filter(|_| before.is_answer).and_then(frame);
+            let curl = head.and_then(|head| curl(self.url.as_deref()?, head.as_ref(), request.as_ref()));
+            Some(Sent { event, answered: before.is_answer, text: sent(&request), curl })
+        });
+        let redacted = |text: &str| self.redactor.redact_text(text).into_owned();
+        Evidence {
+            message: Some(redacted(&defect.why)),
+            method: before.method.as_deref().map(redacted),
+            sent,
+            times: defect.times,
+            ..self.quote(case, defect.event, &defect.pointer)
+        }
+    }
+
+    fn evidence(&self, verdicts: &[(&Judged, &Verdict)]) -> Vec<Evidence> {
         let kept = verdicts.iter().filter_map(|(case, verdict)| match verdict {
             Verdict::Holds(witnesses) => witnesses.first().map(|event| self.quote(case, *event, "")),
             _ => None,
@@ -123,11 +171,13 @@ impl<'s> Sources<'s> {
 
     fn quote(&self, case: &Judged, event: usize, pointer: &str) -> Evidence {
         let frame = case.quoted.get(&event).map(|frame| self.redacted(case, event, frame));
+        let from = frame.as_ref().map_or("", |frame| frame.from.as_str());
         let (excerpt, caret) =
             frame.map(|frame| excerpt(&frame, pointer)).map_or((String::new(), None), |e| (e.text, e.caret));
         // A pointer's steps are the peer's own names.
         let pointer = self.redactor.redact_text(pointer).into_owned();
-        Evidence { case: case.name.to_owned(), event, pointer, excerpt, caret }
+        let trace = case.number.map(|number| file_name(self.place, number, case.name));
+        Evidence { case: case.name.to_owned(), trace, event, from, pointer, excerpt, caret, ..Evidence::default() }
     }
 
     fn redacted(&self, case: &Judged, event: usize, frame: &Frame) -> Rc<Frame> {

@@ -6,6 +6,7 @@ use rules::{Level, Rule, STOPPED, Stop, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
+use super::defects::Defects;
 use super::{RedactedSink, RunId, Selection};
 use crate::{Advice, Words};
 
@@ -21,8 +22,10 @@ pub struct Judged {
     pub number: Option<usize>,
     /// Whether the server said here what it can do.
     pub declared: bool,
-    /// The frames that the verdicts name, by their place in the trace.
+    /// The frames that the verdicts name and the requests before them, by their place in the trace.
     pub quoted: BTreeMap<usize, Frame>,
+    /// The different defects of each broken rule, by the rule's id.
+    pub defects: BTreeMap<&'static str, Defects>,
     /// What each selected rule makes of it.
     pub verdicts: Vec<(&'static Rule, Verdict)>,
     /// The revision it is judged at.
@@ -81,10 +84,10 @@ impl Judged {
         let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts = selected.map(|rule| (rule, brief(judge(rule, &view))));
-        let verdicts: Vec<_> = verdicts.filter(|(rule, verdict)| verdict.is_broken() || by.lists(rule)).collect();
+        let mut verdicts: Vec<_> = verdicts.filter(|(rule, verdict)| verdict.is_broken() || by.lists(rule)).collect();
+        let defects = all_defects(&mut verdicts, &view);
         let stopped = verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::NotSeen(why) if why == STOPPED));
-        let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
-        let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
+        let quoted = quoted(&verdicts, &defects, trace);
         let declared = view.server_capabilities().is_some();
         let (begins, unconfirmed) = (Vec::new(), Vec::new());
         let completed = parts.len();
@@ -95,6 +98,7 @@ impl Judged {
             number: None,
             declared,
             quoted,
+            defects,
             verdicts,
             revision,
             begins,
@@ -108,6 +112,8 @@ impl Judged {
         let events = trace.events();
         for &other in others {
             let view = View::new(trace, &events, other);
+            // Of several defects only the first is looked at here.
+            self.defects.values_mut().for_each(Defects::keep_first);
             for (rule, verdict) in self.verdicts.iter_mut().filter(|(_, verdict)| verdict.is_broken()) {
                 if !judge(rule, &view).is_broken() {
                     let why =
@@ -120,7 +126,7 @@ impl Judged {
 
     /// Hands the trace to the sink; a second one replaces the first.
     pub fn keep(&mut self, shelf: &RedactedSink, place: RunId, trace: &Trace) {
-        if shelf.keep.is_wanted() {
+        if shelf.keep.wants(self) {
             let number = shelf.keep.hand(self.number, place, self.name, trace, &shelf.redactor);
             self.number = Some(number);
         }
@@ -161,6 +167,11 @@ impl Judged {
         self.verdicts.iter().filter_map(of).collect()
     }
 
+    /// Whether a MUST or a safety rule is broken.
+    pub fn fails(&self) -> bool {
+        self.suspicions().iter().any(|suspicion| suspicion.fails)
+    }
+
     /// The broken rules, and why.
     pub fn broken(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.verdicts.iter().filter_map(|(rule, verdict)| match verdict {
@@ -194,6 +205,35 @@ fn brief(verdict: Verdict) -> Verdict {
         Verdict::Holds(witnesses) => Verdict::Holds(witnesses.into_iter().take(1).collect()),
         other => other,
     }
+}
+
+/// The different defects of each broken rule, by its id. Verdicts then name one breach each.
+fn all_defects(verdicts: &mut [(&'static Rule, Verdict)], view: &View<'_>) -> BTreeMap<&'static str, Defects> {
+    let mut all = BTreeMap::new();
+    for (rule, verdict) in verdicts {
+        if let Verdict::Broken(breach) = verdict {
+            all.insert(rule.id, Defects::of(rule, breach, view));
+            breach.others.clear();
+        }
+    }
+    all
+}
+
+/// The longest request that is kept to be quoted.
+const LONG: usize = 64 << 10;
+
+/// The frames that a report may quote.
+fn quoted(
+    verdicts: &[(&'static Rule, Verdict)],
+    defects: &BTreeMap<&'static str, Defects>,
+    trace: &Trace,
+) -> BTreeMap<usize, Frame> {
+    let named = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
+    let others = || defects.values().flat_map(|defects| &defects.all);
+    let requests = others().flat_map(|defect| [defect.before.request, defect.before.head]).flatten();
+    let is_short = |at: &usize| trace.frames.get(*at).is_some_and(|frame| frame.content.weight() <= LONG);
+    let events = named.chain(others().map(|defect| defect.event)).chain(requests.filter(is_short));
+    events.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect()
 }
 
 /// The event that a verdict rests on.

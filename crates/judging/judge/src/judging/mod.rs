@@ -1,6 +1,9 @@
 //! What every verb that judges has in common: the selected rules, their verdicts on each case, findings, and where traces go.
 //! Must not make traffic.
 
+mod causes;
+mod curl;
+mod defects;
 mod dialogue;
 mod findings;
 mod identity;
@@ -23,11 +26,12 @@ pub use self::judged::{Judged, Suspicion};
 pub use self::progress::{Progress, Watch};
 pub use self::reproduction::{Reproduce, Reproduction};
 pub use self::rule_index::rule_index;
-pub use self::selection::{Selection, matches};
+pub use self::selection::Selection;
 pub use self::spoken::{part, spoken};
 pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
 pub use self::trace_sink::{EndedCase, TraceSink};
 use report::Report;
+pub use report::glob::matches;
 
 /// What tells one run of a check from another: a transport and a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,13 @@ pub enum Progress {
         /// The revisions that will be judged.
         revisions: Vec<Revision>,
     },
+    /// So many probes are due in a run.
+    Planned {
+        /// Where.
+        run: RunId,
+        /// How many.
+        probes: usize,
+    },
     /// A probe or a scenario begins.
     Probe {
         /// Where.

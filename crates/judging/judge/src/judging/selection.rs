@@ -1,5 +1,6 @@
 //! Which rules to judge by: ids, globs and levels.
 
+use report::glob::matches;
 use rules::{Level, Rule};
 use wire::Revision;
 
@@ -50,29 +51,4 @@ impl Selection {
         let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
         self.only.iter().chain(&self.skip).filter(unknown).map(String::as_str)
     }
-}
-
-/// Whether a glob (`*` for any run of characters, `?` for one) matches an id. Only the last `*` is tried again, so that no
-/// pattern takes long.
-pub fn matches(pattern: &str, id: &str) -> bool {
-    let (pattern, id): (Vec<char>, Vec<char>) = (pattern.chars().collect(), id.chars().collect());
-    let (mut at, mut next, mut star) = (0, 0, None);
-    while next < id.len() {
-        match (pattern.get(at), star) {
-            (Some('*'), _) => {
-                star = Some((at, next));
-                at += 1;
-            }
-            (Some(&c), _) if c == '?' || c == id[next] => {
-                at += 1;
-                next += 1;
-            }
-            (_, Some((last, from))) => {
-                star = Some((last, from + 1));
-                (at, next) = (last + 1, from + 1);
-            }
-            (_, None) => return false,
-        }
-    }
-    pattern[at..].iter().all(|&c| c == '*')
 }

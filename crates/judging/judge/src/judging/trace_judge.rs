@@ -79,10 +79,11 @@ impl TraceJudge {
         .await
     }
 
-    /// Hands the trace of a case on, where anybody keeps traces; the number that it was given.
+    /// Hands the trace of a case on, where such traces are kept; the number that it was given.
     pub async fn keep(&self, judged: &Judged, place: RunId, trace: Trace) -> Option<usize> {
-        if !self.sink.keep.is_wanted() {
-            return judged.number;
+        // The trace of an earlier play, if one was kept, is not the one that the verdicts speak of.
+        if !self.sink.keep.wants(judged) {
+            return None;
         }
         let (sink, name, number) = (self.sink.clone(), judged.name, judged.number);
         off_thread(move || Some(sink.keep.hand(number, place, name, &trace, &sink.redactor))).await

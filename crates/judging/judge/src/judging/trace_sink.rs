@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::redact::Redactor;
 use wire::trace::Trace;
 
-use super::RunId;
+use super::{Judged, RunId};
 
 /// A case that has ended.
 pub struct EndedCase<'k> {
@@ -23,6 +23,20 @@ pub struct EndedCase<'k> {
     pub redactor: &'k Redactor,
 }
 
+/// What a trace's file is called: `stdio-2025-11-25-003-shared-session.jsonl`.
+pub fn file_name(place: RunId, number: usize, case: &str) -> String {
+    // Names of scenarios may contain a slash.
+    let case = case.replace('/', "-");
+    format!("{}-{}-{number:03}-{case}.jsonl", place.transport, place.revision)
+}
+
+impl EndedCase<'_> {
+    /// What its file is called; evidence in reports names it.
+    pub fn file_name(&self) -> String {
+        file_name(self.place, self.number, self.case)
+    }
+}
+
 /// Receives the traces of cases that have ended, if anything does.
 #[derive(Clone, Default)]
 pub struct TraceSink(Option<Arc<Receiver>>);
@@ -30,6 +44,8 @@ pub struct TraceSink(Option<Arc<Receiver>>);
 struct Receiver {
     tell: Box<dyn Fn(EndedCase<'_>) + Send + Sync>,
     next: AtomicUsize,
+    /// Whether only cases are received in which a MUST or a safety rule is broken.
+    only_failing: bool,
 }
 
 impl std::fmt::Debug for TraceSink {
@@ -41,7 +57,12 @@ impl std::fmt::Debug for TraceSink {
 impl TraceSink {
     /// A sink that is called from any thread, for different cases at the same time.
     pub fn new(tell: impl Fn(EndedCase<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(Receiver { tell: Box::new(tell), next: AtomicUsize::new(0) })))
+        Self(Some(Arc::new(Receiver { tell: Box::new(tell), next: AtomicUsize::new(0), only_failing: false })))
+    }
+
+    /// The same for the cases alone in which a MUST or a safety rule is broken.
+    pub fn of_failing(tell: impl Fn(EndedCase<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Receiver { tell: Box::new(tell), next: AtomicUsize::new(0), only_failing: true })))
     }
 
     /// Hands a trace out, under `number` or the next one; the number.
@@ -59,8 +80,8 @@ impl TraceSink {
         number
     }
 
-    /// Whether there is a receiver.
-    pub(crate) const fn is_wanted(&self) -> bool {
-        self.0.is_some()
+    /// Whether there is a receiver for a case.
+    pub(crate) fn wants(&self, judged: &Judged) -> bool {
+        self.0.as_ref().is_some_and(|receiver| !receiver.only_failing || judged.fails())
     }
 }

@@ -11,7 +11,8 @@ pub(super) fn sidebar(out: &mut String, grid: &Grid<'_>) {
     out.push_str(
         "<nav aria-label=\"Parts of the report\"><ul>\n<li><a href=\"#findings\">Findings</a></li>\n\
          <li><a href=\"#matrix\">Matrix</a></li>\n<li><a href=\"#not-judged\">Not judged</a></li>\n\
-         <li><a href=\"#rules\">Rules</a></li>\n</ul></nav>\n<form class=\"filters scripted\" role=\"search\" aria-label=\"Filters\">\n\
+         <li><a href=\"#rules\">Rules</a></li>\n</ul></nav>\n<details class=\"scripted\" id=\"filters\" open><summary>Filters</summary>\n\
+         <form class=\"filters\" role=\"search\" aria-label=\"Filters\">\n\
          <label class=\"unseen\" for=\"q\">Search</label>\n\
          <input id=\"q\" type=\"search\" placeholder=\"Search rules and text\" autocomplete=\"off\" spellcheck=\"false\" aria-keyshortcuts=\"/\">\n\
          <p class=\"status\"><output id=\"status\" role=\"status\"></output>\
@@ -29,7 +30,7 @@ pub(super) fn sidebar(out: &mut String, grid: &Grid<'_>) {
     if grid.has_known() {
         facet(out, "baseline", "Baseline", &["new", "known"]);
     }
-    out.push_str("</form>\n");
+    out.push_str("</form>\n</details>\n");
     keys(out);
 }
 
@@ -69,25 +70,26 @@ fn facet(out: &mut String, name: &str, title: &str, values: &[&str]) {
 }
 
 /// Keys and what they do, in the order of the help line.
-const KEYS: [(&[&str], &str); 7] = [
+const KEYS: [(&[&str], &str); 8] = [
     (&["/"], "search"),
     (&["j", "k"], "next, previous"),
     (&["1", "5"], "outcomes"),
     (&["Enter"], "all of a rule"),
     (&["c"], "copy the command"),
     (&["t"], "light, dark"),
+    (&["?"], "these keys"),
     (&["Esc"], "clear"),
 ];
 
 fn keys(out: &mut String) {
-    out.push_str("<div class=\"keys scripted\">\n<h2>Keys</h2>\n<dl>\n");
+    out.push_str("<details class=\"keys scripted\" id=\"help\">\n<summary>Keys <kbd>?</kbd></summary>\n<dl>\n");
     for (keys, what) in KEYS {
         let between = if keys.contains(&"1") { "–" } else { " " };
         let keys: Vec<_> = keys.iter().map(|key| format!("<kbd>{key}</kbd>")).collect();
         let _ = writeln!(out, "<div><dt>{}</dt><dd>{what}</dd></div>", keys.join(between));
     }
     // Letters as shortcuts get in the way of speech input: they can be turned off.
-    out.push_str("</dl>\n<button type=\"button\" id=\"keys\" aria-pressed=\"true\">Letter keys</button>\n</div>\n");
+    out.push_str("</dl>\n<button type=\"button\" id=\"keys\">Turn letter keys off</button>\n</details>\n");
 }
 
 /// Where the script shows all of one rule.

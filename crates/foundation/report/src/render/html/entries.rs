@@ -12,13 +12,13 @@ use crate::{Outcome, RuleText, Sentence};
 pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
     let _ = writeln!(
         out,
-        "<section aria-labelledby=\"rules\">\n<h2 id=\"rules\" tabindex=\"-1\">Rules <span class=\"count\">{}</span></h2>",
+        "<section aria-labelledby=\"rules\">\n<details class=\"fold\"><summary><h2 id=\"rules\" tabindex=\"-1\">Rules <span class=\"count\">{}</span></h2></summary>",
         grid.rows.len()
     );
     for row in &grid.rows {
         entry(out, grid, row);
     }
-    out.push_str("<p class=\"nothing filtered\" hidden>No rule matches the filters.</p>\n</section>\n");
+    out.push_str("<p class=\"nothing filtered\" hidden>No rule matches the filters.</p>\n</details>\n</section>\n");
 }
 
 fn entry(out: &mut String, grid: &Grid<'_>, row: &Row<'_>) {
@@ -80,11 +80,11 @@ fn became(out: &mut String, grid: &Grid<'_>, row: &Row<'_>) {
                 Places(&grid.view.report.runs, &group.runs)
             );
             if !group.says.is_empty() {
-                let _ = write!(out, "<p class=\"why\">{}</p>", Text(&group.says));
+                let _ = write!(out, "<p class=\"why\">{}</p>", Prose(&group.says));
             }
             // A pass shows what it saw, too. A broken rule's evidence stands in its card.
             if let (Outcome::Pass, Some(evidence)) = (outcome, group.first.finding.evidence.first()) {
-                quote(out, evidence);
+                quote(out, "", evidence);
             }
             out.push_str("</li>\n");
         }

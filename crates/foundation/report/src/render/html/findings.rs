@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use super::grid::{Grid, Group, Row, class};
 use super::text::{Places, Prose, Quoted, Text, Words};
+use crate::render::detail::curl;
+use crate::render::groups::{Defect, defects};
 use crate::render::text::count;
 use crate::{Disposition, Evidence, Outcome};
 
 /// How many ways in which a rule is broken a card shows without a click.
 const OPEN: usize = 3;
-
-/// How many events of one finding are quoted.
-const QUOTED: usize = 2;
 
 /// A broken rule.
 struct Card<'s, 'r> {
@@ -26,13 +25,50 @@ impl Card<'_, '_> {
     }
 }
 
+/// How many findings the top of the page names.
+const GLANCE: usize = 8;
+
+/// A line for each finding, at the top of the page: the sign, the rule and what is wrong.
+pub(super) fn glance(out: &mut String, grid: &Grid<'_>) {
+    let cards = cards(grid);
+    let new = || cards.iter().filter(|card| !card.is_known());
+    if new().next().is_none() {
+        return;
+    }
+    out.push_str("<ol class=\"glance\" aria-label=\"Findings in one line each\">\n");
+    for card in new().take(GLANCE) {
+        let (id, mark) = (Quoted(card.row.id), class(card.outcome));
+        let message = card.groups.first().map_or("", |group| group.first.finding.message.as_str());
+        let _ = writeln!(
+            out,
+            "<li><a href=\"#{mark}.{id}\"><span class=\"sign {mark}\"></span><b>{id}</b> <span>{}</span></a></li>",
+            Prose(message)
+        );
+    }
+    out.push_str("</ol>\n");
+    if let Some(more @ 1..) = new().count().checked_sub(GLANCE) {
+        let _ = writeln!(out, "<p class=\"note\"><a href=\"#findings\">{} more</a></p>", count(more, "finding"));
+    }
+}
+
 /// All cards: new before known, broken MUST before SHOULD.
-pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
+fn cards<'s, 'r>(grid: &'s Grid<'r>) -> Vec<Card<'s, 'r>> {
     let card = |row, outcome| Card { row, outcome, groups: Row::groups(row, outcome) };
     let both = [Outcome::Fail, Outcome::Warn].into_iter();
     let mut cards: Vec<_> = both.flat_map(|outcome| grid.rows.iter().map(move |row| card(row, outcome))).collect();
+    for card in &mut cards {
+        let row = card.row;
+        let stands = |at: &usize| row.cells[*at].is_some_and(|cell| !grid.view.is_explained(cell.finding));
+        card.groups.retain(|group| group.runs.iter().any(stands));
+    }
     cards.retain(|card| !card.groups.is_empty());
     cards.sort_by_key(Card::is_known);
+    cards
+}
+
+/// The cards, one below the other.
+pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
+    let cards = cards(grid);
     let _ = writeln!(
         out,
         "<section aria-labelledby=\"findings\">\n<h2 id=\"findings\" tabindex=\"-1\">Findings <span class=\"count\">{}</span></h2>",
@@ -94,41 +130,76 @@ fn says(out: &mut String, grid: &Grid<'_>, card: &Card<'_, '_>) {
     }
 }
 
-/// One way in which the rule is broken.
+/// The ways in which the rule is broken in some runs.
 fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
     let finding = group.first.finding;
     let state = if group.first.is_known() { "known" } else { "new" };
     let mark = if group.first.is_known() && !all_known { " <span class=\"known\">known</span>" } else { "" };
     let _ = writeln!(
         out,
-        "<div class=\"case\" data-c=\"{}\" data-k=\"{state}\">\n<p class=\"why\">{}{mark}</p>\n<p class=\"where\">{}</p>",
+        "<div class=\"case\" data-c=\"{}\" data-k=\"{state}\">\n<p class=\"where\">{}{mark}</p>",
         group.columns(),
-        Text(&finding.message),
         Places(&grid.view.report.runs, &group.runs)
     );
-    let mut quoted: Vec<&Evidence> = Vec::new();
-    for evidence in &finding.evidence {
-        if quoted.len() < QUOTED && quoted.iter().all(|other| other.excerpt != evidence.excerpt) {
-            quote(out, evidence);
-            quoted.push(evidence);
+    let defects = defects(finding);
+    let (shown, more) = defects.split_at(defects.len().min(OPEN));
+    for one in shown {
+        defect(out, one);
+    }
+    if !more.is_empty() {
+        let _ =
+            writeln!(out, "<details class=\"more-defects\"><summary>{} more</summary>", count(more.len(), "defect"));
+        for one in more {
+            defect(out, one);
         }
+        out.push_str("</details>\n");
     }
-    if let Some(more @ 1..) = finding.evidence.len().checked_sub(quoted.len()) {
-        let _ = writeln!(out, "<p class=\"note\">{}.</p>", count(more, "similar event"));
-    }
-    if let Some(repro) = &finding.repro {
+    for consequence in grid.view.consequences(finding) {
+        let id = Quoted(consequence.rule);
         let _ = writeln!(
             out,
-            "<div class=\"again\"><span>Reproduce</span>{}\
+            "<p class=\"note\">Also breaks <a href=\"#r.{id}\">{id}</a> ({}): {}</p>",
+            consequence.level.as_str(),
+            Prose(&consequence.message)
+        );
+    }
+    let curl = curl(finding).map(|command| ("curl", command));
+    let repro = finding.repro.as_deref().map(|command| ("Reproduce", command));
+    for (label, command) in repro.into_iter().chain(curl) {
+        let _ = writeln!(
+            out,
+            "<div class=\"again\"><span>{label}</span>{}\
              <button type=\"button\" class=\"copy scripted\" aria-label=\"Copy the command\">Copy</button></div>",
-            Words(repro)
+            Words(command)
         );
     }
     out.push_str("</div>\n");
 }
 
-/// The excerpt with its offending part marked.
-pub(super) fn quote(out: &mut String, evidence: &Evidence) {
+/// One way in which the rule is broken: what is wrong, what was sent, what came back.
+fn defect(out: &mut String, defect: &Defect<'_>) {
+    let _ = writeln!(out, "<p class=\"why\">{}</p>", Prose(defect.message));
+    if let Some(evidence) = defect.evidence {
+        out.push_str("<div class=\"crossed\">\n");
+        if let Some(sent) = &evidence.sent {
+            let label = if sent.answered { "Sent" } else { "Sent last" };
+            let _ = writeln!(
+                out,
+                "<figure class=\"sent\"><figcaption>{label}</figcaption><pre class=\"quote\">{}</pre></figure>",
+                Text(&sent.text)
+            );
+        }
+        let label = if evidence.sent.as_ref().is_some_and(|sent| sent.answered) { "Returned: " } else { "" };
+        quote(out, label, evidence);
+        out.push_str("</div>\n");
+    }
+    if let Some(more) = defect.more() {
+        let _ = writeln!(out, "<p class=\"note\">{more}.</p>");
+    }
+}
+
+/// The excerpt with its offending part marked, and below it, after the label, which event it is.
+pub(super) fn quote(out: &mut String, label: &str, evidence: &Evidence) {
     let text = &evidence.excerpt;
     let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let marked = evidence.caret.clone().map(|caret| at(caret.start)..at(caret.end)).filter(|range| !range.is_empty());
@@ -142,7 +213,8 @@ pub(super) fn quote(out: &mut String, evidence: &Evidence) {
             let _ = write!(out, "{}", Text(text));
         }
     }
-    let _ = write!(out, "</pre><figcaption>event {} of case {}", evidence.event, Text(&evidence.case));
+    let file = evidence.trace.as_deref().unwrap_or(&evidence.case);
+    let _ = write!(out, "</pre><figcaption>{label}event {} of {}", evidence.event, Text(file));
     if !evidence.pointer.is_empty() {
         let _ = write!(out, ", at <code>{}</code>", Text(&evidence.pointer));
     }

@@ -35,6 +35,15 @@ impl Cell<'_> {
     pub(super) const fn is_known(&self) -> bool {
         matches!(self.disposition, Disposition::Known(_))
     }
+
+    /// What tells its defects from those of another run.
+    fn defects(&self) -> Vec<(Option<&str>, Option<&str>)> {
+        let defects = self.finding.evidence.iter();
+        let mut all: Vec<_> = defects.map(|one| (one.method.as_deref(), one.message.as_deref())).collect();
+        all.retain(|(_, message)| message.is_some());
+        all.sort_unstable();
+        all
+    }
 }
 
 /// Findings of one rule that say the same, from several runs.
@@ -88,6 +97,11 @@ impl<'r> Row<'r> {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
+    /// Whether it is broken in any run.
+    pub(super) fn is_broken(&self) -> bool {
+        self.seen().any(|cell| cell.finding.outcome.is_broken())
+    }
+
     /// Its levels, without repetition: revisions may differ.
     pub(super) fn levels(&self) -> Vec<&'static str> {
         let mut levels: Vec<Level> = self.seen().map(|cell| cell.finding.level).collect();
@@ -104,7 +118,11 @@ impl<'r> Row<'r> {
                 continue;
             }
             let says = says(cell.finding);
-            match groups.iter_mut().find(|group| group.says == says && group.first.is_known() == cell.is_known()) {
+            let same = |group: &&mut Group<'r>| {
+                let first = group.first;
+                group.says == says && first.is_known() == cell.is_known() && first.defects() == cell.defects()
+            };
+            match groups.iter_mut().find(same) {
                 Some(group) => group.runs.push(at),
                 None => groups.push(Group { first: cell, says, runs: vec![at] }),
             }

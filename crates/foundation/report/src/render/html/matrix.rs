@@ -25,19 +25,27 @@ pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
          <caption class=\"unseen\">What became of every rule in every run</caption>\n",
     );
     heads(out, grid);
-    let mut area = None;
-    for row in &grid.rows {
-        if area != Some(row.area()) {
-            out.push_str(if area.is_some() { "</tbody>\n" } else { "" });
-            let _ = write!(out, "<tbody>\n<tr class=\"area\"><th scope=\"rowgroup\">{}</th></tr>\n", Text(row.area()));
-            area = Some(row.area());
-        }
-        line(out, grid, row);
+    // What is broken comes first: among hundreds of rows nobody looks for it.
+    let (broken, others): (Vec<_>, Vec<_>) = grid.rows.iter().partition(|row| row.is_broken());
+    if !broken.is_empty() {
+        body(out, grid, "broken", &broken);
     }
-    out.push_str(if area.is_some() { "</tbody>\n" } else { "" });
+    for rows in others.chunk_by(|one, other| one.area() == other.area()) {
+        body(out, grid, rows[0].area(), rows);
+    }
     out.push_str(
         "</table>\n</div>\n<p class=\"nothing filtered\" hidden>No rule matches the filters.</p>\n</section>\n",
     );
+}
+
+/// Rules under a common heading.
+fn body(out: &mut String, grid: &Grid<'_>, title: &str, rows: &[&Row<'_>]) {
+    let class = if rows.iter().any(|row| row.is_broken()) { " class=\"problems\"" } else { "" };
+    let _ = write!(out, "<tbody{class}>\n<tr class=\"area\"><th scope=\"rowgroup\">{}</th></tr>\n", Text(title));
+    for row in rows {
+        line(out, grid, row);
+    }
+    out.push_str("</tbody>\n");
 }
 
 /// Two lines of heads: transports over their revisions.

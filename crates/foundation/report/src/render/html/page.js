@@ -50,9 +50,14 @@
   const broken = (outcome) => outcome === "fail" || outcome === "warn";
   const stateShown = (outcome, state) => view.baseline.size === 0 || (broken(outcome) && view.baseline.has(state));
   const show = (node, shown) => { node.hidden = !shown; return shown; };
-  const nothing = (node, count) => {
-    const note = node.closest("section").querySelector(".filtered");
+  const nothing = (node, count, total) => {
+    const section = node.closest("section");
+    const note = section.querySelector(".filtered");
     if (note) note.hidden = count > 0;
+    // The heading counts what is shown.
+    const heading = section.querySelector("h2 .count");
+    heading.dataset.all ??= heading.textContent;
+    heading.textContent = count < total ? `${count} of ${total}` : heading.dataset.all;
   };
 
   function apply() {
@@ -70,13 +75,13 @@
       unfold(card);
       found += show(card.node, parts > 0 && admits("outcome", card.outcome) && levels(card) && says(card.text));
     }
-    if (cards.length > 0) nothing(cards[0].node, found);
+    if (cards.length > 0) nothing(cards[0].node, found, cards.length);
     let unexercised = 0;
     for (const item of reasons) {
       const here = admits("outcome", "not-exercised") && view.baseline.size === 0 && item.columns.some((c) => columns[c]);
       unexercised += show(item.node, here && levels(item) && says(item.text));
     }
-    if (reasons.length > 0) nothing(reasons[0].node, unexercised);
+    if (reasons.length > 0) nothing(reasons[0].node, unexercised, reasons.length);
     const kept = showRows(columns, levels, says);
     showHeads(columns);
     one("status").textContent = `${found} of ${cards.length} findings, ${kept} of ${rows.length} rules`;
@@ -112,9 +117,9 @@
     for (const body of grid.tBodies) {
       body.hidden = ![...body.rows].some((row) => row.dataset.rule && !row.hidden);
     }
-    nothing(grid, kept);
+    nothing(grid, kept, rows.length);
     const first = entries.values().next().value;
-    if (first) nothing(first.node, kept);
+    if (first) nothing(first.node, kept, rows.length);
     return kept;
   }
 
@@ -268,7 +273,7 @@
   const theme = one("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
-  const showTheme = () => theme.setAttribute("aria-pressed", isDark());
+  const showTheme = () => { theme.textContent = isDark() ? "Light theme" : "Dark theme"; };
   const remember = (name, value) => { try { localStorage.setItem(name, value); } catch { /* Not here. */ } };
   const recall = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
   function turn() {
@@ -298,25 +303,49 @@
     event.preventDefault();
     const id = link.hash.slice(1);
     if (id.startsWith("r.")) return open(id.slice(2), -1);
-    one(id).scrollIntoView();
-    one(id).focus({ preventScroll: true });
+    goTo(id);
   });
+
+  // A part of the page that is folded away is unfolded first; a card that is filtered away is shown.
+  function goTo(id) {
+    const part = one(id);
+    if (part.hidden) clear();
+    const fold = part.closest("details.fold");
+    if (fold) fold.open = true;
+    part.scrollIntoView();
+    part.focus({ preventScroll: true });
+  }
+
+  // ---- On a narrow screen the filters are folded away.
+  const filters = one("filters");
+  if (matchMedia("(max-width: 40rem)").matches) filters.open = false;
 
   // ---- Keys. Letters can be turned off: they get in the way of speech input.
   const letters = one("keys");
-  const setLetters = (on) => letters.setAttribute("aria-pressed", on);
+  const help = one("help");
+  let lettersOn = true;
+  function setLetters(on) {
+    lettersOn = on;
+    letters.textContent = on ? "Turn letter keys off" : "Turn letter keys on";
+  }
   letters.addEventListener("click", () => {
-    setLetters(letters.getAttribute("aria-pressed") !== "true");
-    remember("proof-keys", letters.getAttribute("aria-pressed"));
+    setLetters(!lettersOn);
+    remember("proof-keys", lettersOn);
   });
   if (recall("proof-keys") === "false") setLetters(false);
+
+  function showKeys() {
+    help.open = !help.open;
+    if (help.open) help.scrollIntoView({ block: "nearest" });
+  }
 
   function letter(key) {
     if (panel.open) return { j: () => step(1), k: () => step(-1) }[key];
     const outcome = buttons.filter((button) => button.dataset.facet === "outcome")[Number(key) - 1];
     if (outcome) return () => outcome.click();
     return {
-      "/": () => { one("q").focus(); one("q").select(); },
+      "/": () => { filters.open = true; one("q").focus(); one("q").select(); },
+      "?": showKeys,
       j: () => walk(1),
       k: () => walk(-1),
       t: turn,
@@ -335,7 +364,7 @@
     else if (standing && event.key === "ArrowDown") act = () => walk(1);
     else if (standing && event.key === "ArrowUp") act = () => walk(-1);
     else if (event.key === "Enter" && event.target.matches?.(".card")) act = () => open(event.target.dataset.rule, -1);
-    else if (letters.getAttribute("aria-pressed") === "true") act = letter(event.key);
+    else if (lettersOn) act = letter(event.key);
     if (!act) return;
     event.preventDefault();
     act();

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use wire::Level;
 
+use super::findings;
 use super::grid::Grid;
-use super::text::{Places, Text, Words, number};
+use super::text::{Places, Prose, Text, Words, number};
 use crate::render::phrases;
 use crate::{Finding, Report, ReportView, Run, Tally};
 
@@ -37,9 +38,7 @@ pub(super) fn masthead(out: &mut String, report: &Report) {
             Words(&format!("{} {}", command(report), report.subject.target))
         );
     }
-    out.push_str(
-        "<button type=\"button\" id=\"theme\" class=\"scripted\" aria-pressed=\"false\">Dark</button>\n</header>\n",
-    );
+    out.push_str("<button type=\"button\" id=\"theme\" class=\"scripted\">Dark theme</button>\n</header>\n");
 }
 
 /// The conclusion, the score next to its coverage, and the counts by level.
@@ -52,6 +51,7 @@ pub(super) fn score(out: &mut String, grid: &Grid<'_>) {
         class(grid.view),
         Text(&grid.view.conclusion().summary)
     );
+    findings::glance(out, grid);
     notices(out, grid);
     stale(out, grid.view);
     out.push_str("<div class=\"figures\">\n");
@@ -77,14 +77,19 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
             "<p class=\"notice\"><b>Seen once</b>, not confirmed by a second play, not counted: <code>{}</code> at {}: {}</p>",
             Text(finding.rule),
             Text(&place),
-            Text(&finding.message)
+            Prose(&finding.message)
         );
     }
     if let Some(served) = grid.view.also_served() {
-        let _ = writeln!(out, "<p class=\"notice\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
+        let _ = writeln!(out, "<p class=\"notice hint\"><b>Also supports</b>, not checked: {}.</p>", Text(&served));
     }
     if let Some(tools) = grid.view.tools_not_called() {
-        let _ = writeln!(out, "<p class=\"notice\"><b>Not called</b>: {}.</p>", Text(&tools));
+        let _ = writeln!(
+            out,
+            "<p class=\"notice hint\"><b>Not called</b>: {}. Allow some with <code>--allow-tool</code>, or all with \
+             <code>--call all</code>.</p>",
+            Text(&tools)
+        );
     }
     for (why, runs) in reasons {
         let _ = writeln!(
@@ -232,9 +237,13 @@ pub(super) fn runs(out: &mut String, report: &Report) {
     for run in &report.runs {
         run_row(out, report, run);
     }
-    out.push_str(
-        "</tbody>\n</table>\n</div>\n<p class=\"note\">Runs happen at the same time, so their times overlap. \
-         Not exercised: the rule applies, but no traffic tested it.</p>\n</section>\n",
+    let total = report
+        .elapsed_ms
+        .map_or(String::new(), |elapsed| format!(": the whole check took {:.1} s", elapsed as f64 / 1000.0));
+    let _ = write!(
+        out,
+        "</tbody>\n</table>\n</div>\n<p class=\"note\">The columns count rules. Runs happen at the same time, so their times \
+         overlap{total}. Not exercised: the rule applies, but no traffic tested it.</p>\n</section>\n",
     );
 }
 

@@ -12,7 +12,7 @@ use wire::{Level, Revision, Transport};
 use super::{SCRIPT, STYLE, render};
 use crate::baseline::{Baseline, Known};
 use crate::samples::{index, rule};
-use crate::{Evidence, FORMAT, FailOn, Finding, Outcome, Report, ReportView, RuleIndex, Run, Subject, Summary};
+use crate::{Evidence, FORMAT, FailOn, Finding, Outcome, Report, ReportView, RuleIndex, Run, Sent, Subject, Summary};
 
 /// What a hostile peer would like to get into a page, wherever it may speak.
 const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & &lt; `\u{202e}\u{1b}[31m\u{7}\u{200b}\u{feff}\r\n<!-- ]]>";
@@ -20,8 +20,20 @@ const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x oner
 fn finding(rule: &'static str, level: Level, revision: Revision, outcome: Outcome, said: &str) -> Finding {
     let broken = matches!(outcome, Outcome::Fail | Outcome::Warn);
     let excerpt = format!("{{\"name\":\"{}\"}}", wire::escape::line(said));
-    let evidence =
-        Evidence { case: said.to_owned(), event: 7, pointer: format!("/{said}"), excerpt, caret: Some(8..10) };
+    let sent = Some(Sent { event: 6, answered: true, text: said.to_owned(), curl: Some(said.to_owned()) });
+    let evidence = Evidence {
+        case: said.to_owned(),
+        event: 7,
+        from: "server",
+        pointer: format!("/{said}"),
+        excerpt,
+        caret: Some(8..10),
+        message: broken.then(|| format!("it said {said}")),
+        method: Some(said.to_owned()),
+        sent: sent.filter(|_| broken),
+        times: 1,
+        ..Evidence::default()
+    };
     Finding {
         rule,
         level,
@@ -31,6 +43,8 @@ fn finding(rule: &'static str, level: Level, revision: Revision, outcome: Outcom
         message: format!("it said {said}"),
         url: format!("https://modelcontextprotocol.io/specification/{revision}/server/tools#{said}"),
         evidence: if broken || outcome == Outcome::Pass { vec![evidence] } else { Vec::new() },
+        more_defects: false,
+        consequence_of: None,
         repro: broken.then(|| format!("proof check --only {rule} -- {said}")),
     }
 }
@@ -55,6 +69,8 @@ fn report(results: Vec<Finding>) -> Report {
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
         unconfirmed: Vec::new(),
+        traces: None,
+        elapsed_ms: None,
     }
 }
 
@@ -91,6 +107,7 @@ fn knowing(report: &Report, rule: &str) -> Baseline {
         rule: rule.to_owned(),
         revision: run.revision.to_string(),
         transport: run.transport.to_string(),
+        places: Vec::new(),
         finding: String::new(),
         reason: "because".to_owned(),
     };

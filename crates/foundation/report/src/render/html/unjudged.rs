@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::grid::Grid;
-use super::text::{Places, Quoted, Text, number};
+use super::text::{Places, Prose, Quoted, Text, number};
 use crate::Outcome;
 
 /// Rules that apply but were not exercised, then rules that do not apply.
@@ -12,7 +12,7 @@ pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
     let (not_exercised, not_applicable) = (grid.count(Outcome::NotExercised), grid.count(Outcome::NotApplicable));
     let _ = writeln!(
         out,
-        "<section aria-labelledby=\"not-judged\">\n<h2 id=\"not-judged\" tabindex=\"-1\">Not judged <span class=\"count\">{}</span></h2>",
+        "<section aria-labelledby=\"not-judged\">\n<details class=\"fold\"><summary><h2 id=\"not-judged\" tabindex=\"-1\">Not judged <span class=\"count\">{}</span></h2></summary>",
         number(not_exercised + not_applicable)
     );
     if not_exercised == 0 {
@@ -23,7 +23,7 @@ pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
     if not_applicable > 0 {
         elsewhere(out, grid, not_applicable);
     }
-    out.push_str("</section>\n");
+    out.push_str("</details>\n</section>\n");
 }
 
 fn table(out: &mut String, grid: &Grid<'_>, total: usize) {
@@ -43,7 +43,7 @@ fn table(out: &mut String, grid: &Grid<'_>, total: usize) {
                 out,
                 "<tr data-rule=\"{id}\" data-c=\"{}\" data-l=\"{level}\"><th scope=\"row\"><a href=\"#r.{id}\">{id}</a></th><td>{level}</td><td>{}</td><td class=\"where\">{}</td></tr>",
                 group.columns(),
-                Text(&group.says),
+                Prose(&group.says),
                 Places(&grid.view.report.runs, &group.runs)
             );
         }
@@ -75,7 +75,7 @@ fn elsewhere(out: &mut String, grid: &Grid<'_>, total: usize) {
         let _ = write!(
             out,
             "<details class=\"reason\"><summary>{} <span class=\"count\">{}</span></summary><p>",
-            Text(&reason),
+            Prose(&reason),
             number(runs)
         );
         for (at, id) in ids.iter().enumerate() {

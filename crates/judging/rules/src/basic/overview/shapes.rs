@@ -12,7 +12,7 @@ use wire::{Kind, Party, Revision, method};
 use crate::reading::content::{is_base64, scheme, uri_fault};
 use crate::rule::{Rule, at, both};
 use crate::server::resources::subscriptions::UPDATED;
-use crate::verdict::{Kept, Verdict};
+use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{MessageAt, View};
 
 /// The rules, one for each class of message.
@@ -332,12 +332,11 @@ fn fits(revision: Revision, shape: Shape, value: &Value, sent: MessageAt<'_>, ba
         Shape::Core(definition) => (definition, shape::check(definition, revision, value)),
         Shape::Extended(extension, definition) => (definition, extension.check(definition, value)),
     };
-    match mismatches.unwrap_or_default().into_iter().find(|m| !is_elsewhere(revision, shape, m, sent)) {
-        None => Ok(()),
-        Some(Mismatch { pointer, expected, found }) => {
-            let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };
-            let why = format!("{definition}: {place} should be {expected}; found {found}");
-            Err(sent.breach(format!("{base}{pointer}"), why))
-        }
-    }
+    let mismatches = mismatches.unwrap_or_default().into_iter().filter(|m| !is_elsewhere(revision, shape, m, sent));
+    let breaches = mismatches.map(|Mismatch { pointer, expected, found }| {
+        let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };
+        let why = format!("{definition}: {place} should be {expected}; found {found}");
+        sent.breach(format!("{base}{pointer}"), why)
+    });
+    Breach::first_of(breaches).map_or(Ok(()), Err)
 }

@@ -1,13 +1,16 @@
 //! The report for people: plain words, 80 columns, readable without colour, ending with the one line a person needs.
 
+mod coverage;
+mod findings;
+
 use std::fmt::Write as _;
 
 use wire::Level;
 
-use super::groups::{Group, grouped, places};
+use super::groups::{broken, grouped, places};
 use super::phrases::{name, score};
-use super::text::{Paint, WIDTH, count, marked, wrap};
-use crate::{Disposition, Evidence, Finding, Outcome, Report, ReportView, Tally};
+use super::text::{Paint, count, wrap};
+use crate::{Disposition, Finding, Outcome, Report, ReportView, Tally};
 
 /// What to show besides the findings.
 #[derive(Clone, Copy)]
@@ -28,24 +31,27 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
     if style.verbose {
         quiet_rules(&mut out, view.report, style.paint);
     }
-    let of = |wanted: fn(Disposition<'_>) -> bool| {
-        grouped(view.report.results.iter().filter(move |finding| wanted(view.disposition(finding))))
+    if !style.verbose {
+        findings::known(&mut out, view, style.paint);
+    }
+    let mut of = |wanted: fn(Disposition<'_>) -> bool, word: &str| {
+        let shown = |finding: &&Finding| wanted(view.disposition(finding)) && !view.is_explained(finding);
+        for rule in broken(view.report.results.iter().filter(shown)) {
+            findings::rule(&mut out, view, &rule, word, style.paint);
+        }
     };
-    for group in of(|one| matches!(one, Disposition::Known(_))) {
-        finding(&mut out, &group, &style.paint.dim("KNOWN"), style.paint);
+    if style.verbose {
+        of(|one| matches!(one, Disposition::Known(_)), &style.paint.dim("KNOWN"));
     }
-    for group in of(|one| one == Disposition::Warning) {
-        finding(&mut out, &group, &style.paint.yellow("WARN"), style.paint);
-    }
-    for group in of(|one| one == Disposition::Failing) {
-        finding(&mut out, &group, &style.paint.red("FAIL"), style.paint);
-    }
+    of(|one| one == Disposition::Warning, &style.paint.yellow("WARN"));
+    of(|one| one == Disposition::Failing, &style.paint.red("FAIL"));
     unconfirmed(&mut out, view.report, style.paint);
     table(&mut out, view.report, style.paint);
     also_served(&mut out, view);
-    tools_not_called(&mut out, view);
+    coverage::advice(&mut out, view, style.verbose);
     scenarios(&mut out, view);
     stale(&mut out, view);
+    traces(&mut out, view.report);
     conclusion(&mut out, view, style.paint);
     out
 }
@@ -62,37 +68,10 @@ fn subject(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-fn finding(out: &mut String, group: &Group<'_>, word: &str, paint: Paint) {
-    let first = group.first;
-    let _ = writeln!(out, "{word}  {}  {}", paint.bold(first.rule), first.level.as_str());
-    wrap(out, 6, &places(&group.all));
-    wrap(out, 6, &wire::escape::line(&first.message));
-    if let Some(evidence) = first.evidence.first() {
-        quote(out, evidence, paint);
-    }
-    let _ = writeln!(out, "      {}", paint.dim(&first.url));
-    if let Some(repro) = &first.repro {
-        let _ = writeln!(out, "      reproduce: {}", wire::escape::line(repro));
-    }
-    out.push('\n');
-}
-
-/// The excerpt with a caret line under its offending part, folded to the width of the page.
-fn quote(out: &mut String, evidence: &Evidence, paint: Paint) {
-    const INDENT: usize = 8;
-    for (line, marks) in marked(&evidence.excerpt, evidence.caret.clone(), WIDTH - INDENT) {
-        let _ = writeln!(out, "      {} {line}", paint.dim(">"));
-        if !marks.is_empty() {
-            let _ = writeln!(out, "        {}", paint.red(&marks));
-        }
-    }
-    let _ = writeln!(out, "      {}", paint.dim(&format!("event {} of case {}", evidence.event, evidence.case)));
-}
-
 /// Rules that passed, were not exercised or do not apply, one line each.
 fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
     let before = out.len();
-    for outcome in [Outcome::NotApplicable, Outcome::NotExercised, Outcome::Pass] {
+    for outcome in [Outcome::NotExercised, Outcome::Pass, Outcome::NotApplicable] {
         for group in grouped(report.results.iter().filter(|finding| finding.outcome == outcome)) {
             let word = match outcome {
                 Outcome::Pass => paint.green("pass"),
@@ -111,7 +90,7 @@ fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
 
 /// One line per run: how many rules of each level came out how.
 fn table(out: &mut String, report: &Report, paint: Paint) {
-    let _ = writeln!(out, "                    MUST                 SHOULD               SAFETY");
+    let _ = writeln!(out, "Rules, by run       MUST                 SHOULD               SAFETY");
     let _ = writeln!(out, "                    pass  fail  not ex.  pass  warn  not ex.  pass  fail   time");
     for run in &report.runs {
         let tally = |level: Level| {
@@ -137,8 +116,17 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
             run.elapsed_ms as f64 / 1000.0
         );
     }
+    total(out, report);
     let note = "  not ex. = not exercised: the rule applies, but was not tested";
     let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
+}
+
+/// How long all runs took together, where there are several: they overlap.
+fn total(out: &mut String, report: &Report) {
+    if let Some(elapsed) = report.elapsed_ms.filter(|_| report.runs.len() > 1) {
+        let words = "all runs, side by side";
+        let _ = writeln!(out, "  {words:<72}{:>4.1}s", elapsed as f64 / 1000.0);
+    }
 }
 
 /// What was broken once, and not in a second play.
@@ -153,7 +141,7 @@ fn unconfirmed(out: &mut String, report: &Report, paint: Paint) {
             &wire::escape::line(&format!("not confirmed by a second play, so not counted: {}", first.message)),
         );
         if let Some(evidence) = first.evidence.first() {
-            quote(out, evidence, paint);
+            findings::quote(out, "seen:", evidence, paint);
         }
         out.push('\n');
     }
@@ -166,10 +154,12 @@ fn also_served(out: &mut String, view: &ReportView<'_>) {
     }
 }
 
-/// The tools that were left alone.
-fn tools_not_called(out: &mut String, view: &ReportView<'_>) {
-    if let Some(tools) = view.tools_not_called() {
-        wrap(out, 0, &wire::escape::line(&format!("Not called: {tools} (--call all, or --allow-tool <NAME>).")));
+/// Where the traces are that the findings name.
+fn traces(out: &mut String, report: &Report) {
+    if let Some(folder) = &report.traces {
+        let folder = wire::escape::line(folder);
+        let _ = writeln!(out, "Traces of these findings: {folder}");
+        let _ = writeln!(out, "(proof check --trace FILE judges one again)\n");
     }
 }
 
@@ -221,7 +211,7 @@ fn more(out: &mut String, all: usize) {
 
 /// The score, and whether the check failed, and why.
 fn conclusion(out: &mut String, view: &ReportView<'_>, paint: Paint) {
-    wrap(out, 0, &score(&view.report.summary));
+    wrap(out, 0, &score(view.report));
     for (run, why) in view.cut_short() {
         wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
     }
