@@ -1,5 +1,7 @@
 //! `proof serve`: the reference server, over one or several transports.
 
+mod requests;
+
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -70,6 +72,7 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
         strict: args.strict,
         bearer,
         limits,
+        recorder: requests::recorder(args),
         documents: args.manifest.as_deref().map(published).transpose()?.into_iter().collect(),
         ..http::Options::default()
     };
