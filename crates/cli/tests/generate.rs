@@ -229,8 +229,6 @@ fn secrets_are_left_out_and_errors_reported() {
     );
     assert!(ran.stdout.starts_with(b"# proof generate "), "{said}");
     assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server given"));
-    let oauth = ["generate", "--oauth", "http://127.0.0.1:9/mcp"];
-    assert!(ends_with(2, &proof(folder.path(), &oauth)).contains("--bearer-env"));
     ends_with(3, &proof(folder.path(), &["generate", "--", "./no-such-server"]));
     std::fs::write(folder.path().join("known.json"), "[]").unwrap();
     let said = ends_with(
@@ -275,4 +273,17 @@ fn no_fact_about_the_machine_gets_into_the_file() {
     let given = [&["generate", "-o", "g.mcp.yaml", "--depth", "basic", "--env", "TZ=UTC"][..], &server].concat();
     ends_with(0, &on("one", &given));
     assert!(read(&folder, "g.mcp.yaml").matches("UTC").count() > 1, "{}", read(&folder, "g.mcp.yaml"));
+}
+
+/// The file has no token: `proof test --oauth` gets one, and without it the server refuses.
+#[test]
+fn a_protected_server_is_generated_from_and_tested() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let serving = Serving::start(Command::new(PROOF).args(["serve", "--http", "0", "--auth", "dev"]));
+    let options = ["generate", "-o", "t.mcp.yaml", "--depth", "basic", "--slowest", "0.3", "--oauth", &serving.url];
+    ends_with(0, &proof(folder.path(), &options));
+    let file = read(&folder, "t.mcp.yaml");
+    assert!(file.contains("run this file with --oauth") && !file.contains("Bearer"), "{file}");
+    ends_with(0, &proof(folder.path(), &["test", "--oauth", "t.mcp.yaml"]));
+    ends_with(3, &proof(folder.path(), &["test", "t.mcp.yaml"]));
 }
