@@ -4,6 +4,7 @@
 
 mod advice;
 mod args;
+mod colour;
 mod exit;
 mod format;
 mod progress;

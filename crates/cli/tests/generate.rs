@@ -229,8 +229,6 @@ fn secrets_are_left_out_and_errors_reported() {
     );
     assert!(ran.stdout.starts_with(b"# proof generate "), "{said}");
     assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server given"));
-    let oauth = ["generate", "--oauth", "http://127.0.0.1:9/mcp"];
-    assert!(ends_with(2, &proof(folder.path(), &oauth)).contains("--bearer-env"));
     ends_with(3, &proof(folder.path(), &["generate", "--", "./no-such-server"]));
     std::fs::write(folder.path().join("known.json"), "[]").unwrap();
     let said = ends_with(
@@ -238,4 +236,54 @@ fn secrets_are_left_out_and_errors_reported() {
         &proof(folder.path(), &["generate", "--arguments", "known.json", "--", PROOF, "serve", "--stdio"]),
     );
     assert!(said.contains("known.json"), "{said}");
+}
+
+/// A server in shell whose tool shows its environment.
+const SHOWS_ENVIRONMENT: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) r='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"env","version":"1"}}' ;;
+    *tools/list*) r='{"tools":[{"name":"get_env","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}]}' ;;
+    *'"get_env"'*) r="{\"content\":[],\"structuredContent\":{\"fixed\":\"stays\",\"user\":\"$USER\",\"home\":\"$HOME\",\"log\":\"in $HOME/log\",\"zone\":\"$TZ\"}}" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"; continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$r"
+done
+"#;
+
+/// What a server answers from its environment is no property of the server: the file holds on another machine.
+#[test]
+fn no_fact_about_the_machine_gets_into_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("server.sh"), SHOWS_ENVIRONMENT).expect("a file");
+    let on = |machine: &str, words: &[&str]| {
+        let mut command = Command::new(PROOF);
+        command.args(words).current_dir(folder.path()).env("USER", format!("ada-{machine}"));
+        command.env("HOME", format!("/home/ada-{machine}")).env("TZ", "UTC").output().expect("the binary runs")
+    };
+    let server = ["--", "sh", "server.sh"];
+    ends_with(0, &on("one", &[&["generate", "-o", "t.mcp.yaml", "--depth", "basic"][..], &server].concat()));
+    let file = read(&folder, "t.mcp.yaml");
+    assert!(file.contains("stays") && file.contains("^in .+/log$"), "{file}");
+    assert!(!file.contains("ada-one") && !file.contains("UTC"), "{file}");
+    ends_with(0, &on("two", &["test", "t.mcp.yaml"]));
+    // Given on purpose, it is part of the file.
+    let given = [&["generate", "-o", "g.mcp.yaml", "--depth", "basic", "--env", "TZ=UTC"][..], &server].concat();
+    ends_with(0, &on("one", &given));
+    assert!(read(&folder, "g.mcp.yaml").matches("UTC").count() > 1, "{}", read(&folder, "g.mcp.yaml"));
+}
+
+/// The file has no token: `proof test --oauth` gets one, and without it the server refuses.
+#[test]
+fn a_protected_server_is_generated_from_and_tested() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let serving = Serving::start(Command::new(PROOF).args(["serve", "--http", "0", "--auth", "dev"]));
+    let options = ["generate", "-o", "t.mcp.yaml", "--depth", "basic", "--slowest", "0.3", "--oauth", &serving.url];
+    ends_with(0, &proof(folder.path(), &options));
+    let file = read(&folder, "t.mcp.yaml");
+    assert!(file.contains("run this file with --oauth") && !file.contains("Bearer"), "{file}");
+    ends_with(0, &proof(folder.path(), &["test", "--oauth", "t.mcp.yaml"]));
+    ends_with(3, &proof(folder.path(), &["test", "t.mcp.yaml"]));
 }

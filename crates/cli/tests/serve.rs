@@ -157,6 +157,19 @@ fn an_invalid_token_is_refused_at_the_start() {
 }
 
 #[test]
+fn a_port_is_enough_and_messages_are_printed_on_request() {
+    let mut serving = Serving::start(&["--http", "0", "--verbose"]);
+    let address = serving.address();
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    let answer = asked(&address, &post("", INITIALIZE));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let lines: Vec<String> = (0..3).map(|_| serving.said()).collect();
+    assert!(lines[1].contains("client  initialize #1") && lines[2].contains("server  result #1"), "{lines:?}");
+    serving.signal("TERM");
+    serving.ends_well();
+}
+
+#[test]
 fn a_directory_is_served() {
     let folder = tempfile::tempdir().expect("there is room");
     std::fs::write(folder.path().join("a b.txt"), "I am a file").expect("it is ours");

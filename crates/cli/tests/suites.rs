@@ -173,6 +173,66 @@ fn snapshots_are_written_compared_and_removed() {
     assert!(ends_with(1, &tested(folder.path(), &[])).contains("damaged"));
 }
 
+/// `--update --filter` leaves the snapshots of other cases alone.
+#[test]
+fn snapshots_have_names_and_parts() {
+    let folder = suite(
+        "",
+        "  - { name: a, call: echo, arguments: { message: one }, expect: { snapshot: first } }\n  \
+         - { name: b, call: echo, arguments: { message: two }, expect: { snapshot: { of: ['$.content[0].type'] } } }",
+    );
+    ends_with(0, &tested(folder.path(), &["--update"]));
+    let kept = || std::fs::read_to_string(folder.path().join("t.mcp.snap.json")).unwrap();
+    let before = kept();
+    assert!(
+        before.contains("\"first\"") && before.contains("\"$.content[0].type\"") && !before.contains("two"),
+        "{before}"
+    );
+    let path = folder.path().join("t.mcp.yaml");
+    let tests = std::fs::read_to_string(&path).unwrap();
+    // Only a part counts: another text is no difference.
+    let tests = tests.replace("message: two", "message: three");
+    std::fs::write(&path, &tests).unwrap();
+    ends_with(0, &tested(folder.path(), &[]));
+    std::fs::write(&path, tests.replace("message: one", "message: four")).unwrap();
+    assert!(ends_with(1, &tested(folder.path(), &[])).contains("the value in the snapshot"));
+    ends_with(0, &tested(folder.path(), &["--update", "--filter", "b"]));
+    assert_eq!(kept(), before);
+    let nowhere = tests.replace("$.content[0].type", "$.nothing");
+    std::fs::write(&path, nowhere).unwrap();
+    let said = ends_with(1, &tested(folder.path(), &["--update", "--filter", "b"]));
+    assert!(said.contains("a value for the snapshot"), "{said}");
+    std::fs::write(&path, tests.replace("snapshot: first", "snapshot: b")).unwrap();
+    assert!(ends_with(2, &tested(folder.path(), &[])).contains("two cases have the snapshot `b`"));
+}
+
+#[test]
+fn cases_are_left_out_by_name() {
+    let folder = suite("", "  - { name: good, call: echo, arguments: { message: a } }\n  - { name: bad, call: none }");
+    ends_with(1, &tested(folder.path(), &[]));
+    let said = ends_with(0, &tested(folder.path(), &["--skip", "bad"]));
+    assert!(said.contains("1 passed in"), "{said}");
+    assert!(ends_with(1, &tested(folder.path(), &["--skip", "bad", "--skip", "good"])).contains("no case was run"));
+}
+
+#[test]
+fn one_call_needs_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = ["--", PROOF, "serve", "--stdio"];
+    let called = |words: &[&str]| tested(folder.path(), &[words, &server].concat());
+    let said = ends_with(0, &called(&["--call", "echo", "message={{ hi }}", "--expect", "$.content[0].text={{ hi }}"]));
+    assert!(said.contains("1 passed in"), "{said}");
+    ends_with(0, &called(&["--call", "sum", "a=2", "b:=3", "--expect", "$.structuredContent.sum=5"]));
+    let said = ends_with(1, &called(&["--call", "sum", "a=2", "b=3", "--expect", "$.structuredContent.sum=6"]));
+    assert!(said.contains("$.structuredContent.sum") && said.contains('6') && said.contains('5'), "{said}");
+    let said = ends_with(2, &called(&["--call", "sum", "a"]));
+    assert!(said.contains("`a` is not NAME=VALUE"), "{said}");
+    let said = ends_with(2, &tested(folder.path(), &["--call", "sum", "a=1"]));
+    assert!(said.contains("--call: no server given"), "{said}");
+    let serving = Serving::start(Command::new(PROOF).args(["serve", "--http", "0"]));
+    ends_with(0, &tested(folder.path(), &["--call", "echo", "message=hi", &serving.url]));
+}
+
 #[test]
 fn answers_that_differ_between_runs_fail() {
     // The version that is spoken is in the answer of neither era's `echo`; the tools that are offered differ.

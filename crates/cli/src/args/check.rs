@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// Check a recorded trace instead of a server
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "Selection")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "url_option", "command"], help_heading = "Selection")]
     pub(crate) trace: Option<PathBuf>,
 
     /// Verify the server by its signed manifest: a file, a URL, or `auto` for
@@ -92,7 +92,7 @@ pub(crate) struct CheckArgs {
     /// Call this tool although it lacks readOnlyHint (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Execution")]
     pub(crate) allow_tool: Vec<String>,
-    /// How to trigger progress, sampling, list changes (JSON; docs/check.md)
+    /// How to trigger progress, sampling, list changes (JSON; proof help hints)
     #[arg(long, value_name = "FILE", help_heading = "Execution")]
     pub(crate) hints: Option<PathBuf>,
     /// Run load and abuse probes against remote servers, too
@@ -249,7 +249,7 @@ impl CheckArgs {
         Hints::parse(&text).map_err(|why| {
             usage(
                 &format!("{} is not a valid hints file: {}", shown_path(path), wire::escape::line(&why)),
-                "see docs/check.md for its members",
+                "`proof help hints` lists its members",
             )
         })
     }

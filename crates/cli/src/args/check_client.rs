@@ -8,8 +8,8 @@ use clap::Args;
 use judge::Reproduce;
 use judge::check::TraceSink;
 use judge::check::options::matches;
-use judge::check_client::all;
 use judge::check_client::options::{Options, SERVER, URL};
+use judge::check_client::{Ending, all};
 use wire::Transport;
 use wire::redact::Secrets;
 
@@ -46,7 +46,7 @@ Examples:
   proof check-client -- ./my-client                   Append the server's URL
   proof check-client -- ./my-client --server {url}    Insert the server's URL
   proof check-client -- ./my-client --run '{server}'  Check over stdio
-  proof check-client --listen 127.0.0.1:3000          Wait for a client
+  proof check-client --listen 3000                    Wait for a client
   proof check-client --stdio-wrap -- ./my-server      Sit between a client and
                                                       its server
 
@@ -166,6 +166,7 @@ impl CheckClientArgs {
             scenarios: self.scenarios()?,
             quick: self.quick,
             max_time: self.quick.then_some(QUICK),
+            ending: Ending::default(),
             selection: self.select.selection()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or_else(jobs, usize::from),

@@ -221,8 +221,7 @@ pub(crate) struct DoctorArgs {
 /// List the clients that proof knows
 #[derive(Args)]
 #[command(after_help = "\
-The files are those of this user and this folder; docs/clients.md has those of
-all platforms.")]
+The files are those of this user and this folder.")]
 pub(crate) struct ClientsArgs {
     /// Only clients that are found on this machine
     #[arg(long)]

@@ -24,7 +24,8 @@ proof runs every case twice, and once more as `proof test` does; the file
 expects what was the same each time. A case that violates a constraint must be
 refused; where the server accepts it, the case is marked `xfail: accepted` and
 reported. Only tools with readOnlyHint are called, unless you pass --call all
-or --allow-tool. See docs/generate.md.
+or --allow-tool. The second time, the command gets another USER, LANG and TZ:
+what depends on the machine is not expected.
 
 Exit codes: 0 written; 1 nothing to write; 2 usage error; 3 no MCP answer;
 4 bug in proof.")]
@@ -51,7 +52,7 @@ pub(crate) struct GenerateArgs {
     /// Seed for random arguments; 0 disables randomness
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Generation")]
     pub(crate) seed: u64,
-    /// Arguments with a meaning to the server (JSON; docs/generate.md)
+    /// Arguments with a meaning to the server (JSON; proof help arguments)
     #[arg(long, value_name = "FILE", help_heading = "Generation")]
     arguments: Option<PathBuf>,
 

@@ -15,7 +15,7 @@ Examples:
 
 proof detects the format by content: JSON of mcp-jest, or YAML of mcp-assert.
 What has no counterpart becomes a comment, `# not imported`; a case with
-nothing left to check is skipped. No server is started. See docs/test.md.
+nothing left to check is skipped. No server is started.
 
 Exit codes: 0 written; 2 usage error or invalid file; 4 bug in proof.")]
 pub(crate) struct ImportArgs {

@@ -68,7 +68,7 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// Read a trace or a recording instead of a server
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "Target")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "url_option", "command"], help_heading = "Target")]
     pub(crate) trace: Option<PathBuf>,
     /// Client name of the last listing
     #[arg(long = "as", value_name = "NAME", default_value = OTHER_CLIENT, help_heading = "Target")]

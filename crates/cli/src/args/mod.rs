@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod clients;
+mod dashes;
 pub(crate) mod faults;
 pub(crate) mod gateway;
 pub(crate) mod generate;
@@ -26,14 +27,17 @@ pub(crate) mod serve_tokens;
 pub(crate) mod sign;
 pub(crate) mod snapshot;
 pub(crate) mod test;
+pub(crate) mod test_call;
 
 use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use judge::check::options::matches;
 
+use crate::colour::{self, When};
 use crate::exit::{Exit, tell, usage};
+use crate::verb::topics;
 
 /// Test MCP servers and clients against every sentence of the specification
 #[derive(Parser)]
@@ -49,11 +53,15 @@ Examples:
   proof generate -o t.mcp.yaml -- ./server  Generate a test file from a server
   proof test t.mcp.yaml                     Run a test file
   proof explain tools.names-unique          Explain a rule
+  proof help topics                         List what help explains
 
 Exit codes: 0 success, 1 findings, 2 usage error, 3 no MCP answer, 4 bug in proof")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
+    /// Print colours: auto, always or never [default: auto]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", hide_possible_values = true)]
+    color: Option<When>,
 }
 
 /// The verbs. `defer` builds the arguments of a verb only when that verb is used.
@@ -182,13 +190,21 @@ pub(crate) struct ManArgs {
 
 /// Reads the command line; `Err` is the exit code after `--help`, `--version` or an error.
 pub(crate) fn read() -> Result<Verb, Exit> {
+    if let Some(exit) = topic() {
+        return Err(exit);
+    }
     match Cli::try_parse() {
-        Ok(cli) => Ok(cli.verb),
+        Ok(cli) => {
+            colour::choose(cli.color.unwrap_or_default());
+            Ok(cli.verb)
+        }
         Err(mut error) => {
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
                 // A closed pipe (`proof --help | head -1`) is no error.
                 let _ = error.print();
+            } else if let Some(exit) = lacking_dashes(&error) {
+                return Err(exit);
             } else {
                 add_suggestion(&mut error);
                 // It quotes what was typed or pasted: without colours, so that every escape in it is foreign.
@@ -199,9 +215,55 @@ pub(crate) fn read() -> Result<Verb, Exit> {
     }
 }
 
+/// Answers `proof help TOPIC`; help about verbs is left to the parser.
+fn topic() -> Option<Exit> {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let [_, help, word] = words.as_slice() else { return None };
+    if help != "help" || word.starts_with('-') {
+        return None;
+    }
+    if topics::is_topic(word) {
+        return Some(topics::run(word));
+    }
+    let cli = Cli::command();
+    let verbs: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();
+    (word != "help" && !verbs.contains(&word.as_str())).then(|| topics::unknown(word, &verbs))
+}
+
+/// Reports a command without the `--` before it, with the line to type.
+fn lacking_dashes(error: &clap::Error) -> Option<Exit> {
+    let is_of_option =
+        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(arg)) if arg.starts_with('-'));
+    let is_unexpected = match error.kind() {
+        ErrorKind::UnknownArgument => true,
+        // A program where a URL belongs.
+        ErrorKind::ValueValidation => !is_of_option,
+        _ => false,
+    };
+    is_unexpected.then(dashes::of_this_run).flatten().map(|advice| without_dashes(&advice))
+}
+
+/// The same for a verb that takes any words, and found no server among them.
+pub(crate) fn no_server(remedy: &str) -> Exit {
+    match dashes::of_this_run() {
+        Some(advice) => without_dashes(&advice),
+        None => usage("no server given", remedy),
+    }
+}
+
+fn without_dashes(advice: &dashes::Advice) -> Exit {
+    let program = wire::escape::snippet(&advice.program, 60);
+    usage(&format!("the command `{program}` needs `--` before it"), &advice.remedy())
+}
+
 /// Adds a suggestion to errors whose text alone does not help.
 fn add_suggestion(error: &mut clap::Error) {
     let advice = match error.kind() {
+        ErrorKind::UnknownArgument if is_mistyped(error) => {
+            // That the option could be passed on to the command is no advice on a slip.
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+            return;
+        }
         ErrorKind::UnknownArgument if lacks_dashes(error) => {
             "put the command and its arguments after `--`: -- npx -y my-server"
         }
@@ -211,6 +273,11 @@ fn add_suggestion(error: &mut clap::Error) {
         _ => return,
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Whether an unexpected option is nearly one that exists.
+fn is_mistyped(error: &clap::Error) -> bool {
+    error.get(ContextKind::SuggestedArg).is_some()
 }
 
 /// Whether an unexpected word is a command without the `--` before it.

@@ -21,9 +21,9 @@ use crate::exit::{self, Exit, tell, usage};
 const BROWSER_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// OAuth options of every verb that connects to a server.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct OAuthArgs {
-    /// Get a token if the server requires one (docs/authorization.md)
+    /// Get a token if the server requires one (proof help oauth)
     #[arg(long, global = true, value_enum, value_name = "WAY", num_args = 0..=1, require_equals = true,
           default_missing_value = "headless", conflicts_with = "bearer_env", help_heading = "Authorization")]
     pub(crate) oauth: Option<Way>,

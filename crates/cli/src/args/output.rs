@@ -21,7 +21,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: Format,
     /// Write the report to FILE instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Also write the report in another format (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "Output")]

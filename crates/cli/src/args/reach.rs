@@ -10,7 +10,8 @@ use wire::Transport;
 use wire::redact::Secrets;
 
 use super::oauth::OAuthArgs;
-use crate::exit::{Exit, usage};
+use super::{dashes, without_dashes};
+use crate::exit::{Exit, tell, usage};
 
 /// The target of a verb, by its URL or its command, and how to connect to it.
 #[derive(Args)]
@@ -19,6 +20,9 @@ pub(crate) struct ServerArgs {
     /// Server URL: http(s):// or ws(s)://
     #[arg(value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
+    /// Server URL, as an option
+    #[arg(long = "url", value_name = "URL", hide = true, conflicts_with_all = ["url", "command"])]
+    url_option: Option<String>,
     /// Server command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -29,12 +33,12 @@ pub(crate) struct ServerArgs {
 impl ServerArgs {
     /// The target as typed.
     pub(crate) fn named(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), command: &self.command }
+        Target { url: self.url.as_deref().or(self.url_option.as_deref()), command: &self.command }
     }
 
     /// Whether no target is given.
     pub(crate) const fn is_unnamed(&self) -> bool {
-        self.url.is_none() && self.command.is_empty()
+        self.url.is_none() && self.url_option.is_none() && self.command.is_empty()
     }
 
     /// The address of the target, if one is given.
@@ -72,6 +76,9 @@ pub(crate) struct Reach {
     /// Timeout of an answer in seconds [default: 60]
     #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Connection")]
     pub(crate) timeout: Option<Duration>,
+    /// Wait up to S seconds until the URL answers
+    #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Connection")]
+    pub(crate) wait: Option<Duration>,
     /// Trust these certificates (PEM) in addition to the system's
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
     pub(crate) ca_file: Option<PathBuf>,
@@ -90,9 +97,15 @@ impl Reach {
     /// The address of a target, if one is given.
     pub(crate) fn address(&self, target: Target<'_>) -> Result<Option<Address>, Exit> {
         if let Some(url) = target.url {
-            return self.http_address(url).map(Some);
+            let address = self.http_address(url)?;
+            self.await_url(&address)?;
+            return Ok(Some(address));
         }
         let Some((program, arguments)) = target.command.split_first() else { return Ok(None) };
+        if self.wait.is_some() {
+            let what = "--wait needs a URL: proof starts the command itself";
+            return Err(usage(what, "--timeout S, which includes the start of a command"));
+        }
         if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
             return Err(wrong_transport(program, transport));
         }
@@ -108,17 +121,41 @@ impl Reach {
         })))
     }
 
+    /// Waits until a server answers, if `--wait` is given.
+    fn await_url(&self, address: &Address) -> Result<(), Exit> {
+        let (Some(patience), Address::Http(http) | Address::Sse(http) | Address::WebSocket(http)) =
+            (self.wait, address)
+        else {
+            return Ok(());
+        };
+        if net::client::is_up_within(&http.url, patience) {
+            return Ok(());
+        }
+        let seconds = patience.as_secs_f64();
+        tell(format_args!(
+            "error: nothing answered within {seconds} s\n  at {}\n  try: start the server, check host and port; or a longer --wait",
+            wire::escape::line(http.url.as_str())
+        ));
+        Err(Exit::NoAnswer)
+    }
+
     fn http_address(&self, text: &str) -> Result<Address, Exit> {
         let shown = wire::escape::line(text);
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
+            if let Some(advice) = dashes::of_this_run().filter(|advice| advice.program == text) {
+                return Err(without_dashes(&advice));
+            }
             let what = format!("`{shown}` is not an http(s):// or ws(s):// URL");
             let has_port = url::Url::parse(&format!("http://{text}")).is_ok_and(|url| url.port().is_some());
             let remedy = match shown.trim() {
                 text if text.is_empty() || text.contains("://") => {
                     "start the URL with http://, or put a command after `--`".to_owned()
                 }
-                text if has_port => format!("`http://{text}`, or put a command after `--`"),
+                text if has_port => {
+                    let path = if text.contains('/') { "" } else { "/mcp" };
+                    format!("`http://{text}{path}`, or put a command after `--`")
+                }
                 text => format!("put a command after `--`: -- {text}"),
             };
             return Err(usage(&what, &remedy));
@@ -135,15 +172,7 @@ impl Reach {
 
     /// The headers for every HTTP request.
     pub(crate) fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
-        let mut headers = Vec::new();
-        for text in &self.header {
-            match text.split_once(':') {
-                Some((name, value)) if is_header(name.trim(), value.trim()) => {
-                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
-                }
-                _ => return Err(usage("invalid --header: expected `Name: value`", "--header 'X-Api-Key: …'")),
-            }
-        }
+        let mut headers = headers_of(&self.header)?;
         if let Some(variable) = &self.bearer_env {
             let Ok(token) = std::env::var(variable) else {
                 return Err(usage(
@@ -192,6 +221,17 @@ pub(crate) fn environment(names: &[String]) -> Environment {
 /// Takes in what is secret in the variables that children inherit.
 pub(crate) fn inherited(secrets: &mut Secrets, names: &[String]) {
     environment(names).add_secrets(secrets);
+}
+
+/// The headers of `--header`.
+pub(crate) fn headers_of(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
+    let header = |text: &String| match text.split_once(':') {
+        Some((name, value)) if is_header(name.trim(), value.trim()) => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(usage("invalid --header: expected `Name: value`", "--header 'X-Api-Key: …'")),
+    };
+    texts.iter().map(header).collect()
 }
 
 /// The variables of `--env`.

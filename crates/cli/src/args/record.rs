@@ -17,8 +17,8 @@ use super::reach::environment;
 #[command(after_help = "\
 Examples:
   proof record -o weather.jsonl -- node weather.js
-  proof record -o weather.jsonl --http 127.0.0.1:4000 \\
-               --to http://127.0.0.1:3000/mcp
+  proof record -o weather.jsonl --http 4000 \\
+               http://127.0.0.1:3000/mcp
   proof replay weather.jsonl --stdio
   proof check --trace weather.jsonl
 
@@ -31,12 +31,16 @@ pub(crate) struct RecordArgs {
     /// Write the recording to FILE; if it exists, -2, -3, … is added to the name
     #[arg(long, short, value_name = "FILE", required = true)]
     pub(crate) output: PathBuf,
-    /// Listen at ADDR and pass everything on to --to; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", value_parser = socket, requires = "to", conflicts_with = "command")]
+    /// Listen at ADDR, such as 4000, and pass everything on to URL; port 0 picks a
+    /// free port
+    #[arg(long, value_name = "ADDR", value_parser = socket, requires = "upstream", conflicts_with = "command")]
     pub(crate) http: Option<SocketAddr>,
-    /// Server URL
-    #[arg(long, value_name = "URL", value_parser = url, requires = "http")]
-    pub(crate) to: Option<Url>,
+    /// Server URL, with --http
+    #[arg(value_name = "URL", value_parser = url, requires = "http", group = "upstream")]
+    url: Option<Url>,
+    /// Server URL, as an option
+    #[arg(long, value_name = "URL", alias = "url", value_parser = url, requires = "http", group = "upstream", hide = true)]
+    to: Option<Url>,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
     /// Pass only these variables on to the command [default: all]
@@ -48,6 +52,11 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
+    /// The URL of the server, if it has one.
+    pub(crate) fn upstream(&self) -> Option<&Url> {
+        self.url.as_ref().or(self.to.as_ref())
+    }
+
     /// The part of our environment that the server gets: all by default, because the client chose it for its server.
     pub(crate) fn environment(&self) -> Environment {
         if self.inherit_env.is_empty() { Environment::All } else { environment(&self.inherit_env) }
@@ -57,7 +66,7 @@ impl RecordArgs {
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         secrets.arguments(self.command.iter().map(String::as_str));
-        if let Some(url) = &self.to {
+        if let Some(url) = self.upstream() {
             secrets.address(url.as_str());
         }
         for (name, value) in std::env::vars_os() {

@@ -85,6 +85,6 @@ pub(crate) struct BadgeArgs {
     #[arg(value_name = "REPORT.json")]
     pub(crate) report: PathBuf,
     /// Write the badge to FILE instead of stdout
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

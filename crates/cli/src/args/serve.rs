@@ -19,10 +19,11 @@ use super::serve_tokens::AuthArgs;
 #[command(after_help = "\
 Examples:
   proof serve --stdio
-  proof serve --http 127.0.0.1:3000             Serve http://127.0.0.1:3000/mcp
-  proof serve --http 127.0.0.1:3000 --sse --ws  Add HTTP+SSE and WebSocket
-  proof serve --http 127.0.0.1:0 --stdio        Serve both transports
-  proof serve --http 127.0.0.1:3000 --tls-cert cert.pem --tls-key key.pem
+  proof serve --http 3000                       Serve http://127.0.0.1:3000/mcp
+  proof serve --http 3000 --sse --ws            Add HTTP+SSE and WebSocket
+  proof serve --http 3000 --verbose             Print every message
+  proof serve --http 0 --stdio                  Serve both transports
+  proof serve --http 3000 --tls-cert cert.pem --tls-key key.pem
   proof serve --stdio --resources docs          Add the files in docs
   proof serve --stdio --catalog weather.yaml    Serve your own catalogue
 
@@ -34,7 +35,8 @@ pub(crate) struct ServeArgs {
     /// Serve over stdin and stdout
     #[arg(long)]
     pub(crate) stdio: bool,
-    /// Serve Streamable HTTP at http://ADDR/mcp; port 0 picks a free port
+    /// Serve Streamable HTTP at http://ADDR/mcp: a port, or an address and a
+    /// port; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = address::socket)]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
@@ -85,6 +87,9 @@ pub(crate) struct ServeArgs {
     /// token
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) manifest: Option<PathBuf>,
+    /// Print every message over HTTP to stderr
+    #[arg(long, short, requires = "http")]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) faults: FaultArgs,
 }

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum};
 use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
+use super::oauth::OAuthArgs;
+use super::test_call::SingleCallArgs;
 
 /// Run test files against a server
 #[derive(Args)]
-#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true, mut_args(of_this_verb))]
 #[command(after_help = "\
 Examples:
   proof test                         Run every *.mcp.yaml below this directory
@@ -20,11 +22,13 @@ Examples:
   proof test --coverage              List tools and arguments that no case uses
   proof test --update                Rewrite the snapshots
   proof test --replay weather.jsonl  Run against a recording of the server
+  proof test --call echo message=hi -- ./my-server
   proof test --format junit --output tests.xml
   proof test import -o t.mcp.yaml jest.json
 
-A test file names a server and cases. See docs/test.md for the format, and
-docs/test.schema.json for completion in an editor.
+A test file names a server and cases: `proof help test-files` shows one. --call
+runs one case without a file; there, numbers, true, false and null are what
+they look like, and NAME:=JSON is any value.
 
 Exit codes: 0 all cases pass; 1 a case fails; 2 usage error or invalid file;
 3 no connection to a server; 4 bug in proof.")]
@@ -33,13 +37,21 @@ pub(crate) struct TestArgs {
     #[command(subcommand)]
     pub(crate) action: Option<TestAction>,
 
-    /// Test files, or directories with *.mcp.yaml [default: .]
+    /// Test files, or directories with *.mcp.yaml [default: .]; with --call:
+    /// NAME=VALUE, and the server's URL
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) single: SingleCallArgs,
+    #[command(flatten)]
+    pub(crate) oauth: OAuthArgs,
 
     /// Run only cases with TEXT in their name
     #[arg(long, value_name = "TEXT", help_heading = "Execution")]
     pub(crate) filter: Option<String>,
+    /// Leave out cases with TEXT in their name (repeatable)
+    #[arg(long, value_name = "TEXT", help_heading = "Execution")]
+    pub(crate) skip: Vec<String>,
     /// Run only cases with this tag (repeatable)
     #[arg(long, value_name = "TAG", help_heading = "Execution")]
     pub(crate) tag: Vec<String>,
@@ -85,7 +97,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
     pub(crate) format: TestFormat,
     /// Write the report to FILE instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// List every case, also those that pass
     #[arg(long, short, help_heading = "Output")]
@@ -93,6 +105,11 @@ pub(crate) struct TestArgs {
     /// Print the JSON Schema of test files
     #[arg(long, exclusive = true, help_heading = "Output")]
     pub(crate) schema: bool,
+}
+
+/// `import` connects to no server, so it has no options of a connection.
+fn of_this_verb(arg: Arg) -> Arg {
+    if arg.get_help_heading() == Some("Authorization") { arg.global(false) } else { arg }
 }
 
 /// Other actions on test files.

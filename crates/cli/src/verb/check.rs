@@ -65,7 +65,8 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
         let reproduce = reproduce("check", redactor.redact_text(&target).into_owned());
         let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
         return checked.map_err(|error| {
-            let remedy = error.advice().as_ref().map_or_else(|| "see docs/trace.md for the format".to_owned(), judging);
+            let remedy =
+                error.advice().as_ref().map_or_else(|| "`proof help traces` describes the format".to_owned(), judging);
             usage(&format!("cannot judge {}: {}", output::shown(path), wire::escape::line(error.what())), &remedy)
         });
     }

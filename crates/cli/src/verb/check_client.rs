@@ -33,17 +33,19 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     exit::conceal(run.redactor_of(&args.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = Traces::into(args.output.save_trace.as_deref());
-        let mut checked = judged(run, args, traces.keep())?;
+        let (mut checked, signal) = judged(run, args, traces.keep())?;
         traces.outcome(&mut checked.report)?;
         let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
-        conclude(&args.output, baselines, &checked, page)
+        let exit = conclude(&args.output, baselines, &checked, page)?;
+        Ok(signal.map_or(exit, Exit::Interrupted))
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+/// The report, and the signal that ended the check early.
+fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<(Checked, Option<u8>), Exit> {
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: cannot start the async runtime: {error}"));
@@ -51,8 +53,8 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked,
     })?;
     let checked = runtime.block_on(async {
         match args.listen {
-            Some(address) => observed::listen(run, args, address, keep).await,
-            None if args.stdio_wrap => observed::wrap_stdio(run, args, keep).await,
+            Some(address) => observed::listen(run, args, address, keep).await.map(|checked| (checked, None)),
+            None if args.stdio_wrap => observed::wrap_stdio(run, args, keep).await.map(|checked| (checked, None)),
             None => run_scenarios(run, args, keep).await,
         }
     });
@@ -68,7 +70,8 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked,
     checked
 }
 
-async fn run_scenarios(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+/// Plays all scenarios. A first signal ends them early, with a report; a second one at once.
+async fn run_scenarios(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<(Checked, Option<u8>), Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
@@ -76,22 +79,34 @@ async fn run_scenarios(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Re
     let bridge = vec![program.to_string_lossy().into_owned(), "stdio-bridge".to_owned()];
     let options = args.options(run, bridge, keep)?;
     let ticker = Ticker::start("starting the client");
-    let checked = tokio::select! {
-        checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
+    let ending = options.ending.clone();
+    let checking = check_client(options, ticker.watch());
+    tokio::pin!(checking);
+    let (checked, signal) = tokio::select! {
+        checked = &mut checking => (checked, None),
         signal = interrupted() => {
-            tell("interrupted");
-            Err(Exit::Interrupted(signal))
+            let again = interrupted();
+            ending.ask();
+            let checked = tokio::select! {
+                checked = &mut checking => checked,
+                signal = again => return Err(Exit::Interrupted(signal)),
+            };
+            (checked, Some(signal))
         }
     };
     ticker.stop();
-    checked
+    if signal.is_some() {
+        tell("interrupted; this is what was done until then");
+    }
+    let checked = checked.map_err(|error| signal.map_or_else(|| refused(&error), Exit::Interrupted))?;
+    Ok((checked, signal))
 }
 
 fn refused(error: &ClientError) -> Exit {
     exit::tell_redacted(&format!("error: {}", error.describe(judging)));
     match error {
         ClientError::NoSuchRevision(_) => Exit::Usage,
-        ClientError::NotStarted(_) | ClientError::Silent(..) => Exit::NoAnswer,
+        ClientError::NotStarted(_) | ClientError::Silent(..) | ClientError::Interrupted => Exit::NoAnswer,
     }
 }
 
@@ -123,7 +138,7 @@ fn list() -> Exit {
         wrap(&mut out, 6, scenario.asks);
         number += 1;
     }
-    let _ = writeln!(out, "\n{}. docs/check-client.md tells how a client takes part.", count(number, "scenario"));
+    let _ = writeln!(out, "\n{}. `proof help scenarios` says how a client takes part.", count(number, "scenario"));
     match output::print(&out) {
         Ok(()) => Exit::Clean,
         Err(exit) => exit,

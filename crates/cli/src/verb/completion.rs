@@ -1,6 +1,7 @@
 //! `proof completion`: a script that lets a shell complete the command line. Made from the command line's own description.
 
-use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::exit::Exit;
@@ -9,9 +10,31 @@ use crate::verb::output;
 /// Prints the script.
 pub(crate) fn run(shell: Shell) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::args::Cli::command(), "proof", &mut script);
+    clap_complete::generate(shell, &mut with_rules(crate::args::Cli::command()), "proof", &mut script);
     match output::print(&String::from_utf8_lossy(&script)) {
         Ok(()) => Exit::Clean,
         Err(exit) => exit,
     }
+}
+
+/// The command line, which offers the ids of rules where one is expected. When it is parsed, globs are taken, too.
+fn with_rules(mut proof: Command) -> Command {
+    // Arguments of verbs are not there before.
+    proof.build();
+    let ids: Vec<&'static str> = rules::all_rules().map(|rule| rule.id).collect();
+    for (verb, arguments) in [
+        ("check", &["only", "skip"][..]),
+        ("check-client", &["only", "skip"]),
+        ("rules", &["only"]),
+        ("explain", &["rule"]),
+    ] {
+        proof = proof.mut_subcommand(verb, |mut command| {
+            for argument in arguments {
+                let ids = ids.clone();
+                command = command.mut_arg(*argument, |arg| arg.value_parser(PossibleValuesParser::new(ids)));
+            }
+            command
+        });
+    }
+    proof
 }

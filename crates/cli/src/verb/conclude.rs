@@ -1,13 +1,12 @@
 //! Writes the report and returns the exit code, for every verb that judges.
 
-use std::io::IsTerminal as _;
-
 use judge::check::Checked;
 use report::ReportView;
 use report::render::text::Paint;
 use report::render::{html, human, json, junit, markdown, sarif, tap};
 
 use crate::args::output::{Format, OutputArgs};
+use crate::colour;
 use crate::exit::{Exit, tell};
 use crate::verb::baselines::{self, Baselines};
 use crate::verb::manifest::rules;
@@ -51,10 +50,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
 }
 
 fn print(args: &OutputArgs, view: &ReportView<'_>, page: Page) -> Result<(), Exit> {
-    let colour = args.output.is_none()
-        && page == Page::Stdout
-        && std::io::stdout().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none();
+    let colour = args.output.is_none() && page == Page::Stdout && colour::on_stdout();
     let text = rendered(args.format, view, args, colour);
     match (&args.output, page) {
         (Some(path), _) => output::write_private(path, &text),

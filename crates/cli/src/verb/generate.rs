@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use net::client::Address;
-use suite::generate::{Generated, Options, generate};
+use suite::generate::{Generated, MachineFacts, Options, generate};
 use suite::test::{self, MatrixRun, NotRun, Verdict};
 use wire::redact::Redactor;
 
@@ -18,7 +18,7 @@ use crate::format::generated as format;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::generated_file::{self, Writer};
-use crate::verb::{client_options, output};
+use crate::verb::{client_options, output, sign_in};
 
 /// The name of the file in messages when it goes to stdout.
 const UNNAMED: &str = "generated.mcp.yaml";
@@ -38,12 +38,6 @@ fn write_file(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
         usage("no server given", "add its URL, or its command after `--`: proof generate -- npx -y my-server")
     })?;
-    if args.server.reach.oauth.oauth.is_some() {
-        return Err(usage(
-            "a test file cannot use --oauth",
-            "pass a token in an environment variable: --bearer-env VAR",
-        ));
-    }
     if args.server.reach.ca_file.is_some() {
         return Err(usage("a test file cannot use --ca-file", "add the certificates to those that the system trusts"));
     }
@@ -100,6 +94,9 @@ fn header(args: &GenerateArgs, made: &Generated, left_out: &[String], redactor: 
         ),
         "`negative` cases violate one constraint and must be refused; `xfail: accepted` marks those that the server accepts.".to_owned(),
     ];
+    if args.server.reach.oauth.oauth.is_some() && args.server.named().url.is_some() {
+        head.push("The server requires authorization: run this file with --oauth.".to_owned());
+    }
     head.extend(left_out.iter().map(|name| format!("Needs {name}, which is left out because it may be a secret.")));
     head
 }
@@ -107,13 +104,14 @@ fn header(args: &GenerateArgs, made: &Generated, left_out: &[String], redactor: 
 /// Generates the cases, and removes those that fail when `proof test` runs them.
 fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
     let client = client_options::options(run, &args.server.reach, address, args.revision)?;
-    let options = Options {
+    let mut options = Options {
         client,
         calls: args.calls(),
         known: args.known()?,
         depth: args.depth().0,
         seed: args.seed,
         redactor: run.redactor_of(&args.server.secrets()).masked(),
+        machine: machine(args),
         words: advice::generating,
         slowest: args.slowest,
     };
@@ -126,6 +124,9 @@ fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) 
     let made = runtime.block_on(async {
         let interrupted = interrupted();
         let making = async {
+            if matches!(options.client.address, Address::Sse(_) | Address::WebSocket(_)) {
+                sign_in::sign_in_at(&args.server.reach, &mut options.client.address, args.revision).await?;
+            }
             let made = generate(&options).await.map_err(|error| {
                 tell_redacted(&format!("error: {}", error.describe(advice::asking)));
                 Exit::NoAnswer
@@ -143,6 +144,16 @@ fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) 
     made
 }
 
+/// What the server may quote of this machine.
+fn machine(args: &GenerateArgs) -> MachineFacts {
+    let text = |name: &str| std::env::var(name).ok();
+    let paths = ["HOME", "TMPDIR", "TMP", "TEMP", "PATH"].into_iter().filter_map(text);
+    let cwd = std::env::current_dir().ok().map(|path| path.to_string_lossy().into_owned());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
+    let names = ["USER", "LOGNAME", "USERNAME", "HOSTNAME"].into_iter().filter_map(text).chain(host);
+    MachineFacts::new(paths.chain(cwd), names, args.server.named().command)
+}
+
 /// Runs the file as `proof test` does, until all cases pass.
 async fn keep_passing_cases(
     run: &Run,
@@ -151,7 +162,12 @@ async fn keep_passing_cases(
     path: &Path,
 ) -> Result<Generated, Exit> {
     let server = server::complete(&args.server, path);
-    let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
+    let options = test::Options {
+        words: advice::testing,
+        children: run.children.clone(),
+        authorize: sign_in::authorize(&args.server.reach.oauth, None),
+        ..test::Options::default()
+    };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {
             return Ok(made);

@@ -3,7 +3,6 @@
 pub(in crate::verb) mod file;
 pub(in crate::verb) mod target;
 
-use std::io::IsTerminal as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lock::{Approval, Change, Entry, Identity, Launch, Lock, Severity};
@@ -11,6 +10,7 @@ use report::render::text::Paint;
 use wire::Revision;
 
 use crate::args::lock::{LockArgs, LockFormat};
+use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::lock as format;
 use crate::run::Run;
@@ -85,9 +85,8 @@ fn is_drift(changes: &[Change]) -> bool {
 
 fn show(args: &LockArgs, name: &str, entry: &Entry, found: &Found, changes: &[Change]) -> Result<(), Exit> {
     let view = format::View { name, locked: entry, found: &found.entry, changes };
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     output::print(&match args.format {
-        LockFormat::Human => format::human(&view, Paint { colour }),
+        LockFormat::Human => format::human(&view, Paint { colour: colour::on_stdout() }),
         LockFormat::Json => format::json(&view),
         LockFormat::Markdown => format::markdown(&view),
     })?;

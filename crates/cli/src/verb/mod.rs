@@ -31,5 +31,6 @@ pub(crate) mod sign;
 mod sign_in;
 pub(crate) mod snapshot;
 pub(crate) mod test;
+pub(crate) mod topics;
 mod traces;
 pub(crate) mod verify;

@@ -44,7 +44,7 @@ fn recorded(run: &Run, args: &RecordArgs) -> Result<Exit, Exit> {
     })?;
     let tap = recording.tap(header)?;
     let ended = runtime.block_on(async {
-        match args.http.zip(args.to.as_ref()) {
+        match args.http.zip(args.upstream()) {
             Some((address, to)) => proxied(address, to, &args.access, &tap).await,
             None => wrapped(run, &args.command, &tap).await,
         }
@@ -81,7 +81,7 @@ async fn proxied(address: SocketAddr, to: &Url, access: &AccessArgs, tap: &Tap) 
         ProxyError::At(error) => {
             usage(&format!("cannot listen on {address}: {error}"), "use another port, or 0 for a free one")
         }
-        ProxyError::To(error) => usage(&format!("--to: {error}"), "use a URL such as http://127.0.0.1:3000/mcp"),
+        ProxyError::To(error) => usage(&error.what(), "use a URL such as http://127.0.0.1:3000/mcp"),
     })?;
     let here = proxy.local_addr();
     tell(format_args!("recording http://{here}{} (press Ctrl-C to stop)", to.path()));

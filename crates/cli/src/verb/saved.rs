@@ -1,13 +1,13 @@
 //! Verbs that read saved JSON reports: `proof badge` and `proof diff`.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use report::compare::compare;
-use report::saved::Report;
+use report::saved::{Report, Subject};
 
 use crate::args::saved_reports::{BadgeArgs, DiffArgs, DiffFormat};
-use crate::exit::{Exit, usage};
+use crate::colour;
+use crate::exit::{Exit, tell, usage};
 use crate::verb::{given_file, output};
 use report::render::text::Paint;
 use report::render::{badge, diff};
@@ -31,14 +31,36 @@ pub(crate) fn diff(args: &DiffArgs) -> Exit {
 
 fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
     let (old, new) = (report(&args.old)?, report(&args.new)?);
+    warn_about_other_subject(&old, &new);
     let comparison = compare(&old, &new);
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colour = colour::on_stdout();
     let text = match args.format {
         DiffFormat::Human => diff::human(&old, &new, &comparison, Paint { colour }),
         DiffFormat::Json => diff::json(&old, &new, &comparison),
     };
     output::print(&text)?;
     Ok(if comparison.is_worse() { Exit::Finding } else { Exit::Clean })
+}
+
+/// Warns where the reports are about two subjects: then every difference may come from that.
+fn warn_about_other_subject(old: &Report, new: &Report) {
+    let (old, new) = (&old.subject, &new.subject);
+    let differs = match (&old.name, &new.name) {
+        (Some(old), Some(new)) => old != new,
+        _ => old.target != new.target,
+    };
+    if !differs && old.kind == new.kind {
+        return;
+    }
+    let shown = |subject: &Subject| {
+        let name = subject.name.as_deref().unwrap_or(&subject.target);
+        format!("{} `{}`", wire::escape::snippet(&subject.kind, 20), wire::escape::snippet(name, 60))
+    };
+    tell(format_args!(
+        "warning: the reports are about two subjects: {}, then {}\n  try: reports of one subject, made with the same options",
+        shown(old),
+        shown(new)
+    ));
 }
 
 fn report(path: &Path) -> Result<Report, Exit> {

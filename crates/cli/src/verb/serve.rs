@@ -1,5 +1,7 @@
 //! `proof serve`: the reference server, over one or several transports.
 
+mod requests;
+
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -75,6 +77,7 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
         bearer,
         tls: tls(args)?,
         limits,
+        recorder: requests::recorder(args),
         documents: args.manifest.as_deref().map(published).transpose()?.into_iter().collect(),
         ..http::Options::default()
     };

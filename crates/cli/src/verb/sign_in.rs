@@ -1,13 +1,18 @@
 //! Gets a token before the first request, and sends it with every request: for `check`, and for transports that open with
 //! one request.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use judge::check::Options;
-use net::client::Address;
+use net::client::{Address, Authorizer};
 use oauth::{Scopes, Secret};
+use suite::test::Authorize;
 use url::Url;
 use wire::{Revision, Transport};
 
 use crate::args::check::CheckArgs;
+use crate::args::oauth::OAuthArgs;
 use crate::args::reach::Reach;
 use crate::exit::{self, Exit, tell};
 use crate::run::Run;
@@ -33,9 +38,19 @@ pub(crate) async fn sign_in_at(
     target: &mut Address,
     revision: Option<Revision>,
 ) -> Result<Option<Secret>, Exit> {
+    sign_in_with(&reach.oauth, reach.ca_file.clone(), target, revision).await
+}
+
+/// The same, with options of its own.
+pub(crate) async fn sign_in_with(
+    oauth: &OAuthArgs,
+    ca: Option<PathBuf>,
+    target: &mut Address,
+    revision: Option<Revision>,
+) -> Result<Option<Secret>, Exit> {
     let Some(url) = resource(target) else { return Ok(None) };
     // All scopes, because none can be added later; other options limit what is called.
-    let authorizer = reach.oauth.authorizer(&url, revision, Scopes::All, reach.ca_file.clone())?;
+    let authorizer = oauth.authorizer(&url, revision, Scopes::All, ca)?;
     let Some(authorizer) = authorizer else { return Ok(None) };
     let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
     let headers = signed.map_err(|error| {
@@ -50,6 +65,25 @@ pub(crate) async fn sign_in_at(
         http.headers.extend(headers);
     }
     Ok(authorizer.token().await)
+}
+
+/// How test files get credentials for their servers, if `--oauth` is given.
+pub(crate) fn authorize(oauth: &OAuthArgs, ca: Option<PathBuf>) -> Option<Authorize> {
+    oauth.oauth?;
+    let given = (oauth.clone(), ca);
+    Some(Arc::new(move |mut address: Address, revision: Option<Revision>| {
+        let (oauth, ca) = given.clone();
+        // The cause was printed.
+        let failed = |_| "no token: see the error above".to_owned();
+        Box::pin(async move {
+            if let Address::Http(http) = &address {
+                let authorizer = oauth.authorizer(&http.url, revision, Scopes::Needed, ca).map_err(failed)?;
+                return Ok((address, authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>)));
+            }
+            sign_in_with(&oauth, ca, &mut address, revision).await.map_err(failed)?;
+            Ok((address, None))
+        })
+    }))
 }
 
 /// The resource that a token is for. A WebSocket handshake is an HTTP request.

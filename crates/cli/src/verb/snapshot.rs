@@ -1,6 +1,5 @@
 //! `proof snapshot`: saves what a server declares, or compares it with a saved snapshot.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use client::ClientError;
@@ -11,6 +10,7 @@ use wire::Revision;
 use crate::advice::asking;
 use crate::args::reach::environment;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
+use crate::colour;
 use crate::exit::{self, Exit, tell_redacted, usage};
 use crate::format::drift as format;
 use crate::run::Run;
@@ -51,7 +51,7 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
         return Ok(Exit::Clean);
     };
     let changes = Surface::from_snapshot(&before).changes(&Surface::from_snapshot(&now));
-    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colour = args.output.is_none() && colour::on_stdout();
     written(match args.format {
         DriftFormat::Human => format::human(&changes, Paint { colour }),
         DriftFormat::Json => format::json(&changes),

@@ -1,11 +1,11 @@
 //! `proof test`: runs test files, prints a report, returns the exit code.
 
 mod import;
+mod single;
 mod standin;
 mod watch;
 
 use std::ffi::OsStr;
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,12 @@ use wire::redact::Secrets;
 use crate::advice;
 use crate::args::reach::{environment, inherited};
 use crate::args::test::{TestAction, TestArgs, TestFormat};
+use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::output;
+use crate::verb::{output, sign_in};
 use report::render::text::Paint;
 use standin::Replacement;
 use watch::Snapshot;
@@ -101,8 +102,10 @@ async fn play(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replac
     let redactor = run.redactor_of(&secrets(args, suites));
     let options = Options {
         standin: replacement.standin.clone(),
+        authorize: sign_in::authorize(&args.oauth, None),
         revisions: replacement.revisions.clone(),
         filter: args.filter.clone(),
+        skip: args.skip.clone(),
         tags: args.tag.clone(),
         shard: args.shard,
         fail_fast: args.fail_fast,
@@ -135,7 +138,7 @@ fn conclude(
     elapsed: Duration,
 ) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
-    let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colour = stdout && colour::on_stdout();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
     let text = match args.format {
         TestFormat::Human => suite::human(played, elapsed, style),
@@ -158,7 +161,7 @@ fn conclude(
         return Ok(if out_of_reach { Exit::NoAnswer } else { Exit::Finding });
     }
     if tally.passed + tally.expected_failures == 0 {
-        tell("error: no case was run\n  try: another --filter, --tag or --shard");
+        tell("error: no case was run\n  try: another --filter, --skip, --tag or --shard");
         return Ok(Exit::Finding);
     }
     Ok(Exit::Clean)
@@ -167,6 +170,7 @@ fn conclude(
 fn secrets(args: &TestArgs, suites: &[Suite]) -> Secrets {
     let mut all = Secrets::default();
     inherited(&mut all, &args.inherit_env);
+    single::add_secrets(args, &mut all);
     for suite in suites {
         suite.add_secrets(&mut all);
     }
@@ -180,6 +184,9 @@ fn paths(args: &TestArgs) -> Vec<PathBuf> {
 
 /// Reads every file; reports the errors of all.
 fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
+    if let Some(suite) = single::suite(args) {
+        return Ok(vec![suite?]);
+    }
     let mut files = Vec::new();
     for path in &paths(args) {
         if path.is_dir() {
@@ -188,7 +195,7 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
             files[before..].sort();
             if files.len() == before {
                 let what = format!("no *.mcp.yaml in {}", output::shown(path));
-                return Err(usage(&what, "name a file, or write one as in docs/test.md"));
+                return Err(usage(&what, "name a file, or write one: `proof help test-files` shows how"));
             }
         } else {
             files.push(path.clone());

@@ -30,7 +30,7 @@ pub(crate) fn trace(path: &Path) -> Result<Trace, Exit> {
     })?;
     let (trace, truncated) = read_repaired(&bytes).map_err(|bad| {
         let what = format!("cannot judge {shown}: {}", wire::escape::line(&bad.to_string()));
-        usage(&what, "see docs/trace.md for the format")
+        usage(&what, "`proof help traces` describes the format")
     })?;
     if let Some(truncated) = truncated {
         tell(format_args!("note: {shown}: ignoring truncated line {} ({} bytes)", truncated.line, truncated.bytes));

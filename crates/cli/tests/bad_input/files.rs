@@ -59,7 +59,7 @@ fn invalid_hints() {
         [("a", "not json"), ("b", ""), ("c", "[]"), ("d", r#"{"sampel":{}}"#), ("e", r#"{"slow":1}"#)]
     {
         let path = folder.file(name, content);
-        misused(&["--hints", &path], &[&path, "is not a valid hints file", "docs/check.md"]);
+        misused(&["--hints", &path], &[&path, "is not a valid hints file", "`proof help hints`"]);
     }
     let path = folder.file("binary", [0xff, 0xfe, 0x00]);
     misused(&["--hints", &path], &[&path, "cannot read"]);
@@ -72,7 +72,7 @@ fn a_missing_recording() {
 
 #[test]
 fn invalid_recordings() {
-    no_trace("", &["cannot judge", "docs/trace.md"]);
+    no_trace("", &["cannot judge", "`proof help traces`"]);
     no_trace("\n\n", &["cannot judge"]);
     no_trace("Dear diary,\n", &["cannot judge", "line 1"]);
     no_trace("{}\n", &["cannot judge", "line 1"]);

@@ -104,12 +104,12 @@ fn refuses_post() {
 fn an_almost_valid_url() {
     for (text, remedy) in [
         ("127.0.0.1:8791/mcp", "try: `http://127.0.0.1:8791/mcp`, or put a command"),
-        ("localhost:3000", "try: `http://localhost:3000`, or put a command"),
-        ("./my-server", "try: put a command after `--`: -- ./my-server\n"),
+        ("localhost:3000", "try: `http://localhost:3000/mcp`, or put a command"),
         ("ftp://there/", "try: start the URL with http://"),
     ] {
         check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", remedy]);
     }
+    check(&["./my-server"]).run().was_misused(&["`./my-server` needs `--` before it", " -- ./my-server\n"]);
 }
 
 #[test]

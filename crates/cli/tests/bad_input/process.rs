@@ -56,8 +56,11 @@ fn exits_at_once_with_an_error() {
     ran.found_no_answer(&[]).within(8);
     assert_eq!(
         ran.stderr,
-        "error: the command ended with code 7 before it answered: no key given\n  \
+        "error: the command ended with code 7 before it answered\n  \
          at sh -c \"echo starting >&2; echo no key given >&2; exit 7\"\n  \
+         its last lines on stderr:\n    \
+         starting\n    \
+         no key given\n  \
          try: run the command by itself and see why it ends\n"
     );
 }
@@ -66,9 +69,30 @@ fn exits_at_once_with_an_error() {
 fn exits_with_an_error_and_advice() {
     let script = "echo error: no key given >&2; echo '  at main' >&2; echo '  try: KEY=…' >&2; echo >&2; exit 2";
     let ran = check_script(script).run();
-    ran.found_no_answer(&["before it answered: error: no key given\n"]).within(8);
+    // Advice of the command stands below what is quoted of it.
+    ran.found_no_answer(&["    error: no key given\n    try: KEY="]).within(8);
     let ran = check_script("echo '  only this' >&2; exit 2").run();
     ran.found_no_answer(&["before it answered: only this\n"]).within(8);
+}
+
+#[test]
+fn the_last_lines_are_shown_without_the_log_of_npm() {
+    let npm = |said: &str| format!("echo 'npm error {said}' >&2; ");
+    let script =
+        [npm("code E404"), npm("404 Not Found - GET https://npm.example/x"), npm("404"), npm("a"), npm("b"), npm("c")];
+    let log = npm("A complete log of this run can be found in: /home/ada/.npm/_logs/1-debug-0.log");
+    let ran = check_script(&format!("{}{log}exit 1", script.concat())).run();
+    ran.found_no_answer(&["before it answered\n", "    npm error 404 Not Found", "    npm error c\n  try: "]).within(8);
+    let quoted = ran.stderr.lines().filter(|line| line.starts_with("    npm")).count();
+    assert!(
+        quoted == 5
+            && !ran
+                .stderr
+                .contains("complete log of this run can be found in: /home/ada/.npm/_logs/1-debug-0.log\n  try"),
+        "{}",
+        ran.output()
+    );
+    assert!(!ran.stderr.contains("    npm error A complete log"), "{}", ran.output());
 }
 
 #[test]

@@ -44,13 +44,63 @@ fn an_argument_with_terminal_escapes() {
 
 #[test]
 fn a_command_without_its_dashes() {
-    let advice = "tip: put the command and its arguments after `--`";
     for verb in [&["check"][..], &["check-client"], &["generate"], &["snapshot"], &["record", "-o", "x.jsonl"]] {
-        proof(verb).and(&["node", "server.js"]).run().was_misused(&[advice, "-- <COMMAND>..."]);
+        let ran = proof(verb).and(&["npx", "-y", "my server"]).run();
+        ran.was_misused(&["error: the command `npx` needs `--` before it\n  try: proof ", " -- npx -y 'my server'\n"]);
     }
+    check(&["npx"]).run().was_misused(&["the command `npx` needs `--` before it", " -- npx\n"]);
+    let ran = check(&["npx", "my-server", "--timeout", "5"]).run();
+    ran.was_misused(&[" -- npx my-server --timeout 5\n", "note: options after `--` go to the command: --timeout"]);
     let ran = proof(&["rules", "tools"]).run();
     ran.was_misused(&["unexpected argument 'tools'"]);
-    assert!(!ran.stderr.contains(advice), "{}", ran.output());
+    assert!(!ran.stderr.contains("`--` before it"), "{}", ran.output());
+}
+
+/// The line that the error of a missing `--` proposes is accepted.
+#[test]
+fn the_line_to_type_works() {
+    let ran = check(&["sh", "-c", "exit 7"]).run();
+    let line = ran.stderr.lines().find_map(|line| line.strip_prefix("  try: proof ")).expect("a line to type");
+    let script = format!("\"$PROOF\" {line}");
+    let ran =
+        Command::new("sh").args(["-c", &script]).env("PROOF", env!("CARGO_BIN_EXE_proof")).output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(3), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn a_slip_is_not_answered_with_a_way_to_pass_it_on() {
+    let ran = check(&["--fomat", "json", "--", "true"]).run();
+    ran.was_misused(&["'--fomat'", "'--format'"]);
+    assert!(!ran.stderr.contains("-- --fomat"), "{}", ran.output());
+}
+
+#[test]
+fn help_has_topics_and_proposes_them() {
+    let ran = proof(&["help", "exit-codes"]).run();
+    ran.ends_with(0);
+    assert!(ran.stdout.starts_with("Exit codes\n") && ran.stderr.is_empty(), "{}", ran.output());
+    let ran = proof(&["help", "topics"]).run();
+    assert!(ran.stdout.contains("  oauth ") && ran.stdout.contains("  test-files"), "{}", ran.output());
+    proof(&["help", "check"]).run().ends_with(0);
+    proof(&["help", "exit-code"]).run().was_misused(&["neither a verb nor a topic", "`proof help exit-codes`"]);
+    proof(&["help", "frobnicate"]).run().was_misused(&["`proof help topics`"]);
+}
+
+#[test]
+fn colours_come_where_they_are_asked_for() {
+    let colours =
+        |arguments: &[&str]| proof(&["serve", "--list-faults"]).and(arguments).run().stdout.contains('\u{1b}');
+    assert!(!colours(&["--color", "always"]), "a list has no colours");
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("a.json");
+    let path = report.to_string_lossy().into_owned();
+    let serve = env!("CARGO_BIN_EXE_proof");
+    let made = ["--only", "lifecycle.*", "--revision", "2025-11-25", "--format", "json", "-o", &path, "--", serve];
+    check(&made).and(&["serve", "--stdio"]).run().ends_with(0);
+    let diff =
+        |arguments: &[&str]| proof(&["diff", &path, &path]).and(arguments).variable("NO_COLOR", "1").run().stdout;
+    assert!(!diff(&[]).contains('\u{1b}') && !diff(&["--color", "never"]).contains('\u{1b}'));
+    assert!(diff(&["--color", "always"]).contains('\u{1b}'), "{}", diff(&["--color", "always"]));
 }
 
 #[test]
@@ -143,16 +193,16 @@ fn a_transport_that_does_not_fit_the_target() {
 
 #[test]
 fn invalid_urls() {
-    for text in ["localhost:3000", "my-server", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
+    for text in ["localhost:3000", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
         check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", "put a command after `--`"]);
     }
 }
 
 #[test]
 fn invalid_listen_and_proxy_addresses() {
-    for text in ["3000", "localhost:3000", "127.0.0.1", "127.0.0.1:99999"] {
+    for text in ["localhost", ":3000", "127.0.0.1", "127.0.0.1:99999"] {
         for verb in [&["serve", "--http"][..], &["check-client", "--listen"], &["replay", "x.jsonl", "--http"]] {
-            proof(verb).and(&[text]).run().was_misused(&["such as 127.0.0.1:3000"]);
+            proof(verb).and(&[text]).run().was_misused(&["expected a port such as 3000"]);
         }
     }
     let record = proof(&["record", "-o", "x.jsonl", "--http", "127.0.0.1:0", "--to", "my-server"]);

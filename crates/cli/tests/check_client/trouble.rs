@@ -1,14 +1,16 @@
 //! Clients that we kill, that leave questions open, or that bring more than is kept: what is written down of them.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
 use judge::check::{Selection, TraceSink, Watch};
-use judge::check_client::{Options, check_client};
+use judge::check_client::{Ending, Options, check_client};
 use wire::trace::{Content, Mark, Signal};
 use wire::{Party, Revision, Transport};
 
-use crate::harness::{GREETING, PROOF, outcomes, report};
+use crate::harness::{GREETING, PROOF, command, outcomes, report};
 use crate::marks::{IN_TROUBLE, missing, traces};
+use crate::signal;
 
 /// A client in shell that greets its server, and then sits there.
 fn hanging(server: &str) -> Vec<String> {
@@ -53,6 +55,7 @@ fn options(words: &[&str]) -> Options {
         scenarios: Vec::new(),
         quick: false,
         max_time: None,
+        ending: Ending::default(),
         selection: Selection::default(),
         timeout: Duration::from_secs(20),
         jobs: 1,
@@ -111,4 +114,36 @@ fn every_mark_of_a_client_in_trouble_is_written() {
     found.extend(kept.try_iter());
     let unwritten = missing(&found, true);
     assert!(unwritten.is_empty(), "of {IN_TROUBLE:?}, nothing writes {unwritten:?}");
+}
+
+/// Who has waited for minutes does not lose what was judged until then.
+#[test]
+fn an_interrupted_check_reports_what_was_done() {
+    let mut command =
+        command(&["check-client", "--jobs", "1", "--revision", "2025-11-25", "--", PROOF, "client", "tools", "{url}"]);
+    let mut child = command.spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.starts_with("the client: ") && line.contains(" runs, about "), "{line}");
+    std::thread::sleep(Duration::from_secs(1));
+    let begun = std::time::Instant::now();
+    signal::send("INT", &child);
+    let (mut report, mut rest) = (String::new(), String::new());
+    child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{report}{rest}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(rest.contains("interrupted; this is what was done until then"), "{rest}");
+    assert!(report.contains("it was interrupted before ") && report.contains("2025-11-25"), "{report}");
+}
+
+#[test]
+fn a_check_that_is_interrupted_before_the_client_speaks_has_no_report() {
+    let mut child = command(&["check-client", "--", "sh", "-c", "sleep 20"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    signal::send("TERM", &child);
+    let mut report = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut report).unwrap();
+    assert_eq!((child.wait().unwrap().code(), report.as_str()), (Some(143), ""));
 }

@@ -28,8 +28,23 @@ fn a_form_is_not_filled_in_with_invalid_values() {
     let serving = Serving::start();
     for revision in ERAS {
         let ran = asked(&serving, revision, &["ask_two", "--answer", "name=Ada", "--answer", "colour=mauve"]);
-        assert!(!ran.ends_with(0).stdout.contains("mauve"));
+        let ran = ran
+            .ends_with(2)
+            .says(&["--answer does not fit the form: `colour`: `mauve` is not one of ", "colour (one of "]);
+        assert!(!ran.stdout.contains("mauve"));
     }
+}
+
+#[test]
+fn an_unknown_field_of_a_form_is_an_error() {
+    let serving = Serving::start();
+    for revision in ERAS {
+        let ran = asked(&serving, revision, &["ask", "--answer", "naem=Ada"]);
+        ran.ends_with(2)
+            .says(&["--answer: no form of the server has the field `naem`", "try: `name`; the form has name ("]);
+    }
+    let ran = asked(&serving, ERAS[0], &["echo", "message=hi", "--answer", "name=Ada"]).ends_with(0);
+    assert_eq!(ran.stderr, "note: the server asked nothing, so --answer was not used\n");
 }
 
 #[test]

@@ -15,6 +15,14 @@ fn every_shell_gets_a_script_that_knows_the_verbs() {
 }
 
 #[test]
+fn rules_are_completed_by_their_id() {
+    for shell in ["bash", "fish", "zsh"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_proof")).args(["completion", shell]).output().expect("it runs");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("tools.names-unique"), "{shell}");
+    }
+}
+
+#[test]
 fn bash_reads_the_script() {
     let script =
         Command::new(env!("CARGO_BIN_EXE_proof")).args(["completion", "bash"]).output().expect("it runs").stdout;

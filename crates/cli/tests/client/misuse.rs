@@ -76,7 +76,7 @@ fn undeclared_features_are_not_requested() {
 fn a_missing_server_is_an_error() {
     client(&["tools"]).ends_with(2).says(&["no server given", "add its URL at the end"]);
     client(&["tools", "--url", "nowhere"]).ends_with(2).says(&["http(s)://"]);
-    client(&["tools", "nowhere"]).ends_with(2).says(&["http(s)://"]);
+    client(&["tools", "nowhere"]).ends_with(2).says(&["`nowhere` needs `--` before it", "tools -- nowhere"]);
     client(&["read", "http://127.0.0.1:1/x"]).ends_with(2).says(&["no server given"]);
     client(&["tools", "http://127.0.0.1:1", "--url", "http://127.0.0.1:1"]).ends_with(2).says(&["several servers"]);
     client(&["tools", "http://127.0.0.1:1", "--", "sh"]).ends_with(2).says(&["several servers"]);
@@ -92,4 +92,25 @@ fn an_unreachable_server_has_its_own_exit_code() {
     client(&["tools", "--", "no-such-program-here"]).ends_with(3).says(&["was not found"]);
     client(&["tools", "--", "sh", "-c", "echo oops >&2; exit 3"]).ends_with(3).says(&["code 3", "oops"]);
     assert!(begun.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn a_server_is_waited_for_where_it_has_a_url() {
+    let begun = std::time::Instant::now();
+    let ran = client(&["ping", "--wait", "0.3", "http://127.0.0.1:1/mcp"]).ends_with(3);
+    ran.says(&["nothing answered within 0.3 s", "at http://127.0.0.1:1/mcp", "a longer --wait"]);
+    assert!(begun.elapsed().as_millis() >= 300, "{:?}", begun.elapsed());
+    let serving = Serving::start();
+    client(&["ping", "--wait", "5", &serving.mcp()]).ends_with(0);
+    client(&["ping", "--wait", "5", "--", "true"]).ends_with(2).says(&["--wait needs a URL", "--timeout"]);
+}
+
+/// The server has the tool: what keeps it from being called is said.
+#[test]
+fn a_tool_that_is_left_out_is_explained() {
+    let serving = Serving::with(&["--fault", "param-header-no-token"]);
+    let listed = client(&["tools", "--revision", "2026-07-28", &serving.mcp()]).ends_with(0);
+    let name = listed.stderr.split('`').nth(1).unwrap_or_else(|| panic!("{listed:?}")).to_owned();
+    let ran = client(&["call", &name, "--revision", "2026-07-28", &serving.mcp()]).ends_with(2);
+    ran.says(&[&format!("the tool `{name}` must not be called over HTTP: "), "or reach the server over stdio"]);
 }

@@ -24,6 +24,8 @@ pub struct Shape {
     guide: &'static str,
     /// The lists at the root whose entries stand for themselves.
     lists: &'static [&'static str],
+    /// Whether an entry keeps what fits of it.
+    keeps_rest: bool,
     compiled: OnceLock<Option<Schema>>,
 }
 
@@ -46,7 +48,15 @@ impl Shape {
     /// The shape that the JSON Schema `text` gives a file. `guide` is the page that describes such files, `lists` are the
     /// members of the root whose entries stand for themselves.
     pub const fn new(text: &'static str, guide: &'static str, lists: &'static [&'static str]) -> Self {
-        Self { text, guide, lists, compiled: OnceLock::new() }
+        Self { text, guide, lists, keeps_rest: false, compiled: OnceLock::new() }
+    }
+
+    /// The same, but an entry keeps what fits of it, so that the rest can be checked too. All members of an entry must be
+    /// optional, and so must those of its members named `expect`.
+    #[must_use]
+    pub const fn keeping_rest(mut self) -> Self {
+        self.keeps_rest = true;
+        self
     }
 
     /// The schema, as text.
@@ -83,7 +93,10 @@ impl Shape {
                 for key in unexpected.iter().take(MOST) {
                     let at = tree.place(&format!("{path}/{}", pointer::escape(key)));
                     let what = format!("the key {} is unknown here", quoted(key));
-                    errors.push(FileError::new(at, what, nearest(key, known.iter().map(String::as_str))));
+                    // A key that is there already would be the next error.
+                    let is_free = |name: &&str| error.instance().get(*name).is_none();
+                    let remedy = nearest(key, known.iter().map(String::as_str).filter(is_free));
+                    errors.push(FileError::new(at, what, remedy));
                     unknown.push((path.clone(), key.clone()));
                 }
             } else {
@@ -98,17 +111,22 @@ impl Shape {
                 members.remove(&key);
             }
             // All of an entry hangs on its own keys.
-            if path.split('/').count() == 3 {
+            if path.split('/').count() == 3 && !self.keeps_rest {
                 broken.push(path);
             } else {
                 lost.insert(path);
             }
         }
         for pointer in broken {
-            take_out(value, &pointer, self.lists);
+            if self.keeps_rest && take_out_of_entry(value, &pointer, self.lists) {
+                lost.extend(pointer.match_indices('/').nth(2).map(|(end, _)| pointer[..end].to_owned()));
+            } else {
+                take_out(value, &pointer, self.lists);
+            }
         }
         Misfits { errors, lost }
     }
+
     fn explain(&self, schema: &Schema, error: &ValidationError<'_>, path: &str) -> (String, String) {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).filter(|step| !step.is_empty());
         let name = name.map_or_else(|| "the file".to_owned(), |step| format!("`{}`", pointer::unescape(step)));
@@ -210,6 +228,20 @@ fn shown(value: &Value) -> String {
         Value::Array(_) | Value::Object(_) => called(value).to_owned(),
         value => quoted(&value.to_string()),
     }
+}
+
+/// Takes out the member of a list's entry that `pointer` leads into; of `expect`, a member. `false` if it leads to none.
+fn take_out_of_entry(value: &mut Value, pointer: &str, lists: &[&str]) -> bool {
+    let steps: Vec<String> = pointer.split('/').skip(1).map(pointer::unescape).collect();
+    let [list, index, member, below @ ..] = steps.as_slice() else { return false };
+    let entry = value.get_mut(list).filter(|_| lists.contains(&list.as_str()));
+    let entry = entry.and_then(|entries| entries.get_mut(index.parse::<usize>().ok()?)?.as_object_mut());
+    let Some(entry) = entry else { return false };
+    match (entry.get_mut(member).and_then(Value::as_object_mut), below.first()) {
+        (Some(inner), Some(step)) if member == "expect" => drop(inner.remove(step)),
+        _ => drop(entry.remove(member)),
+    }
+    true
 }
 
 /// Takes out the entry of a list, or the member of the root, that `pointer` leads into.

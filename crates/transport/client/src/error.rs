@@ -93,6 +93,9 @@ impl ClientError {
 
     /// The error for a person, as `Display` has it, with advice in the program's own words.
     pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
+        if let Self::Open(error) = self {
+            return error.describe(|advice| words(&Advice::Connect(advice.clone())));
+        }
         let (what, at) = self.parts();
         let at = if at.is_empty() { at } else { format!("\n  at {at}") };
         let advice = self.advice().map(|advice| format!("\n  try: {}", words(&advice))).unwrap_or_default();

@@ -28,7 +28,7 @@ pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Val
         let value = match given.iter().rev().find(|(other, _)| other == name) {
             Some((_, Given::Json(value))) => Some(value.clone()),
             Some((_, Given::Text(text))) => {
-                Some(read(text, field, schema).map_err(|why| FormError(format!("`{name}`: {why}")))?)
+                Some(read_answer(text, field, schema).map_err(|why| FormError(format!("`{name}`: {why}")))?)
             }
             None => field.get("default").cloned(),
         };
@@ -37,11 +37,23 @@ pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Val
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required {
         if !content.contains_key(name) {
-            return Err(FormError(format!("nothing is given for `{name}`")));
+            let field = schema.get("properties").and_then(|fields| fields.get(name)).unwrap_or(&Value::Null);
+            return Err(FormError(format!("nothing is given for `{name}` ({})", wants(field, schema))));
         }
     }
     let whole = Value::Object(content.clone());
     if fits(schema, &whole) { Ok(content) } else { Err(FormError("what is given does not fit the form".to_owned())) }
+}
+
+/// Reads a text as the answer for a field of a form. Where the field has choices, it is one of them.
+pub fn read_answer(text: &str, field: &Value, root: &Value) -> Result<Value, String> {
+    let value = read(text, field, root)?;
+    let choices = choices(resolved(field, root, REFERENCES));
+    if choices.is_none_or(|choices| choices.iter().any(|choice| *choice.value == value)) {
+        Ok(value)
+    } else {
+        Err(format!("{} is not {}", shown(text), wants(field, root)))
+    }
 }
 
 /// Reads a text as the value that a property's schema requires; the error names what it requires.
@@ -56,9 +68,9 @@ pub fn read(text: &str, property: &Value, root: &Value) -> Result<Value, String>
         "integer" | "number" => {
             text.parse::<Number>().ok().map(Value::Number).filter(|n| kind == "number" || is_whole(n))
         }
-        "boolean" => text.parse::<bool>().ok().map(Value::Bool),
+        "boolean" => truth(text, types.len() == 1).map(Value::Bool),
         "null" => (text == "null").then_some(Value::Null),
-        "array" => as_json.clone().filter(Value::is_array),
+        "array" => as_json.clone().filter(Value::is_array).or_else(|| several(text, property, root)),
         "object" => as_json.clone().filter(Value::is_object),
         _ => None,
     });
@@ -67,6 +79,24 @@ pub fn read(text: &str, property: &Value, root: &Value) -> Result<Value, String>
         None if types.is_empty() || types.iter().any(|kind| kind == "string") => Ok(Value::from(text)),
         None => Err(format!("{} is not {}", shown(text), wants(property, root))),
     }
+}
+
+/// Several choices with commas between them, where the items of a list have choices.
+fn several(text: &str, list: &Value, root: &Value) -> Option<Value> {
+    let items = resolved(list.get("items")?, root, REFERENCES);
+    choices(items)?;
+    let texts = text.split(',').map(str::trim).filter(|text| !text.is_empty());
+    texts.map(|text| chosen(text, items)).collect::<Option<Vec<_>>>().map(Value::Array)
+}
+
+/// `true` or `false`; with `also_short` also as a person types it.
+fn truth(text: &str, also_short: bool) -> Option<bool> {
+    let short = || match text.to_ascii_lowercase().as_str() {
+        "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
+    };
+    text.parse().ok().or_else(|| short().filter(|_| also_short))
 }
 
 /// A text in an error.
@@ -78,11 +108,48 @@ fn is_whole(number: &Value) -> bool {
     number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-/// The member of an enumeration that a text names.
+/// A value that a schema offers, and its title.
+struct Choice<'s> {
+    value: &'s Value,
+    title: Option<&'s str>,
+}
+
+impl Choice<'_> {
+    /// The value as it is typed.
+    fn typed(&self) -> String {
+        self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
+    }
+
+    fn described(&self) -> String {
+        let typed = self.typed();
+        match self.title.filter(|title| *title != typed) {
+            Some(title) => format!("{typed} ({title})"),
+            None => typed,
+        }
+    }
+}
+
+/// The values that a schema offers: those of `enum`, or constants as alternatives.
+fn choices(property: &Value) -> Option<Vec<Choice<'_>>> {
+    if let Some(values) = property.get("enum").and_then(Value::as_array) {
+        let title = |at: usize| property.get("enumNames")?.get(at)?.as_str();
+        return Some(values.iter().enumerate().map(|(at, value)| Choice { value, title: title(at) }).collect());
+    }
+    let alternatives = ["oneOf", "anyOf"].iter().find_map(|name| property.get(*name)?.as_array())?;
+    alternatives.iter().map(constant).collect()
+}
+
+/// The only value of an alternative.
+fn constant(alternative: &Value) -> Option<Choice<'_>> {
+    let title = alternative.get("title").and_then(Value::as_str);
+    Some(Choice { value: alternative.get("const")?, title })
+}
+
+/// The choice that a text names, by its value or its title.
 fn chosen(text: &str, property: &Value) -> Option<Value> {
-    let choices = property.get("enum").and_then(Value::as_array)?;
-    let names = |choice: &Value| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned);
-    choices.iter().find(|choice| names(choice) == text).cloned()
+    let choices = choices(property)?;
+    let by_value = choices.iter().find(|choice| choice.typed() == text);
+    by_value.or_else(|| choices.iter().find(|choice| choice.title == Some(text))).map(|choice| choice.value.clone())
 }
 
 /// Every type that a schema names, also in its alternatives.
@@ -102,13 +169,19 @@ fn types(property: &Value, root: &Value) -> Vec<String> {
     types
 }
 
+fn described(choices: &[Choice<'_>]) -> String {
+    choices.iter().map(Choice::described).collect::<Vec<_>>().join(", ")
+}
+
 /// What a property's schema requires, in a few words.
 pub fn wants(property: &Value, root: &Value) -> String {
     let property = resolved(property, root, REFERENCES);
-    if let Some(choices) = property.get("enum").and_then(Value::as_array) {
-        let choices: Vec<String> =
-            choices.iter().map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned)).collect();
-        return format!("one of {}", choices.join(", "));
+    if let Some(choices) = choices(property) {
+        return format!("one of {}", described(&choices));
+    }
+    let items = property.get("items").map(|items| resolved(items, root, REFERENCES));
+    if let Some(choices) = items.and_then(choices) {
+        return format!("any of {}; commas between them", described(&choices));
     }
     if let Some(only) = property.get("const") {
         return format!("{only}");
@@ -165,6 +238,10 @@ mod tests {
             ("7", json!({ "$ref": "#/$defs/n" }), json!(7)),
             ("7.5", json!({ "type": "number" }), json!(7.5)),
             ("true", json!({ "type": "boolean" }), json!(true)),
+            ("y", json!({ "type": "boolean" }), json!(true)),
+            ("No", json!({ "type": "boolean" }), json!(false)),
+            ("y", json!({ "type": ["boolean", "string"] }), json!("y")),
+            ("Red", json!({ "oneOf": [{ "const": "r", "title": "Red" }] }), json!("r")),
             ("[1]", json!({ "type": "array" }), json!([1])),
             ("null", json!({ "type": ["string", "null"] }), json!(null)),
             ("x", json!({ "type": ["integer", "string"] }), json!("x")),
@@ -176,11 +253,31 @@ mod tests {
         for (text, property) in [
             ("x", json!({ "type": "integer" })),
             ("7.5", json!({ "type": "integer" })),
-            ("yes", json!({ "type": "boolean" })),
+            ("yep", json!({ "type": "boolean" })),
             ("{", json!({ "type": "object" })),
         ] {
             assert!(read(text, &property, &root).is_err(), "{text} {property}");
         }
+    }
+
+    #[test]
+    fn choices_are_shown_and_no_other_value_is_taken() {
+        let titled = json!([{ "const": "r", "title": "Red" }, { "const": "b" }]);
+        for (field, shown) in [
+            (json!({ "type": "string", "enum": ["r", "b"] }), "one of r, b"),
+            (json!({ "type": "string", "enum": ["r", "b"], "enumNames": ["Red", "b"] }), "one of r (Red), b"),
+            (json!({ "type": "string", "oneOf": titled }), "one of r (Red), b"),
+        ] {
+            assert_eq!(wants(&field, &json!({})), shown);
+            assert_eq!(read_answer("r", &field, &json!({})), Ok(json!("r")));
+            assert!(read_answer("x", &field, &json!({})).unwrap_err().ends_with(shown), "{field}");
+        }
+        let several = json!({ "type": "array", "items": { "anyOf": titled } });
+        assert_eq!(wants(&several, &json!({})), "any of r (Red), b; commas between them");
+        assert_eq!(read_answer("Red, b", &several, &json!({})), Ok(json!(["r", "b"])));
+        assert_eq!(read_answer("[\"b\"]", &several, &json!({})), Ok(json!(["b"])));
+        assert_eq!(read_answer("", &several, &json!({})), Ok(json!([])));
+        assert!(read_answer("r, x", &several, &json!({})).is_err());
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use call_policy::CallPolicy;
 pub use carrier::{BoxFuture, Carrier, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;
-pub use form::{FormError, Given, fill, read, wants};
+pub use form::{FormError, Given, fill, read, read_answer, wants};
 pub use link::{ClientEvent, Observer};
 pub use listen::{Listening, Topics};
 pub use pages::Listed;

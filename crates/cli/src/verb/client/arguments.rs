@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::options::Pair;
 
 /// Parses an argument; `Err` says what is wrong with it.
-pub(super) fn parse(text: &str) -> Result<Pair, String> {
+pub(in crate::verb) fn parse(text: &str) -> Result<Pair, String> {
     let shown = wire::escape::snippet(text, 60);
     let Some((name, value)) = text.split_once('=') else {
         return Err(format!("`{shown}` is not NAME=VALUE"));

@@ -78,8 +78,11 @@ async fn get_prompt(look: Look<'_>, client: &Client, get: &GetArgs) -> Result<Pr
 }
 
 async fn call_tool(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<Printed, NotPrinted> {
-    let (tools, _) = client.tools().await?;
+    let (tools, listed) = client.tools().await?;
     let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
+        if let Some(why) = why_left_out(&listed, &call.name) {
+            return Err(suggestions::left_out_tool(&call.name, &why).into());
+        }
         return Err(suggestions::unknown_tool(&call.name, tools.iter().map(Tool::name)).into());
     };
     let arguments = arguments(tool, call)?;
@@ -94,6 +97,13 @@ async fn call_tool(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<P
         crate::exit::tell("error: the tool reports an error");
     }
     Ok(Printed { text, exit: if failed { Exit::Finding } else { Exit::Clean } })
+}
+
+/// Why a tool that the server lists must not be called.
+fn why_left_out(listed: &Listed, name: &str) -> Option<String> {
+    let pages = listed.texts.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    let mut tools = pages.flat_map(|page| page["tools"].as_array().cloned().unwrap_or_default());
+    tools.find(|tool| tool["name"] == name).and_then(|tool| Tool::new(&tool)?.annotation_error())
 }
 
 /// The arguments of a call, checked before it is sent.

@@ -1,7 +1,7 @@
 //! Puts a server's request to a person line by line and makes an answer of what the person types. Text of the server is
 //! escaped, and no URL is opened. Must not know where lines come from.
 
-use client::{Answer, Given, Question, Refused, fill, read, wants};
+use client::{Answer, Given, Question, Refused, fill, read_answer, wants};
 use serde_json::{Value, json};
 use suite::test::model_message;
 use wire::escape::snippet;
@@ -86,14 +86,18 @@ fn typed(person: &mut dyn Person, name: &str, field: &Value, schema: &Value) -> 
         person.show(&format!("  {}", snippet(about, SHOWN)));
     }
     let default = field.get("default").map(|default| format!(", else {default}")).unwrap_or_default();
-    let prompt = snippet(&format!("  {title} ({}{default}): ", wants(field, schema)), SHOWN);
+    let wanted = match wants(field, schema) {
+        boolean if boolean == "boolean" => "y or n".to_owned(),
+        other => other,
+    };
+    let prompt = snippet(&format!("  {title} ({wanted}{default}): "), SHOWN);
     let required = schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name));
     for _ in 0..TRIES {
         let Some(line) = person.ask(&format!("{prompt} ")) else { return Typed::Ended };
         if line.is_empty() && (field.get("default").is_some() || !required) {
             return Typed::Skipped;
         }
-        match read(&line, field, schema) {
+        match read_answer(&line, field, schema) {
             Ok(value) => return Typed::Value(value),
             Err(why) => person.show(&format!("  {why}")),
         }
@@ -154,6 +158,23 @@ mod tests {
         assert_eq!(answer, Ok(json!({ "action": "accept", "content": content })));
         assert!(shown.contains("`old` is not integer from 1"), "{shown}");
         assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    }
+
+    #[test]
+    fn choices_are_shown_and_booleans_are_answered_with_y_or_n() {
+        let schema = json!({ "type": "object", "properties": {
+            "agree": { "type": "boolean" },
+            "size": { "oneOf": [{ "const": "s", "title": "Small" }, { "const": "l", "title": "Large" }] },
+            "days": { "type": "array", "items": { "enum": ["mon", "tue"] } } } });
+        let question = Question::Form { message: "?".to_owned(), schema };
+        let (answer, shown) = asked(&["y", "y", "m", "Large", "mon, tue"], &question);
+        let content = json!({ "agree": true, "size": "l", "days": ["mon", "tue"] });
+        assert_eq!(answer, Ok(json!({ "action": "accept", "content": content })));
+        for line in
+            ["agree (y or n):", "size (one of s (Small), l (Large)):", "days (any of mon, tue;", "`m` is not one of"]
+        {
+            assert!(shown.contains(line), "{line}\n{shown}");
+        }
     }
 
     #[test]

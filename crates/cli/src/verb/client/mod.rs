@@ -1,5 +1,6 @@
 //! `proof client`: sends one request to a server and prints the answer.
 
+mod answers;
 mod arguments;
 mod ask;
 mod conformance;
@@ -19,11 +20,13 @@ use net::client::Address;
 
 use crate::advice::asking;
 use crate::args::client::ClientArgs;
+use crate::args::no_server;
 use crate::args::reach::environment;
-use crate::exit::{self, Exit, tell, usage};
+use crate::exit::{self, Exit, tell};
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, serve, sign_in};
+pub(in crate::verb) use arguments::parse as parse_argument;
 use observer::Notifications;
 
 /// The text to print, and the exit code.
@@ -80,11 +83,12 @@ pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
 
 fn start(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
     let address = args.reach.address(args.named())?.ok_or_else(|| {
-        usage("no server given", "add its URL at the end, or its command after `--`: proof client tools -- my-server")
+        no_server("add its URL at the end, or its command after `--`: proof client tools -- my-server")
     })?;
     let (observer, notifications) = observer::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
-    let options = Options { observer, ..options::options(run, args, address)? };
+    let answers = options::answers(args)?;
+    let options = Options { observer, ..options::options(run, args, address, answers.clone())? };
     let connector = faults::client::connector(&args.faults.selected()?);
     let has_child = args.has_command();
     if has_child {
@@ -107,7 +111,7 @@ fn start(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
         run.children.kill_all();
     }
     runtime.shutdown_background();
-    Ok(exit)
+    Ok(answers.settle(exit))
 }
 
 async fn converse(

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use suite::test::{Consent, Scripted};
 use wire::Revision;
 
+use super::answers::Answers;
 use super::arguments;
 use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
@@ -17,10 +18,10 @@ use crate::exit::{Exit, usage};
 use crate::run::Run;
 use crate::verb::client_options;
 
-/// The options of a client at `address`.
-pub(super) fn options(run: &Run, args: &ClientArgs, address: Address) -> Result<Options, Exit> {
+/// The options of a client at `address`, with the answers of the command line.
+pub(super) fn options(run: &Run, args: &ClientArgs, address: Address, answers: Answers) -> Result<Options, Exit> {
     Ok(Options {
-        respondent: respondent(args)?,
+        respondent: respondent(answers),
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..client_options::options(run, &args.reach, address, revision(args)?)?
@@ -46,15 +47,15 @@ pub(super) fn check_revision(args: &ClientArgs, client: &Client) -> Result<(), E
 }
 
 /// Who answers the server's requests: the person at the terminal, or the command line.
-fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
-    Ok(match Terminal::find(scripted(args)?) {
+fn respondent(answers: Answers) -> Arc<dyn Respondent> {
+    match Terminal::find(answers) {
         Ok(terminal) => Arc::new(terminal),
-        Err(scripted) => Arc::new(scripted),
-    })
+        Err(answers) => Arc::new(answers),
+    }
 }
 
 /// The answers on the command line.
-fn scripted(args: &ClientArgs) -> Result<Scripted, Exit> {
+pub(super) fn answers(args: &ClientArgs) -> Result<Answers, Exit> {
     let mut scripted = Scripted { model_text: args.say.clone(), ..Scripted::default() };
     for answer in &args.answer {
         scripted.consent = Some(match answer.as_str() {
@@ -72,7 +73,7 @@ fn scripted(args: &ClientArgs) -> Result<Scripted, Exit> {
     if !args.root.is_empty() {
         scripted.roots = Some(args.root.iter().map(|path| root(path)).collect::<Result<_, _>>()?);
     }
-    Ok(scripted)
+    Ok(Answers::new(scripted))
 }
 
 /// An existing directory, with symbolic links resolved.
@@ -88,4 +89,4 @@ fn root(path: &Path) -> Result<Value, Exit> {
 }
 
 /// A name and its value.
-pub(super) type Pair = (String, Given);
+pub(in crate::verb) type Pair = (String, Given);

@@ -26,6 +26,13 @@ pub(super) fn unknown_verb(typed: &str) -> Exit {
     usage(&format!("unknown verb `{}`", snippet(typed, NAME)), &remedy)
 }
 
+/// Reports a tool that the server lists, and that must not be called.
+pub(super) fn left_out_tool(name: &str, why: &str) -> Exit {
+    let (name, why) = (snippet(name, NAME), snippet(why, MESSAGE));
+    let what = format!("the tool `{name}` must not be called over HTTP: {why}");
+    usage(&what, "fix its `x-mcp-header` annotations in the server, or reach the server over stdio")
+}
+
 /// Reports an unknown tool.
 pub(super) fn unknown_tool<'n>(name: &str, tools: impl Iterator<Item = &'n str>) -> Exit {
     let what = format!("the server has no tool `{}`", snippet(name, NAME));

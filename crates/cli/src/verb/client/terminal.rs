@@ -5,24 +5,24 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use client::{Abilities, Answering, Question, Refused, Respondent};
-use suite::test::Scripted;
 
+use super::answers::Answers;
 use super::dialogue::{self, Person};
 use crate::exit::{prompt, tell};
 
 /// The person at the terminal, and the answers on the command line.
 pub(super) struct Terminal {
-    scripted: Scripted,
+    answers: Answers,
     lock: Arc<Mutex<()>>,
 }
 
 impl Terminal {
     /// The terminal; `Err` returns the scripted answers if there is no terminal.
-    pub(super) fn find(scripted: Scripted) -> Result<Self, Scripted> {
+    pub(super) fn find(answers: Answers) -> Result<Self, Answers> {
         if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-            Ok(Self { scripted, lock: Arc::default() })
+            Ok(Self { answers, lock: Arc::default() })
         } else {
-            Err(scripted)
+            Err(answers)
         }
     }
 }
@@ -30,7 +30,7 @@ impl Terminal {
 impl Respondent for Terminal {
     fn abilities(&self) -> Abilities {
         Abilities {
-            roots: self.scripted.roots.is_some(),
+            roots: self.answers.scripted.roots.is_some(),
             sampling: true,
             forms: true,
             urls: true,
@@ -41,11 +41,11 @@ impl Respondent for Terminal {
     fn answer(&self, question: Question) -> Answering {
         let is_scripted = match question {
             Question::Roots => true,
-            Question::Sampling(_) => self.scripted.model_text.is_some(),
-            Question::Form { .. } | Question::Url { .. } => self.scripted.consent.is_some(),
+            Question::Sampling(_) => self.answers.scripted.model_text.is_some(),
+            Question::Form { .. } | Question::Url { .. } => self.answers.scripted.consent.is_some(),
         };
         if is_scripted {
-            return self.scripted.answer(question);
+            return self.answers.answer(question);
         }
         let lock = self.lock.clone();
         // On another thread: a person may take long, and the connection must stay alive.

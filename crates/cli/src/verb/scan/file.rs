@@ -73,7 +73,7 @@ fn trace(path: &Path, lines: impl Iterator<Item = String>, scanner: &mut Scanner
     let bad = |why: &dyn std::fmt::Display| {
         usage(
             &format!("cannot scan {shown}: {}", wire::escape::line(&why.to_string())),
-            "see docs/trace.md for the format",
+            "`proof help traces` describes the format",
         )
     };
     let mut frames = FrameReader::new(lines).map_err(|error| bad(&error))?.peekable();

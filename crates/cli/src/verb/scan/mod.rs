@@ -8,7 +8,6 @@ mod intrusive;
 mod live;
 mod suppress;
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use guard::scan::{Scanner, Severity};
@@ -19,6 +18,7 @@ use wire::redact::Redactor;
 use crate::args::output::Format;
 use crate::args::reach::{Target, environment};
 use crate::args::scan::{FailOn, ScanArgs};
+use crate::colour;
 use crate::exit::{self, Exit, usage};
 use crate::format::scan as format;
 use crate::format::scan::ScanView;
@@ -153,7 +153,7 @@ fn write(args: &ScanArgs, view: &ScanView) -> Result<(), Exit> {
     for (format, path) in &args.also {
         output::write_private(path, &rendered(*format, view, Paint { colour: false }))?;
     }
-    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colour = args.output.is_none() && colour::on_stdout();
     let text = rendered(args.format, view, Paint { colour });
     match &args.output {
         Some(path) => output::write_private(path, &text),

@@ -4,6 +4,7 @@
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
 mod describe;
+mod ending;
 mod evidence;
 pub mod observed;
 pub mod options;
@@ -23,6 +24,7 @@ use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
 pub use self::describe::describe;
+pub use self::ending::Ending;
 pub use self::evidence::Evidence;
 pub use self::options::Options;
 use self::options::{SERVER, URL};
@@ -42,6 +44,8 @@ pub enum ClientError {
     NotStarted(String),
     /// It said nothing to any server that it was given; how it ended, and its last words.
     Silent(String, Option<String>),
+    /// The check was ended before the client had shown what it speaks.
+    Interrupted,
     /// It speaks none of the revisions asked for.
     NoSuchRevision(Vec<Revision>),
 }
@@ -60,6 +64,9 @@ impl ClientError {
                      try: say where the address goes, with {URL} in the command; over stdio {SERVER}",
                     last.unwrap_or_default()
                 )
+            }
+            Self::Interrupted => {
+                "interrupted before the client said what it speaks: there is nothing to report".to_owned()
             }
             Self::NoSuchRevision(asked) => {
                 let list: Vec<_> = asked.iter().map(|revision| revision.as_str()).collect();
@@ -93,7 +100,11 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
     let time = TimeLimit::begin(options.max_time);
     let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge, time };
-    let looks = looks(&stage).await?;
+    let looks = tokio::select! {
+        biased;
+        () = stage.options.ending.asked() => return Err(ClientError::Interrupted),
+        looks = looks(&stage) => looks?,
+    };
     let places = spoken(&stage, &looks);
     estimate(&stage, &looks, &places);
     let mut ran = judged_looks(&stage, looks, &places).await;

@@ -8,6 +8,7 @@ use net::client::Command;
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
+use super::ending::Ending;
 use crate::judging::{Reproduce, Selection, TraceSink};
 
 /// Where the server's URL goes in a client's command.
@@ -44,6 +45,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How long everything may take in all; no limit where none.
     pub max_time: Option<Duration>,
+    /// Ends the check early; what was judged until then is reported.
+    pub ending: Ending,
     /// How many clients run at the same time.
     pub jobs: usize,
     /// How much of one scenario is kept.

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use wire::trace::{Content, Trace};
 use wire::{Era, Kind, Party, meta};
 
+use super::ending::describe;
 use super::options::Options;
 use super::quick::{is_quick, rank};
 use super::scenario::Scenario;
@@ -120,14 +121,19 @@ impl Stage {
     pub async fn run(&self, place: RunId) -> Ran {
         let begun = Instant::now();
         let due: Vec<_> = all().filter(|scenario| self.is_due(scenario, place)).collect();
+        let ending = &self.options.ending;
         let (mut playing, mut untried) = (JoinSet::new(), Vec::new());
         for scenario in self.by_value(&due) {
             // Waited for here, so that the places take turns.
-            let permit = Arc::clone(&self.permits).acquire_owned().await;
-            if self.time.is_up() {
+            let permit = tokio::select! {
+                biased;
+                () = ending.asked() => None,
+                permit = Arc::clone(&self.permits).acquire_owned() => permit.ok(),
+            };
+            let Some(permit) = permit.filter(|_| !self.time.is_up()) else {
                 untried.push(scenario.name);
                 continue;
-            }
+            };
             let stage = self.clone();
             playing.spawn(async move {
                 let _permit = permit;
@@ -135,13 +141,23 @@ impl Stage {
                 stage.case(place, scenario).await
             });
         }
-        let mut cases = playing.join_all().await;
+        let mut cases = Vec::new();
+        tokio::select! {
+            biased;
+            () = collected(&mut playing, &mut cases) => {}
+            () = ending.asked() => drop(playing),
+        }
         cases.sort_by_key(|case| due.iter().position(|scenario| scenario.name == case.scenario.name));
         self.retry_doubtful(place, &mut cases).await;
         self.watch.tell(Progress::Done(place));
+        let cut_short = if ending.is_asked() {
+            let is_untried = |scenario: &&&Scenario| !cases.iter().any(|case| case.scenario.name == scenario.name);
+            describe(&due.iter().filter(is_untried).map(|scenario| scenario.name).collect::<Vec<_>>())
+        } else {
+            self.time.describe(&untried)
+        };
         let identity = cases.iter().map(|case| &case.identity).find(|(name, _)| name.is_some()).cloned();
         let (cases, ends) = cases.into_iter().map(|case| (case.judged, (case.scenario, case.end))).unzip();
-        let cut_short = self.time.describe(&untried);
         Ran { place, cases, ends, identity: identity.unwrap_or_default(), elapsed: begun.elapsed(), cut_short }
     }
 
@@ -186,6 +202,16 @@ impl Stage {
         (PlayedScenario { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
     }
 
+    /// Plays a scenario while no other runs; `None` where no time is left for that.
+    async fn played_alone(&self, place: RunId, scenario: &'static Scenario) -> Option<(PlayedScenario, Trace)> {
+        let all = u32::try_from(self.jobs).unwrap_or(u32::MAX);
+        let _alone = self.permits.acquire_many(all).await;
+        if self.time.in_phase(Phase::Confirming).is_up() {
+            return None;
+        }
+        Some(self.played(place, scenario).await)
+    }
+
     /// Plays once more, alone, what may be owed to how busy the machine was: findings about time, and clients that did not
     /// come to a good end.
     async fn retry_doubtful(&self, place: RunId, cases: &mut [PlayedScenario]) {
@@ -195,19 +221,32 @@ impl Stage {
             if !bad && case.judged.doubtful().next().is_none() {
                 continue;
             }
-            let all = u32::try_from(self.jobs).unwrap_or(u32::MAX);
-            let _alone = self.permits.acquire_many(all).await;
-            if self.time.in_phase(Phase::Confirming).is_up() {
+            let second = tokio::select! {
+                biased;
+                () = self.options.ending.asked() => None,
+                second = self.played_alone(place, case.scenario) => second,
+            };
+            let Some((second, trace)) = second else {
                 case.judged.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
                 continue;
-            }
-            let (second, trace) = self.played(place, case.scenario).await;
+            };
             if second.end.is_good() || (bad && !second.end.hung()) {
                 case.end = second.end;
             }
             if case.judged.correct(second.judged) {
                 case.judged.number = self.judge.keep(&case.judged, place, trace).await;
             }
+        }
+    }
+}
+
+/// Takes in every case as it ends.
+async fn collected(playing: &mut JoinSet<PlayedScenario>, cases: &mut Vec<PlayedScenario>) {
+    while let Some(case) = playing.join_next().await {
+        match case {
+            Ok(case) => cases.push(case),
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {}
         }
     }
 }

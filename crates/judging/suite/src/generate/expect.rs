@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use wire::redact::Redactor;
 
+use super::machine::MachineFacts;
 use super::plan::{Aim, Planned};
 use super::play::Observation;
 use crate::requests::{Reply, Request};
@@ -84,13 +85,13 @@ pub(super) fn expectations(
     planned: Vec<Planned>,
     first: Vec<Observation>,
     second: &[Observation],
-    redactor: &Redactor,
+    (redactor, machine): (&Redactor, &MachineFacts),
 ) -> Vec<Case> {
     let mut cases: Vec<Case> = planned
         .into_iter()
         .zip(first.iter().zip(second))
         .map(|(planned, (first, second))| {
-            let verdict = match verdict(&planned, first, second, redactor) {
+            let verdict = match verdict(&planned, first, second, (redactor, machine)) {
                 _ if planned.request.quotes_secret(redactor) => {
                     Verdict::Omitted("the request would quote what looks like a secret".to_owned())
                 }
@@ -110,7 +111,12 @@ pub(super) fn expectations(
     cases
 }
 
-fn verdict(planned: &Planned, first: &Observation, second: &Observation, redactor: &Redactor) -> Verdict {
+fn verdict(
+    planned: &Planned,
+    first: &Observation,
+    second: &Observation,
+    unwritten: (&Redactor, &MachineFacts),
+) -> Verdict {
     if let Some(why) = &planned.skip {
         return Verdict::Skipped(why.clone());
     }
@@ -139,7 +145,7 @@ fn verdict(planned: &Planned, first: &Observation, second: &Observation, redacto
         (_, outcome) => {
             let at = match (one, other) {
                 (Reply::Result(one), Reply::Result(other)) if outcome == Ended::Ok => {
-                    proposed::propose(one, other, redactor)
+                    proposed::propose(one, other, unwritten)
                 }
                 _ => Vec::new(),
             };
@@ -152,7 +158,9 @@ fn verdict(planned: &Planned, first: &Observation, second: &Observation, redacto
 mod tests {
     use serde_json::{Map, json};
 
-    use super::{Aim, Case, Ended, Observation, Planned, Redactor, Reply, Request, Verdict, expectations};
+    use super::{
+        Aim, Case, Ended, MachineFacts, Observation, Planned, Redactor, Reply, Request, Verdict, expectations,
+    };
 
     fn call(text: &str) -> Request {
         Request::Call { tool: text.to_owned(), arguments: Map::new() }
@@ -186,9 +194,14 @@ mod tests {
     }
 
     fn one(aim: Aim, request: Request, first: Observation, second: Observation) -> Verdict {
-        expectations(vec![planned("a", aim, request, None)], vec![first], &[second], &Redactor::masking())
-            .remove(0)
-            .verdict
+        expectations(
+            vec![planned("a", aim, request, None)],
+            vec![first],
+            &[second],
+            (&Redactor::masking(), &MachineFacts::default()),
+        )
+        .remove(0)
+        .verdict
     }
 
     fn outcome(first: Observation, second: Observation) -> Option<Ended> {
@@ -249,7 +262,8 @@ mod tests {
             let fits = planned("fits", Aim::Valid, call("fits"), None);
             let breaks = planned("breaks", Aim::Invalid, call("breaks"), Some(call("fits")));
             let ends = || vec![like(), error(1)];
-            let cases: Vec<Case> = expectations(vec![fits, breaks], ends(), &ends(), &Redactor::masking());
+            let cases: Vec<Case> =
+                expectations(vec![fits, breaks], ends(), &ends(), (&Redactor::masking(), &MachineFacts::default()));
             cases[1].conclusive
         };
         assert!(conclusive(result));

@@ -6,6 +6,7 @@
 
 mod expect;
 mod kept;
+mod machine;
 mod plan;
 mod play;
 mod survey;
@@ -24,6 +25,7 @@ use crate::advice::Words;
 pub use client::CallPolicy;
 pub use expect::{Case, Verdict};
 pub use kept::{Exchange, kept};
+pub use machine::MachineFacts;
 pub use plan::{Aim, Planned, arguments};
 
 /// How many cases to make.
@@ -53,6 +55,8 @@ pub struct Options {
     pub seed: u64,
     /// Says what is a secret: no expectation quotes it.
     pub redactor: Redactor,
+    /// Facts about this machine: no expectation quotes them.
+    pub machine: MachineFacts,
     /// Advice in the words of the program.
     pub words: Words,
     /// The timeout of an answer; a slower case is written as skipped.
@@ -115,7 +119,7 @@ async fn generated(options: &Options) -> Result<Generated, ClientError> {
         revision: survey.revision,
         transport: survey.transport,
         server: survey.server,
-        cases: expect::expectations(plan.cases, first, &second, &options.redactor),
+        cases: expect::expectations(plan.cases, first, &second, (&options.redactor, &options.machine)),
         notes: plan.notes,
     })
 }

@@ -1,11 +1,14 @@
-//! Plays every case twice, each time in a new session and in the file's order, as `proof test` does. Must not judge.
+//! Plays every case twice, each time in a new session and in the file's order, as `proof test` does; the second time in
+//! another environment. Must not judge.
 
 use std::time::{Duration, Instant};
 
 use client::{Client, ClientError};
+use net::client::Address;
 use wire::Revision;
 
 use super::Options;
+use super::machine::elsewhere;
 use super::plan::Planned;
 use crate::requests::{Reply, send};
 
@@ -36,12 +39,13 @@ pub(super) async fn twice(
 ) -> Result<[Vec<Observation>; 2], ClientError> {
     let begun = Instant::now();
     let selected: Vec<bool> = cases.iter().map(|case| case.skip.is_none()).collect();
-    let first = play(options, revision, cases, &selected).await?;
+    let here = options.client.address.clone();
+    let first = play(options, here, revision, cases, &selected).await?;
     tokio::time::sleep(ROUND_INTERVAL.saturating_sub(begun.elapsed())).await;
     // Cases that the file will skip are skipped now, so that the others see the same server state.
     let selected: Vec<bool> =
         first.iter().map(|seen| matches!(seen, Observation::Reply(reply) if !is_nothing(reply))).collect();
-    let second = play(options, revision, cases, &selected).await?;
+    let second = play(options, elsewhere(&options.client.address), revision, cases, &selected).await?;
     Ok([first, second])
 }
 
@@ -51,12 +55,14 @@ const fn is_nothing(reply: &Reply) -> bool {
 
 async fn play(
     options: &Options,
+    address: Address,
     revision: Revision,
     cases: &[Planned],
     selected: &[bool],
 ) -> Result<Vec<Observation>, ClientError> {
     let mut reached = options.client.clone();
     reached.revision = Some(revision);
+    reached.address = address;
     let mut client = None;
     let mut times = 0;
     let mut all = Vec::new();

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::Children;
-use net::client::Address;
+use net::client::{Address, Authorizer};
 use wire::Revision;
 use wire::redact::Redactor;
 
@@ -31,7 +31,7 @@ pub use coverage::{Coverage, Part};
 pub use outcome::{CaseResult, Failure, FileResult, MatrixRun, NotRun, Tally, Verdict};
 pub use plan::Suite;
 pub use play::run;
-pub use read::{load, parse};
+pub use read::{load, of_call, parse};
 pub use scripted::{Consent, Scripted, model_message};
 
 /// The schema of test files, for editors.
@@ -48,11 +48,20 @@ pub struct Standin {
 /// Starts a stand-in; `Err` says why that failed.
 pub type StandinFuture = Pin<Box<dyn Future<Output = Result<Standin, String>> + Send>>;
 
+/// The same address with credentials, or what supplies them for its requests; `Err` says why there are none.
+pub type Authorized = Result<(Address, Option<Arc<dyn Authorizer>>), String>;
+
+/// Gets credentials for a server that is reached by a URL.
+pub type Authorize =
+    Arc<dyn Fn(Address, Option<Revision>) -> Pin<Box<dyn Future<Output = Authorized> + Send>> + Send + Sync>;
+
 /// Which cases to run, and how.
 #[derive(Clone)]
 pub struct Options {
     /// Only cases with this text in their name.
     pub filter: Option<String>,
+    /// No case with one of these texts in its name.
+    pub skip: Vec<String>,
     /// Only cases with one of these tags; empty for all.
     pub tags: Vec<String>,
     /// Only one shard of the cases: its number from 1, and the number of shards.
@@ -69,6 +78,8 @@ pub struct Options {
     pub coverage: bool,
     /// Starts the stand-in for the servers of files.
     pub standin: Option<Arc<dyn Fn() -> StandinFuture + Send + Sync>>,
+    /// Gets credentials for servers that are reached by a URL, unless their file names some.
+    pub authorize: Option<Authorize>,
     /// The revisions to use instead of those of files; empty for those of files.
     pub revisions: Vec<Revision>,
     /// Advice in the words of the program.
@@ -85,6 +96,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             filter: None,
+            skip: Vec::new(),
             tags: Vec::new(),
             shard: None,
             fail_fast: false,
@@ -93,6 +105,7 @@ impl Default for Options {
             update: false,
             coverage: false,
             standin: None,
+            authorize: None,
             revisions: Vec::new(),
             words: Advice::to_string,
             redactor: Redactor::masking(),

@@ -136,8 +136,7 @@ pub(super) struct Expect {
     pub(super) progress: Option<usize>,
     #[serde(default)]
     pub(super) notifications: Vec<String>,
-    #[serde(default)]
-    pub(super) snapshot: bool,
+    pub(super) snapshot: Option<Value>,
     /// Expectations by JSONPath.
     #[serde(flatten)]
     pub(super) at: BTreeMap<String, Value>,

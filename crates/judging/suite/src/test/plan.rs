@@ -120,8 +120,17 @@ pub(super) struct Expect {
     pub(super) latency: Option<Duration>,
     pub(super) progress: Option<usize>,
     pub(super) notifications: Vec<String>,
-    pub(super) snapshot: bool,
+    pub(super) snapshot: Option<Snapshot>,
     pub(super) at: Vec<PathExpectation>,
+}
+
+/// What is compared with a snapshot.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    /// Its name; `None` for the name of the case.
+    pub(super) name: Option<String>,
+    /// The parts of the result that are compared; empty for all of it.
+    pub(super) of: Vec<(String, JsonPath)>,
 }
 
 /// An expectation at a path into the result.
@@ -134,6 +143,12 @@ pub(super) struct PathExpectation {
 }
 
 impl Case {
+    /// The name of its snapshot, if it has one.
+    pub(super) fn snapshot_name(&self) -> Option<&str> {
+        let snapshot = self.expect.snapshot.as_ref()?;
+        Some(snapshot.name.as_deref().unwrap_or(&self.name))
+    }
+
     /// Whether the case runs in a revision.
     pub(super) fn applies_to(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)

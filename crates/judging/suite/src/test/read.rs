@@ -5,12 +5,13 @@ mod expect;
 mod server;
 mod variables;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use document::{self, FileError, FileErrors, Node, Shape, quoted};
+use document::{self, FileError, FileErrors, Node, Shape, quoted, unfilled};
+use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use wire::Revision;
 
@@ -22,9 +23,12 @@ const MAX_BYTES: usize = 8 << 20;
 /// The longest timeout.
 const MAX_TIME: Duration = Duration::from_hours(1);
 
+/// Where test files are described.
+const GUIDE: &str = "https://github.com/proofhouse/proofhouse/blob/main/docs/test.md";
+
 /// The shape of a file.
 static SHAPE: Shape =
-    Shape::new(include_str!("../../../../../docs/test.schema.json"), "docs/test.md", &["setup", "cases"]);
+    Shape::new(include_str!("../../../../../docs/test.schema.json"), GUIDE, &["setup", "cases"]).keeping_rest();
 
 /// Reads a test file.
 pub fn load(path: &Path) -> Result<Suite, FileErrors> {
@@ -38,7 +42,7 @@ pub fn load(path: &Path) -> Result<Suite, FileErrors> {
         return Err(refuse("the file is larger than 8 MiB".to_owned(), "split it into several files"));
     }
     let text = String::from_utf8(bytes)
-        .map_err(|_| refuse("the file is not UTF-8 text".to_owned(), "see docs/test.md for an example"))?;
+        .map_err(|_| refuse("the file is not UTF-8 text".to_owned(), &format!("see {GUIDE} for an example")))?;
     parse(&text, path)
 }
 
@@ -47,16 +51,39 @@ pub fn parse(text: &str, path: &Path) -> Result<Suite, FileErrors> {
     read(text, path).map_err(|errors| FileErrors::new(&path.display().to_string(), errors))
 }
 
+/// A suite of one call, with values that its result must have at paths; `name` is for messages.
+pub fn of_call(
+    name: &Path,
+    server: Value,
+    tool: &str,
+    arguments: Map<String, Value>,
+    expect: Map<String, Value>,
+) -> Result<Suite, FileErrors> {
+    let equals = |value: &Value| json!({ "equals": unfilled(value) });
+    let expect: Map<String, Value> = expect.iter().map(|(path, value)| (path.clone(), equals(value))).collect();
+    let (tool, arguments) = (unfilled(&json!(tool)), unfilled(&Value::Object(arguments)));
+    let case = json!({ "call": tool, "arguments": arguments, "expect": expect });
+    parse(&json!({ "server": server, "cases": [case] }).to_string(), name)
+}
+
 /// Reads a file from its text. The errors are unordered.
 pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<FileError>> {
     let (tree, mut errors) = document::read(text).map_err(|error| vec![error])?;
     let mut value = tree.to_value();
+    let captured = captured_names(&value);
     let misfits = SHAPE.check(&tree, &mut value);
     errors.extend(misfits.errors);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
-            let mut reader =
-                Reader { tree: &tree, errors, known: HashMap::new(), titles: HashMap::new(), uses: BTreeSet::new() };
+            let mut reader = Reader {
+                tree: &tree,
+                errors,
+                lost: misfits.lost,
+                captured,
+                known: HashMap::new(),
+                titles: HashMap::new(),
+                uses: BTreeSet::new(),
+            };
             let suite = reader.suite(file, path);
             if reader.errors.is_empty() { Ok(suite) } else { Err(reader.errors) }
         }
@@ -68,9 +95,20 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<FileError>> {
     }
 }
 
+/// The names of all captured variables, also of those that do not fit the shape.
+fn captured_names(file: &Value) -> HashSet<String> {
+    let cases = ["setup", "cases"].iter().filter_map(|list| file.get(list)?.as_array()).flatten();
+    let captures = cases.filter_map(|case| case.get("capture")?.as_object());
+    captures.flat_map(|capture| capture.keys().cloned()).collect()
+}
+
 struct Reader<'t> {
     tree: &'t Node,
     errors: Vec<FileError>,
+    /// Pointers to what lost a part that did not fit: what they lack may be that part.
+    lost: HashSet<String>,
+    /// The names of all captured variables.
+    captured: HashSet<String>,
     /// The variables, and where each is set.
     known: HashMap<String, Step>,
     /// How often each generated name was used.
@@ -117,6 +155,7 @@ impl Reader<'_> {
         let setup = self.cases(file.setup, "/setup", 0, timeout);
         let cases = self.cases(file.cases, "/cases", before, timeout);
         self.check_names(&cases);
+        self.check_snapshot_names(&cases);
         Suite {
             path: path.to_owned(),
             servers,
@@ -137,6 +176,18 @@ impl Reader<'_> {
                     what,
                     format!("another `name`; the first use is in line {first}"),
                 ));
+            }
+        }
+    }
+
+    fn check_snapshot_names(&mut self, cases: &[Case]) {
+        let mut seen = HashMap::new();
+        for case in cases {
+            let Some(name) = case.snapshot_name() else { continue };
+            if let Some(first) = seen.insert(name, case.at.line) {
+                let what = format!("two cases have the snapshot {}", quoted(name));
+                let remedy = format!("another `snapshot: NAME`; the first use is in line {first}");
+                self.errors.push(FileError::new(case.at, what, remedy));
             }
         }
     }

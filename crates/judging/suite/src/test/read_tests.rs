@@ -107,6 +107,51 @@ fn errors_have_their_line() {
     refused("matrix: { servers: [{}] }\ncases: []\n", 2, "neither a `command` nor a `url`", "one of them");
 }
 
+/// Mistakes of one case do not hide its others, and cause no further errors.
+#[test]
+fn all_mistakes_are_found_at_once() {
+    let text = "\
+server: { comand: [my-server] }
+cases:
+  - call: a
+    args: {}
+    tags: yes
+    expect: { $.a: { contians: 1 }, code: x }
+    capture: { id: 5 }
+  - raed: 'x://{{ vars.id }}{{ vars.none }}'
+  - arguments: { x: 1 }
+  - { call: b, timeout: 0s, expect: { $.x: { matches: '[' } } }
+";
+    let mut errors = read(text, Path::new("x.mcp.yaml")).expect_err("ten mistakes");
+    errors.sort_by_key(|error| error.at);
+    let found: Vec<(usize, &str)> =
+        errors.iter().map(|error| (error.at.unwrap_or_default().line, error.what.as_str())).collect();
+    let expected = [
+        (1, "`comand` is unknown"),
+        (4, "`args` is unknown"),
+        (5, "`tags`"),
+        (6, "unknown matcher `contians`"),
+        (6, "`code`"),
+        (7, "`id`"),
+        (8, "`raed` is unknown"),
+        (9, "has no request"),
+        (10, "invalid time"),
+        (10, "not a regular expression"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for ((line, what), (at, part)) in found.iter().zip(expected) {
+        assert!(*line == at && what.contains(part), "line {at}, {part}: {found:#?}");
+    }
+}
+
+/// What an error proposes is no mistake itself.
+#[test]
+fn a_key_that_is_there_already_is_not_proposed() {
+    let text = format!("{SERVER}cases: [{{ call: a, arguments: {{}}, args: {{}} }}]\n");
+    let errors = read(&text, Path::new("x.mcp.yaml")).expect_err("an unknown key");
+    assert!(errors.len() == 1 && !errors[0].remedy.contains("`arguments`"), "{errors:?}");
+}
+
 #[test]
 fn huge_and_deep_files_are_refused() {
     let deep = format!("{SERVER}cases: [{{ call: a, expect: {{ $.a: {}1{} }} }}]", "{not: ".repeat(40), "}".repeat(40));

@@ -25,6 +25,7 @@ mod raw;
 mod request;
 mod stdio;
 mod views;
+mod waiting;
 mod websocket;
 
 pub(crate) use self::{
@@ -47,5 +48,6 @@ pub use http::header_list;
 pub use options::{ConnectOptions, Limits};
 pub use outgoing::Outgoing;
 pub use views::{ChildView, HttpView};
+pub use waiting::is_up_within;
 
 pub use crate::process::{Command, Signal};

@@ -51,7 +51,8 @@ pub(super) async fn play(run: &Run, args: &ClientArgs, address: Address) -> Exit
         Address::Http(http) => Some(http.url.clone()),
         _ => None,
     };
-    let options = match options::options(run, args, address) {
+    let options = options::answers(args).and_then(|answers| options::options(run, args, address, answers));
+    let options = match options {
         Ok(options) => Options { respondent: user.clone(), ..options },
         Err(exit) => return exit,
     };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use wire::redact::Redactor;
 
+use super::super::machine::MachineFacts;
 use super::volatile::{Text, compare, is_now};
 use crate::jsonpath::child_segment;
 
@@ -18,9 +19,14 @@ const BEGINNING: usize = 60;
 /// Members of the protocol, which differ between revisions or follow from the outcome.
 const ADDED: [&str; 6] = ["_meta", "resultType", "ttlMs", "cacheScope", "nextCursor", "isError"];
 
-/// Matchers that both `one` and `other` satisfy. Values that look like secrets to `redactor` are left out.
-pub(super) fn propose(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(String, Value)> {
-    let mut proposal = Proposal { redactor, places: Vec::new() };
+/// Matchers that both `one` and `other` satisfy. They quote no value that looks like a secret to `redactor`, and no fact
+/// about this machine.
+pub(super) fn propose(
+    one: &Value,
+    other: &Value,
+    (redactor, machine): (&Redactor, &MachineFacts),
+) -> Vec<(String, Value)> {
+    let mut proposal = Proposal { redactor, machine, places: Vec::new() };
     let (Value::Object(a), Value::Object(b)) = (one, other) else { return Vec::new() };
     for (name, value) in a.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())) {
         if let Some(again) = b.get(name) {
@@ -32,6 +38,7 @@ pub(super) fn propose(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(S
 
 struct Proposal<'r> {
     redactor: &'r Redactor,
+    machine: &'r MachineFacts,
     places: Vec<(String, Value)>,
 }
 
@@ -74,7 +81,8 @@ impl Proposal<'_> {
             (Value::Array(_), Value::Array(_)) => self.note(path, json!({ "type": "array" })),
             (Value::Object(a), Value::Object(b)) => {
                 let text = one.to_string();
-                if one == other && text.len() <= SHORT && !is_now(&text) && !self.is_secret(&text) {
+                let is_plain = !is_now(&text) && !self.is_secret(&text) && !self.machine.is_in(&text);
+                if one == other && text.len() <= SHORT && is_plain {
                     return self.note(path, json!({ "equals": literal(one) }));
                 }
                 for (name, value) in a.iter().filter(|(name, _)| *name != "_meta") {
@@ -97,6 +105,10 @@ impl Proposal<'_> {
     fn text(&mut self, path: &str, one: &str, other: &str) {
         let matcher = match compare(one, other) {
             _ if self.is_secret(one) || self.is_secret(other) => json!({ "type": "string" }),
+            Text::Same | Text::Like(_) if self.machine.is_in(one) => match self.machine.pattern(one) {
+                Some(regex) if one == other && one.chars().count() <= SHORT => json!({ "matches": regex }),
+                _ => json!({ "type": "string" }),
+            },
             Text::Same if one.chars().count() <= SHORT => literal(&json!(one)),
             Text::Same => {
                 let beginning: String = one.chars().take(BEGINNING).collect();
@@ -112,7 +124,7 @@ impl Proposal<'_> {
     fn named(&mut self, path: &str, names: &(&'static str, Vec<String>)) {
         let (key, values) = names;
         for value in values {
-            if self.is_secret(value) {
+            if self.is_secret(value) || self.machine.is_in(value) {
                 continue;
             }
             let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
@@ -152,8 +164,11 @@ mod tests {
 
     use wire::redact::{Redactor, Secrets};
 
+    use super::MachineFacts;
+
     fn propose(one: &serde_json::Value, other: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
-        super::propose(one, other, &Redactor::new([7; 32]).knowing(&Secrets::default()))
+        let machine = MachineFacts::new(["/home/ada".to_owned()], ["vm17".to_owned()], &[]);
+        super::propose(one, other, (&Redactor::new([7; 32]).knowing(&Secrets::default()), &machine))
     }
 
     #[test]
@@ -191,6 +206,23 @@ mod tests {
             ("$.tools[?@.name == 'it\\'s']", json!({ "count": 1 })),
         ];
         assert_eq!(places, wanted.map(|(path, value)| (path.to_owned(), value)));
+    }
+
+    #[test]
+    fn facts_about_the_machine_are_not_written() {
+        let long = format!("/home/ada {}", "x".repeat(super::SHORT));
+        let result = json!({ "structuredContent": { "home": "/home/ada", "file": "in /home/ada/x", "host": "vm17", "long": long } });
+        let wanted = [
+            ("$.structuredContent.home", json!({ "type": "string" })),
+            ("$.structuredContent.file", json!({ "matches": "^in .+/x$" })),
+            ("$.structuredContent.host", json!({ "type": "string" })),
+            ("$.structuredContent.long", json!({ "type": "string" })),
+        ];
+        assert_eq!(propose(&result, &result), wanted.map(|(path, value)| (path.to_owned(), value)));
+        let listed =
+            json!({ "resources": [{ "name": "a", "uri": "file:///home/ada/a" }, { "name": "b", "uri": "x://b" }] });
+        let places = format!("{:?}", propose(&listed, &listed));
+        assert!(!places.contains("/home/ada") && places.contains("x://b"), "{places}");
     }
 
     #[test]

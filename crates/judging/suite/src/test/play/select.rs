@@ -11,6 +11,7 @@ pub(super) fn select(suite: &Suite, options: &Options) -> Vec<usize> {
     let matches = |(number, case): &(usize, &Case)| {
         (!narrowed || case.only)
             && options.filter.as_ref().is_none_or(|part| case.name.contains(part.as_str()))
+            && !options.skip.iter().any(|part| case.name.contains(part.as_str()))
             && (options.tags.is_empty() || case.tags.iter().any(|tag| options.tags.contains(tag)))
             && options.shard.is_none_or(|(shard, of)| number % of == shard - 1)
     };

@@ -15,6 +15,7 @@ use wire::Transport;
 
 use super::Player;
 use crate::advice::describe;
+use crate::test::Authorized;
 use crate::test::outcome::{NotRun, Verdict};
 use crate::test::plan::Location;
 use crate::test::scripted::Scripted;
@@ -51,7 +52,9 @@ impl Player<'_> {
         let respondent =
             Arc::new(CaseRespondent { able: self.suite.required_abilities().abilities(), now: Mutex::new(None) });
         let Target { address, started, held } = self.target().await.map_err(NotRun::Unreached)?;
+        let (address, authorizer) = self.authorized(address).await.map_err(NotRun::Unreached)?;
         let mut options = Options::new(address, &self.children());
+        options.authorizer = authorizer;
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = respondent.clone();
@@ -101,6 +104,20 @@ impl Player<'_> {
             if let Some(started) = session.started {
                 started.end().await;
             }
+        }
+    }
+
+    /// Credentials for a server without any in its file.
+    async fn authorized(&self, address: Address) -> Authorized {
+        let has_any = match &address {
+            Address::Stdio(_) => true,
+            Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) => {
+                http.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+            }
+        };
+        match &self.options.authorize {
+            Some(authorize) if !has_any && self.options.standin.is_none() => authorize(address, self.revision).await,
+            _ => Ok((address, None)),
         }
     }
 

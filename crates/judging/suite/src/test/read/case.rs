@@ -32,10 +32,10 @@ impl Reader<'_> {
 
     fn case(&mut self, case: model::CaseEntry, pointer: &str, here: Step) -> Option<Case> {
         self.uses.clear();
-        let request = self.request(&case, pointer, here)?;
-        let name = case.name.unwrap_or_else(|| self.title(&request));
+        let request = self.request(&case, pointer, here);
         let at = |member: &str| format!("{pointer}/{member}");
-        let expect = self.expect(case.expect, &at("expect"), here, matches!(request, RequestTemplate::Call { .. }));
+        let may_call = request.as_ref().is_none_or(|request| matches!(request, RequestTemplate::Call { .. }));
+        let expect = self.expect(case.expect, &at("expect"), here, may_call);
         let mut capture = Vec::new();
         for (name, path) in case.capture {
             capture.extend(self.path(&path, &at(&format!("capture/{name}"))).map(|path| (name, path)));
@@ -55,8 +55,10 @@ impl Reader<'_> {
         if case.skip.is_some() && !capture.is_empty() {
             self.error(&at("skip"), "a skipped case captures a variable", "skip the cases that use it instead");
         }
+        // Last, so that the rest of a case without a valid request is checked, too.
+        let request = request?;
         Some(Case {
-            name,
+            name: case.name.unwrap_or_else(|| self.title(&request)),
             at: self.tree.place(pointer),
             request,
             expect,
@@ -87,6 +89,9 @@ impl Reader<'_> {
         let named: Vec<&str> =
             REQUESTS.into_iter().zip(there).filter_map(|(name, there)| there.then_some(name)).collect();
         let [named] = named.as_slice() else {
+            if named.is_empty() && self.lost.contains(pointer) {
+                return None;
+            }
             let all = REQUESTS.map(|name| format!("`{name}`")).join(", ");
             let what = match named.as_slice() {
                 [] => "this case has no request".to_owned(),

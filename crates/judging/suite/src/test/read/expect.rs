@@ -7,7 +7,7 @@ use wire::pointer;
 use super::{Reader, Step};
 use crate::test::matcher::{At, Matcher};
 use crate::test::model;
-use crate::test::plan::{Expect, Outcome, PathExpectation};
+use crate::test::plan::{Expect, Outcome, PathExpectation, Snapshot};
 use crate::test::scripted::{Consent, Scripted};
 
 impl Reader<'_> {
@@ -16,9 +16,10 @@ impl Reader<'_> {
         let model::Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: paths } =
             expect;
         let fails = code.is_some() || message.is_some();
+        let snapshot = snapshot.and_then(|value| self.snapshot(&value, &at("snapshot")));
         let outcome = match outcome {
             None if fails => Some(Outcome::Error),
-            None if status.is_some() && paths.is_empty() && !snapshot => None,
+            None if status.is_some() && paths.is_empty() && snapshot.is_none() => None,
             None => Some(Outcome::Ok),
             Some(outcome) => {
                 if fails && outcome != Outcome::Error {
@@ -43,7 +44,7 @@ impl Reader<'_> {
                 Some(PathExpectation { text, path, matcher, at: self.tree.place(&pointer) })
             })
             .collect();
-        if matches!(outcome, Some(Outcome::Error | Outcome::Refused)) && (!places.is_empty() || snapshot) {
+        if matches!(outcome, Some(Outcome::Error | Outcome::Refused)) && (!places.is_empty() || snapshot.is_some()) {
             let what = "an error has no result";
             self.error(pointer, what, "`code` and `message`, or another `outcome`");
         }
@@ -56,6 +57,23 @@ impl Reader<'_> {
         });
         let latency = latency.map(|text| self.time(&text, &at("latency")));
         Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: places }
+    }
+
+    /// `true`, a name, or a mapping with `name` and `of`.
+    fn snapshot(&mut self, value: &Value, pointer: &str) -> Option<Snapshot> {
+        match value {
+            Value::Bool(false) => None,
+            Value::String(name) => Some(Snapshot { name: Some(name.clone()), of: Vec::new() }),
+            value => {
+                let name = value.get("name").and_then(Value::as_str).map(str::to_owned);
+                let mut of = Vec::new();
+                for (at, text) in value.get("of").and_then(Value::as_array).into_iter().flatten().enumerate() {
+                    let text = text.as_str().unwrap_or_default();
+                    of.extend(self.path(text, &format!("{pointer}/of/{at}")).map(|path| (text.to_owned(), path)));
+                }
+                Some(Snapshot { name, of })
+            }
+        }
     }
 
     pub(super) fn answers(&mut self, answers: model::Answers, pointer: &str) -> Scripted {

@@ -62,6 +62,7 @@ impl Reader<'_> {
                 }
                 Location::Url { url, transport, headers: headers.into_iter().collect(), bearer_env, command }
             }
+            (None, None) if self.lost.contains(pointer) => return None,
             (None, None) => {
                 self.error(pointer, "this server has neither a `command` nor a `url`", "add one of them, or both");
                 return None;

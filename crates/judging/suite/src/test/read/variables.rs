@@ -86,6 +86,8 @@ impl Reader<'_> {
                     };
                     self.error(pointer, format!("{} {what}", quoted(&name)), remedy);
                 }
+                // Its capture did not fit, which is reported.
+                None if self.captured.contains(&name) => {}
                 None => {
                     let mut known: Vec<&str> = self.known.keys().map(String::as_str).collect();
                     known.sort_unstable();

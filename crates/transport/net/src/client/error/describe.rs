@@ -1,10 +1,11 @@
-//! An [`OpenError`] for people: *what happened – where – try this*, in at most three lines. What the peer said is escaped.
+//! An [`OpenError`] for people: *what happened – where – try this*, and the last lines of a program that ended. What the peer
+//! said is escaped.
 
 use std::fmt;
 
 use wire::escape::snippet;
 
-use super::answered::{advice, last_words, named, status_line};
+use super::answered::{advice, last_lines, last_words, named, status_line};
 use super::{OpenError, SNIPPET};
 use crate::client::Advice;
 use crate::tls;
@@ -37,7 +38,14 @@ impl OpenError {
 
     /// The error for a person, as `Display` has it, with advice in the program's own words.
     pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
-        format!("{}\n  at {}\n  try: {}", self.what(), self.at(), words(&self.advice()))
+        let (what, at, advice) = (self.what(), self.at(), words(&self.advice()));
+        let Self::Exited { stderr, .. } = self else { return format!("{what}\n  at {at}\n  try: {advice}") };
+        let lines = last_lines(stderr);
+        if lines.len() < 2 {
+            return format!("{what}\n  at {at}\n  try: {advice}");
+        }
+        let quoted: String = lines.iter().map(|line| format!("\n    {}", snippet(line, SNIPPET))).collect();
+        format!("{}\n  at {at}\n  its last lines on stderr:{quoted}\n  try: {advice}", self.end())
     }
 
     /// What happened, in one line.
@@ -45,7 +53,7 @@ impl OpenError {
         match self {
             Self::BadAddress { why, .. } => snippet(why, SNIPPET),
             Self::NotStarted { why, .. } => format!("the command could not be started: {}", snippet(why, SNIPPET)),
-            Self::Exited { stderr, .. } => self.exited(stderr),
+            Self::Exited { stderr, .. } => format!("{}: {}", self.end(), snippet(last_words(stderr), SNIPPET)),
             Self::Refused { .. } => "connection refused: nothing listens there".to_owned(),
             Self::Reset { why, .. } => {
                 format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET))
@@ -95,13 +103,15 @@ impl OpenError {
         snippet(at, SNIPPET)
     }
 
-    fn exited(&self, stderr: &str) -> String {
-        let how = match self {
-            Self::Exited { code: Some(code), .. } => format!("with code {code}"),
-            Self::Exited { signal: Some(signal), .. } => format!("by signal {signal}"),
-            _ => "by itself".to_owned(),
-        };
-        format!("the command ended {how} before it answered: {}", snippet(last_words(stderr), SNIPPET))
+    /// How a program ended.
+    fn end(&self) -> String {
+        match self {
+            Self::Exited { code: Some(code), .. } => format!("the command ended with code {code} before it answered"),
+            Self::Exited { signal: Some(signal), .. } => {
+                format!("the command ended by signal {signal} before it answered")
+            }
+            _ => "the command ended by itself before it answered".to_owned(),
+        }
     }
 }
 

@@ -1,0 +1,190 @@
+//! The line to type where a server's or client's command lacks the `--` before it. Must not print.
+
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
+use wire::redact::Secrets;
+
+use super::Cli;
+use super::line::{quoted, shown};
+
+/// Advice about a command without `--`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Advice {
+    /// The word that begins the command.
+    pub(super) program: String,
+    /// The line to type, quoted for a shell, without secrets.
+    pub(super) line: String,
+    /// Options of proof that would become the command's.
+    pub(super) passed_on: Vec<String>,
+}
+
+impl Advice {
+    /// The remedy of an error.
+    pub(super) fn remedy(&self) -> String {
+        match self.passed_on.as_slice() {
+            [] => self.line.clone(),
+            names => format!("{}\n  note: options after `--` go to the command: {}", self.line, names.join(", ")),
+        }
+    }
+}
+
+/// Advice about this program's command line; `None` where no word of it begins a command.
+pub(super) fn of_this_run() -> Option<Advice> {
+    advice(&std::env::args_os().map(|word| word.into_string().ok()).collect::<Option<Vec<_>>>()?)
+}
+
+fn advice(words: &[String]) -> Option<Advice> {
+    let mut root = Cli::command();
+    root.build();
+    let (command, at) = beginning(&root, words)?;
+    let (before, after) = words.split_at(at);
+    let with = [before, &["--".to_owned()], after].concat();
+    // Only a line that is accepted is advice.
+    Cli::try_parse_from(&with).ok()?;
+    let is_ours = |word: &&String| word.strip_prefix("--").is_some_and(|name| option(command, name).is_some());
+    let redactor = net::new_redactor().knowing(&secrets(words));
+    let typed = shown(&[before.get(1..)?, &["--".to_owned()], after].concat(), &redactor);
+    let mut passed_on: Vec<String> = after.iter().filter(is_ours).map(|word| quoted(word)).collect();
+    passed_on.dedup();
+    Some(Advice { program: after.first()?.clone(), line: format!("proof {typed}"), passed_on })
+}
+
+/// The verb of a command line, and the place of the word that begins a command.
+fn beginning<'c>(root: &'c Command, words: &[String]) -> Option<(&'c Command, usize)> {
+    let (mut verb, mut free, mut at) = (root, 0, 1);
+    loop {
+        let word = words.get(at)?;
+        if word == "--" {
+            return None;
+        } else if let Some(name) = word.strip_prefix("--") {
+            let takes_next = !word.contains('=') && option(verb, name).is_some_and(takes_value);
+            at += usize::from(takes_next);
+        } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            let last = letters.chars().last();
+            let takes_next = letters.len() == 1 && short(verb, last).is_some_and(takes_value);
+            at += usize::from(takes_next);
+        } else if free == 0 && verb.find_subcommand(word).is_some() {
+            verb = verb.find_subcommand(word)?;
+        } else if free >= required(verb) && begins_command(word) {
+            return verb.get_arguments().any(Arg::is_last_set).then_some((verb, at));
+        } else {
+            free += 1;
+        }
+        at += 1;
+    }
+}
+
+/// Whether a word can only be a program: no URL, no host and port, no `NAME=VALUE`, no JSON, no data file.
+fn begins_command(word: &str) -> bool {
+    let is_data = [".json", ".jsonl", ".ndjson"].iter().any(|ending| word.ends_with(ending));
+    let has_port = url::Url::parse(&format!("http://{word}")).is_ok_and(|url| url.port().is_some());
+    !has_port && !word.contains("://") && !word.contains('=') && !word.starts_with(['{', '[']) && !is_data
+}
+
+/// How many positional arguments a verb needs before a server may be named.
+fn required(verb: &Command) -> usize {
+    verb.get_positionals().filter(|arg| arg.is_required_set() && !arg.is_last_set()).count()
+}
+
+fn option<'c>(verb: &'c Command, name: &str) -> Option<&'c Arg> {
+    let name = name.split_once('=').map_or(name, |(name, _)| name);
+    let is_named = |arg: &&Arg| {
+        arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))
+    };
+    verb.get_arguments().find(is_named)
+}
+
+fn short(verb: &Command, letter: Option<char>) -> Option<&Arg> {
+    verb.get_arguments().find(|arg| letter.is_some() && arg.get_short() == letter)
+}
+
+/// Whether the next word is the option's value.
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values() && !arg.is_require_equals_set()
+}
+
+/// Secrets among the words, before it is known which word is whose.
+fn secrets(words: &[String]) -> Secrets {
+    let mut secrets = Secrets::default();
+    secrets.arguments(words.iter().map(String::as_str));
+    for pair in words.windows(2) {
+        match pair[0].as_str() {
+            "--header" => {
+                if let Some((name, value)) = pair[1].split_once(':') {
+                    secrets.header(name, value);
+                }
+            }
+            "--env" => {
+                if let Some((name, value)) = pair[1].split_once('=') {
+                    secrets.handed_variable(name, value);
+                }
+            }
+            _ => {}
+        }
+    }
+    words.iter().filter(|word| word.contains("://")).for_each(|word| secrets.address(word));
+    secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Advice, advice};
+
+    fn of(line: &str) -> Option<Advice> {
+        advice(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_verb_with_a_command_gives_the_line_to_type() {
+        for (typed, line) in [
+            ("proof check npx -y foo", "proof check -- npx -y foo"),
+            ("proof check npx", "proof check -- npx"),
+            ("proof check --timeout 5 -v ./server --port 1", "proof check --timeout 5 -v -- ./server --port 1"),
+            ("proof check-client ./client {url}", "proof check-client -- ./client '{url}'"),
+            ("proof generate -o t.mcp.yaml npx foo", "proof generate -o t.mcp.yaml -- npx foo"),
+            ("proof snapshot node server.js", "proof snapshot -- node server.js"),
+            ("proof scan tools.json npx -y foo", "proof scan tools.json -- npx -y foo"),
+            ("proof lock --check npx foo", "proof lock --check -- npx foo"),
+            ("proof record -o a.jsonl node server.js", "proof record -o a.jsonl -- node server.js"),
+            ("proof client tools npx -y foo", "proof client tools -- npx -y foo"),
+            ("proof client call echo a=1 npx -y foo", "proof client call echo a=1 -- npx -y foo"),
+            ("proof client read file:///x npx -y foo", "proof client read file:///x -- npx -y foo"),
+        ] {
+            assert_eq!(of(typed).map(|advice| advice.line).as_deref(), Some(line), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_accepted_is_no_advice() {
+        for typed in [
+            "proof check -- npx",
+            "proof check --no-such-option npx",
+            "proof check http://127.0.0.1:1/mcp",
+            "proof check localhost:3000",
+            "proof check 127.0.0.1:8791/mcp",
+            "proof explain tools.x y",
+            "proof serve --stdio x",
+        ] {
+            assert_eq!(of(typed), None, "{typed}");
+        }
+    }
+
+    #[test]
+    fn options_that_would_change_hands_are_named() {
+        let advice = of("proof check npx foo --timeout 5").unwrap();
+        assert_eq!(advice.passed_on, ["--timeout"]);
+        assert!(advice.remedy().contains("note: options after `--` go to the command: --timeout"));
+        assert_eq!(of("proof check npx foo --port 5").unwrap().passed_on, [""; 0]);
+    }
+
+    #[test]
+    fn secrets_do_not_appear_in_advice() {
+        for typed in [
+            "proof check npx foo --api-key hunter2hunter2",
+            "proof check --header Authorization:hunter2hunter2 npx foo",
+            "proof check --env API_TOKEN=hunter2hunter2 npx foo",
+        ] {
+            let line = of(typed).unwrap().line;
+            assert!(!line.contains("hunter2") && line.contains("-- npx foo"), "{line}");
+        }
+    }
+}
