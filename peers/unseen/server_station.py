@@ -153,7 +153,7 @@ class Context:
     def ask(self, key, method, params, capable):
         """The client's answer: in a later request of its own, or to a request of ours."""
         if not capable:
-            raise Refused(-32021, "Elicitation is needed", {"requiredCapabilities": {"elicitation": {}}}, 400) \
+            raise Refused(-32021, "Elicitation is needed", {"requiredCapabilities": {"elicitation": {params["mode"]: {}}}}, 400) \
                 if self.modern else Refused(-32602, "This tool needs a client that can be asked")
         if self.modern:
             given = self.params.get("inputResponses")
@@ -170,6 +170,8 @@ class Context:
             STATES[state] = (self.params.get("name"), json.dumps(self.params.get("arguments", {}), sort_keys=True))
             raise Asked({key: {"method": method, "params": params}}, state)
         box, id = queue.Queue(), "q-" + secrets.token_hex(4)
+        while not self.session.ready:
+            self.wait(0.05)
         self.session.pending[id] = box
         self.out({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         for _ in range(200):
@@ -200,7 +202,7 @@ TOOLS = [
     ("list_stations", "Every station with its number.", {}, []),
     ("read_station", "The temperature at one station.", {"station": {"type": "integer", "minimum": 1, "maximum": 12}}, ["station"]),
     ("forecast", "A forecast, hour by hour.", {"hours": {"type": "integer", "minimum": 2, "maximum": 20, "default": 4},
-                                              "pause_ms": {"type": "integer", "minimum": 10, "maximum": 500, "default": 60}}, []),
+                                              "within_ms": {"type": "integer", "minimum": 100, "maximum": 2000, "default": 240}}, []),
     ("choose_station", "Asks the user which station to read.", {}, []),
     ("show_account", "Sends the user to the page of their account.", {}, []),
     ("long_report", "A report over several days.", {"days": {"type": "integer", "minimum": 1, "maximum": 30, "default": 3}}, []),
@@ -276,7 +278,7 @@ def run_tool(ctx, name, given):
         for hour in range(hours):
             ctx.progress(hour, hours)
             ctx.log("debug", f"hour {hour}")
-            ctx.wait(given.get("pause_ms", 60) / 1000)
+            ctx.wait(given.get("within_ms", 240) / hours / 1000)
         ctx.progress(hours, hours)
         ctx.log("warning", "this is a guess")
         return text(f"{hours} hours of sun")
@@ -474,6 +476,8 @@ def listen(ctx):
             or not all(isinstance(u, str) for u in wanted.get("resourceSubscriptions", [])) \
             or (F("empty-filter-refused") and not wanted):
         raise Refused(-32602, "params.notifications is not a filter")
+    if "taskIds" in wanted and TASKS not in ctx.capabilities.get("extensions", {}):
+        raise Refused(-32021, "The tasks extension is needed", {"requiredCapabilities": {"extensions": {TASKS: {}}}}, 400)
     agreed = {}
     if wanted.get("resourcesListChanged") or (F("false-means-asked") and "resourcesListChanged" in wanted):
         agreed["resourcesListChanged"] = True
@@ -918,7 +922,7 @@ class Handler(BaseHTTPRequestHandler):
         has_ids, at, turn = ctx is None or ctx.session is not None, start, session.turn if session else 0
         try:
             if has_ids and not is_resumed:
-                self.wfile.write(f"id: {stream.name}-{at}\ndata: \n\n".encode())
+                self.wfile.write(f"id: {stream.name}-{at}.{turn}\ndata: \n\n".encode())
             while True:
                 at, events, is_over = stream.after(at)
                 if session and stream is session.get and turn != session.turn:
@@ -951,7 +955,7 @@ class Handler(BaseHTTPRequestHandler):
         if session is None:
             return None
         last = self.headers.get("Last-Event-ID")
-        name, _, number = last.rpartition("-") if last is not None else (session.get.name, "", "")
+        name, _, number = last.partition(".")[0].rpartition("-") if last is not None else (session.get.name, "", "")
         stream = session.get if name == session.get.name else session.streams.get(name)
         if stream is None or (last is not None and not number.isdecimal()):
             return self.refuse(400, -32600, "There is no such event")
