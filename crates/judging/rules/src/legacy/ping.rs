@@ -10,7 +10,7 @@ use wire::{Kind, RequestId, Transport};
 use crate::basic::overview::responses::carries_answer;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::Verdict;
-use crate::view::{Call, Timeout, View};
+use crate::view::{Call, Exchange, Timeout, View};
 
 const BEHAVIOR: Anchor = at("basic/utilities/ping", "behavior-requirements");
 const CONSIDERATIONS: Anchor = at("basic/utilities/ping", "implementation-considerations");
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.served")
         .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered with a result, not with an error.")
         .gone(R2026_07_28)
-        .how("Pings once the handshake is done and checks whether a result comes; over stdio also before, where nothing but a ping may come.")
+        .how("Pings once the handshake is done and checks whether a result comes; over stdio also before, where nothing but a ping may come. Over HTTP, a 400 counts only before `notifications/initialized`, where a later request with the same headers is served.")
         .fix("Implement `ping`; it takes no capability.")
         .judge(served),
     both("ping.empty-result")
@@ -79,8 +79,12 @@ fn answered(view: &View<'_>) -> Verdict {
 
 fn served(view: &View<'_>) -> Verdict {
     // What the HTTP envelope was refused for (no session id, a foreign origin) says nothing about pings.
-    let refused: Vec<u32> =
-        view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
+    let refused: Vec<u32> = view
+        .exchanges()
+        .iter()
+        .filter(|x| x.status().is_some_and(|s| s >= 400) && !is_too_early(view, x))
+        .map(|x| x.number)
+        .collect();
     // One that asks to run as a task is the tasks' business.
     let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
     let judgeable_calls = |c: &Call<'_>| plain(c) && view.is_valid_request(c.request);
@@ -99,6 +103,29 @@ fn served(view: &View<'_>) -> Verdict {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),
     })
+}
+
+/// Whether a ping was refused between the answer to `initialize` and `notifications/initialized`, where a client may ping, and
+/// a later request with the same headers was served: then the headers were not the reason.
+fn is_too_early(view: &View<'_>, x: &Exchange<'_>) -> bool {
+    let Some(ping) = x.question().filter(|sent| sent.is("ping")) else { return false };
+    let greeted = view.handshake(ping.connection).and_then(|handshake| handshake.response);
+    let said =
+        view.by(view.subject().peer()).find(|s| s.connection == ping.connection && s.is("notifications/initialized"));
+    let between = greeted.is_some_and(|answer| answer.event < ping.event) && said.is_some_and(|s| ping.event < s.event);
+    let served = |later: &Exchange<'_>| {
+        later.connection == x.connection && later.number > x.number && later.served() && headers(later) == headers(x)
+    };
+    between && x.status() == Some(400) && x.response_to(ping).is_some() && view.exchanges().iter().any(served)
+}
+
+/// The headers of a request, sorted, without the length of its body.
+fn headers<'v>(x: &Exchange<'v>) -> Vec<(String, &'v str)> {
+    let named = x.request.into_iter().flat_map(|(_, _, _, headers)| headers);
+    let named = named.map(|(name, value)| (name.to_ascii_lowercase(), value.as_str()));
+    let mut headers: Vec<_> = named.filter(|(name, _)| name != "content-length").collect();
+    headers.sort_unstable();
+    headers
 }
 
 fn empty_result(view: &View<'_>) -> Verdict {

@@ -65,6 +65,14 @@ pub(crate) const RULES: &[Rule] = &[
     .fix("Answer 400 with code -32700 or -32600; 5xx is for the server's own faults.")
     .judge(garbage_refused),
     over_http(
+        "safety.media-types-read",
+        "A good server reads media types as HTTP has them: in any order, with parameters.",
+    )
+    .by_default()
+    .how("Repeats a request that was accepted with both types in `Accept` in another order, and with `charset=utf-8` in `Content-Type`.")
+    .fix("Compare the media types without their parameters, and look for each in the whole of `Accept`.")
+    .judge(media_types_read),
+    over_http(
         "safety.streams-carry-messages",
         "The `message` events on a good server's streams are all messages.",
     )
@@ -170,6 +178,63 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
             return Err(x.status_breach("a request for another host was served on loopback"));
         }
         Ok(())
+    })
+}
+
+/// The media types that a header names, in order, without their parameters.
+fn named_types(header: &str) -> Vec<String> {
+    header.split(',').map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()).collect()
+}
+
+/// Whether a header accepts both of what a request may be answered with, and means neither to be left out.
+fn accepts_both(x: &Exchange<'_>) -> bool {
+    let Some(header) = x.request_header("accept") else { return false };
+    let types = named_types(header);
+    let refuses = header.split(',').any(|one| one.replace(' ', "").trim_end_matches(['0', '.']).ends_with(";q="));
+    !refuses && ["application/json", "text/event-stream"].iter().all(|due| types.iter().any(|one| one == due))
+}
+
+/// Whether the body is said to be JSON in UTF-8, which all JSON is.
+fn sends_json(x: &Exchange<'_>) -> bool {
+    let Some(header) = x.request_header("content-type") else { return false };
+    let parameter = header.split_once(';').map(|(_, rest)| rest.trim().to_ascii_lowercase());
+    named_types(header) == ["application/json"]
+        && parameter.is_none_or(|one| matches!(one.as_str(), "charset=utf-8" | "charset=\"utf-8\""))
+}
+
+/// Everything about a request but the two headers, sorted: equal for requests that differ in these alone.
+fn otherwise<'v>(x: &Exchange<'v>) -> Option<(String, Vec<(String, &'v str)>)> {
+    const APART: [&str; 3] = ["accept", "content-type", "content-length"];
+    let (_, _, _, headers) = x.request?;
+    let named = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.as_str()));
+    let mut headers: Vec<_> = named.filter(|(name, _)| !APART.contains(&name.as_str())).collect();
+    headers.sort_unstable();
+    Some((x.question()?.message.content_key(&[]), headers))
+}
+
+/// How a request spells its two headers.
+fn spelling<'v>(x: &Exchange<'v>) -> [&'v str; 2] {
+    ["accept", "content-type"].map(|name| x.request_header(name).unwrap_or_default())
+}
+
+fn media_types_read(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let asks = all.iter().copied().filter(|x| x.is("POST") && accepts_both(x) && sends_json(x));
+    let asks: Vec<_> = asks.filter_map(|x| Some((x, otherwise(x)?))).collect();
+    let twin = |(x, same): &(&Exchange<'_>, _)| {
+        let taken = |(other, its): &(&Exchange<'_>, _)| {
+            other.succeeded() && other.connection == x.connection && its == same && spelling(other) != spelling(x)
+        };
+        asks.iter().any(taken)
+    };
+    let odd = asks.iter().filter(|one| is_about_request(one.0) && twin(one)).map(|(x, _)| *x);
+    Verdict::every(odd, "no request was repeated with its media types in another spelling", |x| match x.status() {
+        Some(status @ (400 | 406 | 415)) => {
+            let [accept, content] = spelling(x).map(str::escape_debug);
+            let refused = format!("refused with {status}: Accept `{accept}`, Content-Type `{content}`");
+            Err(x.status_breach(format!("{refused}; in another spelling the same is served")))
+        }
+        _ => Ok(()),
     })
 }
 

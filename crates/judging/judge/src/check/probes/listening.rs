@@ -72,8 +72,8 @@ async fn walk(case: &ProbeContext) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Calls with one subscription to some of the resources and one list, and another to everything, then with a third to what was seen to
-/// change; then the first and the third are ended.
+/// Calls with one subscription to some of the resources and one list, and another to everything, then with a third to one resource
+/// that was seen to change; then the first and the third are ended.
 async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Result<(), Abort> {
     let uris = uris(case);
     let hint = case.setting().hints.resource_updated.as_ref();
@@ -98,11 +98,9 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
         walk(case).await?;
     }
     let seen = each_once(case).await?;
-    let changing = updated(case);
-    let third = match wide {
-        Some(_) if !changing.is_empty() => {
-            Listening::start(case, json!({ "resourceSubscriptions": changing })).await.ok()
-        }
+    // Of several the shortest URI alone: a server that compares beginnings takes others for it.
+    let third = match (&wide, updated(case).into_iter().min_by_key(String::len)) {
+        (Some(_), Some(one)) => Listening::start(case, json!({ "resourceSubscriptions": [one] })).await.ok(),
         _ => None,
     };
     closely(case, &seen).await?;
@@ -150,9 +148,16 @@ fn everything(case: &ProbeContext, uris: &[&str]) -> Value {
 
 /// The filter for one kind of change, that of some resources, and expressly for no other.
 fn little(case: &ProbeContext, uris: &[&str]) -> Value {
-    let mut filter = everything(case, uris);
+    only_one_list(everything(case, uris))
+}
+
+/// The filter with one list left in it; with none where there is but one, and something else to listen to.
+fn only_one_list(mut filter: Value) -> Value {
+    let members = filter.as_object().map_or(0, Map::len);
+    let lists = || filter.as_object().into_iter().flat_map(Map::values).filter(|wanted| wanted.is_boolean());
+    let kept = usize::from(lists().count() > 1 || members == 1);
     let lists = filter.as_object_mut().into_iter().flat_map(Map::values_mut).filter(|wanted| wanted.is_boolean());
-    lists.skip(1).for_each(|wanted| *wanted = json!(false));
+    lists.skip(kept).for_each(|wanted| *wanted = json!(false));
     filter
 }
 
@@ -275,7 +280,34 @@ async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
         std::iter::once(called).chain(other)
     });
     let calls = calls.collect();
-    call_each(case, calls).await
+    let seen = call_each(case, calls).await?;
+    read_some(case).await?;
+    Ok(seen)
+}
+
+/// How many resources are read, and how many prompts are got.
+const READ: usize = 2;
+
+/// What else may report progress and log: reads of resources, and prompts that require nothing.
+async fn read_some(case: &ProbeContext) -> Result<(), Abort> {
+    let text = |item: &Value, member: &str| Some(item.get(member)?.as_str()?.to_owned());
+    let resources = case.survey().resources.iter().filter_map(|resource| text(resource, "uri")).take(READ);
+    let demands = |prompt: &&Value| {
+        let arguments = prompt.get("arguments").and_then(Value::as_array);
+        arguments.is_some_and(|all| all.iter().any(|argument| argument.get("required") == Some(&json!(true))))
+    };
+    let prompts = case.survey().prompts.iter().filter(|prompt| !demands(prompt));
+    let prompts = prompts.filter_map(|prompt| text(prompt, "name")).take(READ);
+    let reads = resources.map(|uri| ("resources/read", json!({ "uri": uri })));
+    let all: Vec<_> = reads.chain(prompts.map(|name| ("prompts/get", json!({ "name": name })))).collect();
+    for (method, mut params) in all {
+        params["_meta"] = json!({ "progressToken": case.setting().tokens.number() });
+        if case.era() == Era::Modern {
+            params["_meta"][LOG_LEVEL] = json!("debug");
+        }
+        case.request(method, params).await?;
+    }
+    Ok(())
 }
 
 /// The call with its switches turned and its free texts made new, where the schema admits that.
@@ -367,4 +399,30 @@ fn call(case: &ProbeContext, (name, arguments): &Called, level: Option<&str>) ->
         params["_meta"] = json!({ LOG_LEVEL: level });
     }
     params
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::only_one_list;
+
+    #[test]
+    fn a_list_that_is_not_asked_for_is_refused_expressly() {
+        let resources = json!(["a://b"]);
+        for (filter, expected) in [
+            (
+                json!({ "promptsListChanged": true, "toolsListChanged": true }),
+                json!({ "promptsListChanged": true, "toolsListChanged": false }),
+            ),
+            (json!({ "toolsListChanged": true }), json!({ "toolsListChanged": true })),
+            (
+                json!({ "toolsListChanged": true, "resourceSubscriptions": resources }),
+                json!({ "toolsListChanged": false, "resourceSubscriptions": resources }),
+            ),
+            (json!({ "resourceSubscriptions": resources }), json!({ "resourceSubscriptions": resources })),
+        ] {
+            assert_eq!(only_one_list(filter), expected);
+        }
+    }
 }

@@ -112,6 +112,7 @@ pub const PROBES: &[&Probe] = &[
     &http::sessions::IDS,
     &http::sessions::ENDED,
     &http::sessions::UNIQUE,
+    &http::sessions::SAME_IDS,
     &http::sessions::VERSION,
     &http::streams::CUT,
     &http::streams::STRANGERS,

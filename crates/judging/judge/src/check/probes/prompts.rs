@@ -1,6 +1,7 @@
 //! Prompts and completion: arguments are what the hints say, what the server itself proposes, or made up.
 
 use serde_json::{Map, Value, json};
+use wire::error_code::METHOD_NOT_FOUND;
 
 use super::lists::settled;
 use crate::check::context::{Abort, ProbeContext};
@@ -154,7 +155,12 @@ fn completion(case: &ProbeContext) -> Script<'_> {
         let none = asked.first().cloned().filter(|_| declared);
         for (reference, argument) in asked {
             let argument = json!({ "name": argument, "value": "" });
-            case.request("completion/complete", json!({ "ref": reference, "argument": argument })).await?;
+            let least = json!({ "ref": reference, "argument": argument });
+            let answer = case.request("completion/complete", least.clone()).await?.0;
+            let code = answer.and_then(|answer| answer.error_code());
+            if code.is_some_and(|code| declared && code != METHOD_NOT_FOUND) {
+                with_more(case, least).await?;
+            }
         }
         if let Some((reference, argument)) = none {
             case.request("completion/complete", json!({ "ref": reference })).await?;
@@ -179,4 +185,17 @@ fn completion(case: &ProbeContext) -> Script<'_> {
         }
         Ok(())
     })
+}
+
+/// A completion that was refused once more, with something typed, and with a context that says nothing.
+async fn with_more(case: &ProbeContext, least: Value) -> Result<(), Abort> {
+    let mut typed = least.clone();
+    typed["argument"]["value"] = json!("a");
+    case.request("completion/complete", typed).await?;
+    if case.revision().at_least(wire::revision::R2025_06_18) {
+        let mut in_context = least;
+        in_context["context"] = json!({ "arguments": {} });
+        case.request("completion/complete", in_context).await?;
+    }
+    Ok(())
 }

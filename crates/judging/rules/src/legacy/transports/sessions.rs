@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A server that requires a session id SHOULD answer 400 where it is missing.")
         .gone(R2026_07_28)
-        .how("Leaves the session header out after a session was assigned; a server that serves the request does not require it.")
+        .how("Leaves the session header out after a session was assigned; a server that serves the request does not require it. One that refuses a request without it, and opens a stream to a GET without it, requires it here and not there.")
         .fix("Answer 400 Bad Request to any request but `initialize` that has no `Mcp-Session-Id` header.")
         .judge(session_required_400),
     server("http.terminated-session-404")
@@ -161,10 +161,36 @@ fn session_required_400(view: &View<'_>) -> Verdict {
             && !x.turned_away()
             && x.status().is_some_and(|s| (400..500).contains(&s))
     });
-    Verdict::every(bare, "no request without the session's id was refused", |x| match x.status() {
+    let refused: Vec<_> = bare.collect();
+    let streams = view.endpoint_exchanges().into_iter().filter(|x| opens_without_session(view, &issued, x));
+    let streams: Vec<_> = streams.filter(|_| refused.iter().any(|x| x.status() == Some(400))).collect();
+    let unseen = "no request without the session's id was refused";
+    Verdict::every(refused.into_iter().chain(streams), unseen, |x| match x.status() {
         Some(400) => Ok(()),
+        Some(200..=299) => Err(x.status_breach("a GET without the session's id opens a stream")),
         other => Err(x.status_breach(format!("refused with {}, not 400", other.unwrap_or_default()))),
     })
+}
+
+/// How long (microseconds) the stream of the older transport may take to say what it is.
+const SAYS_WHAT_IT_IS: u64 = 200_000;
+
+/// Whether a stream was opened that names no session, though there is one. Where HTTP+SSE is served at the same address, its
+/// `endpoint` event comes first: a stream that was not listened to for a while tells nothing.
+fn opens_without_session(view: &View<'_>, issued: &[Issued<'_, '_>], x: &Exchange<'_>) -> bool {
+    let listened = |head: usize| {
+        let end = x.blocks.first().map(|(event, _)| *event).or(x.closed.map(|(event, ..)| event));
+        !x.blocks.is_empty() || end.is_some_and(|end| view.frame(end).at >= view.frame(head).at + SAYS_WHAT_IT_IS)
+    };
+    x.is("GET")
+        && x.session().is_none()
+        && issued_session(issued, x).is_some()
+        && x.succeeded()
+        && x.is_stream()
+        && sound_version(x)
+        && !foreign_origin(x)
+        && !x.blocks.iter().any(|(_, block)| block.event.as_deref() == Some("endpoint"))
+        && x.response.is_some_and(|(head, ..)| listened(head))
 }
 
 fn modern(meta: Option<&serde_json::Value>) -> bool {

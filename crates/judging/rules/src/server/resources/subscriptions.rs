@@ -69,14 +69,19 @@ impl<'v> Listed<'v> {
     /// lies below it, or has another scheme.
     pub(crate) fn are_apart(&self, watched: &str, updated: &str) -> bool {
         let alike = match (watched.split_once("://"), updated.split_once("://")) {
-            (Some((one, path)), Some((other, deeper))) => {
-                one == other && !deeper.starts_with(path.trim_end_matches('/'))
-            }
+            (Some((one, path)), Some((other, deeper))) => one == other && !lies_below(path, deeper),
             _ => false,
         };
         let plain = !updated.contains(['?', '#']);
         watched != updated && alike && plain && self.0.contains(&watched) && self.0.contains(&updated)
     }
+}
+
+/// Whether a path lies below another: what follows the beginning is no more of the same word or number, as `10` is of `1`.
+fn lies_below(path: &str, deeper: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let goes_on = |rest: &str| path.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
+    deeper.strip_prefix(path).is_some_and(|rest| !goes_on(rest))
 }
 
 /// Whether the server can tell the clients of two connections apart.

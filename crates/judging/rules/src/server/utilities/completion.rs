@@ -48,6 +48,17 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares `total` and `hasMore` with the number of values.")
         .fix("Count all matches into `total`, and set `hasMore` where there are more than you return.")
         .judge(plausible),
+    safety("completion.least-served")
+        .asks(
+            R2024_11_05,
+            at("server/utilities/completion", "requesting-completions"),
+            "A good server completes where nothing is typed yet, and without a context.",
+        )
+        .about(&["completions"])
+        .by_default()
+        .how("Asks for completions of an empty text without a context. Where that is refused, it asks once more with a letter, and with an empty context: if one of these is answered, the text or the context that was left out was the reason.")
+        .fix("Take an empty `value` for the beginning of every value, and a missing `context` for an empty one.")
+        .judge(least_served),
     server("completion.not-supported-code")
         .says(
             R2025_03_26,
@@ -143,6 +154,46 @@ fn plausible(view: &View<'_>) -> Verdict {
         Some((sent.event, if fits { Ok(()) } else { Err(sent.breach("/result/completion", why)) }))
     });
     Verdict::of(judged, "no completion named a `total`")
+}
+
+/// What is completed, whatever is typed of it: the reference and the argument's name.
+fn subject(call: &Call<'_>) -> Option<String> {
+    let params = call.request.message.params()?;
+    Some(format!("{}{}", canonical(params.get("ref")?), params.get("argument")?.get("name")?))
+}
+
+/// Whether nothing is typed yet, and no context given.
+fn is_least(call: &Call<'_>) -> bool {
+    let params = call.request.message.params();
+    params.is_some_and(|p| p.pointer("/argument/value").is_some_and(|value| value == "") && p.get("context").is_none())
+}
+
+fn least_served(view: &View<'_>) -> Verdict {
+    let calls = calls(view);
+    let is_served = |call: &Call<'_>| call.result().and_then(values).is_some();
+    let judged = calls.iter().filter(|call| is_least(call) && lacking(call).is_none()).filter_map(|call| {
+        let response = call.response?;
+        if is_served(call) {
+            return Some((response.event, Ok(())));
+        }
+        let refused = matches!(call.error_code(), Some(INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST));
+        let more = calls.iter().filter(|other| !is_least(other) && subject(other) == subject(call));
+        let served = more.filter(|other| is_served(other)).find(|other| adds_little(other))?;
+        let text = served.request.message.params()?.pointer("/argument/value") == Some(&Value::from(""));
+        let what = if text { "with an empty context" } else { "with a letter" };
+        let why = format!("an empty text without a context is refused, and completed {what}");
+        refused.then(|| (response.event, Err(response.breach("/error", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no completion of an empty text was answered")
+}
+
+/// Whether no more is said than one letter, or a context without arguments.
+fn adds_little(call: &Call<'_>) -> bool {
+    let Some(params) = call.request.message.params() else { return false };
+    let typed = params.pointer("/argument/value").and_then(Value::as_str).unwrap_or_default();
+    let is_empty =
+        |context: &Value| context.get("arguments").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
+    typed.chars().count() <= 1 && params.get("context").is_none_or(is_empty)
 }
 
 /// What a request lacks of what it must have.

@@ -136,9 +136,10 @@ fn unwelcome(case: &ProbeContext, note: &str) -> Vec<Outgoing> {
 
 pub(in super::super) const CONTENT: Probe = Probe::shared("http-content", content).on(HTTP);
 
-/// What is accepted and what is sent, named otherwise than it should be.
+/// What is accepted and what is sent, named otherwise than usual, and otherwise than it should be.
 fn content(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
+        put(case, |o| o.header("Accept", "text/event-stream, application/json")).await?;
         put(case, |o| o.header("Accept", "application/json")).await?;
         put(case, |o| o.header("Accept", "text/event-stream")).await?;
         put(case, |o| o.header("Accept", "text/html")).await?;

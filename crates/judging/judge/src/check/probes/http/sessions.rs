@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use net::client::Outgoing;
 use serde_json::json;
-use wire::{Era, Revision};
+use wire::{Era, RequestId, Revision};
 
 use super::streams::open;
 use super::{HTTP, put};
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
+use crate::check::probes::patterns::slow;
+use crate::check::probes::tools;
 
 /// How long a server may take to close the streams of a session that was ended, twice over.
 const CLOSING: Duration = Duration::from_millis(300);
@@ -24,7 +26,52 @@ fn ids(case: &ProbeContext) -> Script<'_> {
         }
         put(case, Outgoing::without_session).await?;
         put(case, |o| o.session("proof-no-such-session")).await?;
+        let stream = Outgoing::bare("GET").header("Accept", "text/event-stream").without_session();
+        let stream = case.connection().send_with(stream).await?;
+        // An older transport may be served at the same address: its streams begin with an event that says so.
+        if stream.head(case.short()).await.is_some_and(|(status, _)| status < 300) {
+            stream.event(|_| true, CLOSING).await;
+        }
+        stream.abort();
         Ok(())
+    })
+}
+
+pub(in super::super) const SAME_IDS: Probe = Probe::fresh("http-same-ids", same_ids)
+    .on(HTTP)
+    .needs("tools")
+    .when(|setting, survey| survey.tools.iter().any(|tool| setting.calls.allow(tool)));
+
+/// The id of two clients' calls.
+const SAME: &str = "proof-same-id";
+
+/// Two clients have the same call under way, each under the same id: ids need only be unique among those of one client.
+fn same_ids(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        let settled = async {
+            case.setting().learnt.settled().await;
+            Ok(())
+        };
+        case.in_time(settled).await?;
+        let called = slow(case).or_else(|| tools::callable(case).into_iter().next());
+        let (name, arguments) = called.ok_or(Abort::Lacks("a tool that may be called"))?;
+        let params = json!({ "name": name, "arguments": arguments });
+        let (id, text) = (RequestId::from(SAME), case.request_text(&json!(SAME), "tools/call", params.clone()));
+        case.on_another_connection(async |other| {
+            other.handshake().await?;
+            // Shows of each that the call is answered, and how long that takes.
+            let (own, others) =
+                tokio::join!(case.request("tools/call", params.clone()), other.request("tools/call", params.clone()));
+            if own?.0.is_none() || others?.0.is_none() {
+                return Err(Abort::Lacks("a call that is answered"));
+            }
+            case.say(&text).await?;
+            other.say(&text).await?;
+            let patience = case.patience();
+            tokio::join!(case.connection().response(&id, patience), other.connection().response(&id, patience));
+            Ok(())
+        })
+        .await
     })
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wire::meta::RELATED_TASK;
 use wire::{Era, RequestId, Revision, Transport};
 
-use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
+use super::{CALLS, LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
 use crate::check::context::{Abort, ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::http::streams::open;
@@ -37,7 +37,7 @@ fn runs_as_task(tool: &Value) -> bool {
 
 /// The calls that may run as tasks.
 pub(super) fn task_calls(case: &ProbeContext) -> Vec<ToolCall> {
-    let mut calls = calls(case, tools::calls_of(case, runs_as_task));
+    let mut calls = calls(case, tools::calls_of(case, runs_as_task).into_iter().take(CALLS));
     calls.retain(|call| is_of(case, call, runs_as_task));
     calls
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wire::meta::{CLIENT_CAPABILITIES, TASKS_CAPABILITY, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId, Transport};
 
-use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
+use super::{CALLS, LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
 use crate::check::answers;
 use crate::check::context::{Abort, ProbeContext, Reply, client_capabilities};
 use crate::check::probe::{Probe, Script};
@@ -17,6 +17,9 @@ use crate::check::survey::PAGES;
 
 /// How many rounds of input a call is given before it becomes a task.
 const ROUNDS: usize = 3;
+
+/// How many calls are tried where no hint tells which become tasks: that is the server's own choice.
+const TRIED: usize = 12;
 
 pub(in super::super) const TASKS: Probe =
     Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(TASKS_CAPABILITY).when(|setting, survey| {
@@ -27,10 +30,19 @@ pub(in super::super) const TASKS: Probe =
 fn tasks(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.list("tools/list", "tools", PAGES).await?;
-        for (number, call) in calls(case, tools::callable(case)).iter().enumerate() {
-            one(case, call, number).await?;
+        let candidates = calls(case, tools::callable(case).into_iter().take(TRIED));
+        let mut became = Vec::new();
+        for (number, call) in candidates.iter().enumerate() {
+            if one(case, call, number).await? {
+                became.push(call);
+            }
+            if became.len() == CALLS && case.setting().hints.tasks.is_empty() {
+                break;
+            }
         }
-        cancelled(case).await?;
+        if let Some(call) = became.first().copied().or(candidates.first()) {
+            cancelled(case, call.clone()).await?;
+        }
         for method in ["tasks/get", "tasks/cancel"] {
             case.request(method, with(case, json!({ "taskId": NOBODYS }))).await?;
         }
@@ -69,12 +81,19 @@ async fn begin(case: &ProbeContext, (name, arguments): &ToolCall, token: &str) -
     Ok(None)
 }
 
-/// A call without and with the extension, from its beginning to whatever may be said of it after its end.
-async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<(), Abort> {
+/// A call without and with the extension, from its beginning to whatever may be said of it after its end; whether it became
+/// a task. Where that is only tried, the call without comes after the task.
+async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<bool, Abort> {
     let (name, arguments) = call;
-    case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
-    let Some(task) = begin(case, call, &format!("task-{number}")).await? else { return Ok(()) };
-    let Some(id) = task.get("taskId").cloned() else { return Ok(()) };
+    let is_tried = number >= CALLS && case.setting().hints.tasks.is_empty();
+    if !is_tried {
+        case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
+    }
+    let Some(task) = begin(case, call, &format!("task-{number}")).await? else { return Ok(false) };
+    let Some(id) = task.get("taskId").cloned() else { return Ok(false) };
+    if is_tried {
+        case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
+    }
     let which = json!({ "taskId": id });
     case.request("tasks/get", with(case, which.clone())).await?;
     let subscription = subscribe(case, &id).await?;
@@ -89,7 +108,8 @@ async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<(), 
     if over {
         case.request("tasks/get", with(case, which)).await?;
     }
-    unsubscribe(case, subscription).await
+    unsubscribe(case, subscription).await?;
+    Ok(true)
 }
 
 /// Looks at a task as often as its server suggests, and gives what it asks for; whether it is over.
@@ -150,9 +170,9 @@ async fn unsubscribe(case: &ProbeContext, (id, exchange): (RequestId, Exchange))
 }
 
 /// A task that is cancelled while it is under way.
-async fn cancelled(case: &ProbeContext) -> Result<(), Abort> {
+async fn cancelled(case: &ProbeContext, call: ToolCall) -> Result<(), Abort> {
     let hint = case.setting().hints.slow.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
-    let Some(call) = hint.or_else(|| calls(case, tools::callable(case)).into_iter().next()) else { return Ok(()) };
+    let call = hint.unwrap_or(call);
     let Some(task) = begin(case, &call, "taken-back").await? else { return Ok(()) };
     let which = json!({ "taskId": task.get("taskId").cloned().unwrap_or_default() });
     case.request("tasks/cancel", with(case, which.clone())).await?;

@@ -24,8 +24,8 @@ const NOBODYS: &str = "proof-no-such-task";
 /// A tool's name and what to call it with.
 type ToolCall = (String, Map<String, Value>);
 
-/// The hinted calls, else the first of those that `else_of` gives; none twice.
-fn calls(case: &ProbeContext, else_of: Vec<ToolCall>) -> Vec<ToolCall> {
+/// The hinted calls, else those that `else_of` gives; none twice.
+fn calls(case: &ProbeContext, else_of: impl IntoIterator<Item = ToolCall>) -> Vec<ToolCall> {
     let listed = |name: &str| case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|n| n == name));
     let hints = &case.setting().hints;
     let hinted = hints.tasks.iter().chain(&hints.progress).map(|hint| (hint.tool.clone(), hint.arguments.clone()));
@@ -38,7 +38,7 @@ fn calls(case: &ProbeContext, else_of: Vec<ToolCall>) -> Vec<ToolCall> {
     if !calls.is_empty() {
         return calls;
     }
-    else_of.into_iter().take(CALLS).collect()
+    else_of.into_iter().collect()
 }
 
 /// Waits for as long as a server suggests, within bounds.
