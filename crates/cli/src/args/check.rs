@@ -162,18 +162,30 @@ impl CheckArgs {
             ("--allow-tool", tools),
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
         ];
-        let given = options.iter().flat_map(|(name, values): &(_, Vec<String>)| {
-            values.iter().map(move |value| format!("{name} {}", quoted(value)))
+        // One by one: in the whole line, an address behind a header would look like the header's value.
+        let redactor = run.redactor_of(&self.server.secrets());
+        let given = options.iter().flat_map(|(name, values): &(&str, Vec<String>)| {
+            let is_left_out = matches!(*name, "--header" | "--env");
+            let redacted = |value: &String| {
+                if is_left_out { value.clone() } else { redactor.redact_text(value).into_owned() }
+            };
+            values.iter().map(|value| format!("{name} {}", quoted(&redacted(value)))).collect::<Vec<_>>()
         });
+        let signed = self
+            .server
+            .reach
+            .oauth
+            .oauth
+            .and_then(|way| Some(format!("--oauth={}", way.to_possible_value()?.get_name())));
         let strained = self.intrusive.then(|| "--intrusive".to_owned());
         let target = Some(self.target(run)).filter(|target| !target.is_empty());
-        given.chain(strained).chain(target).collect::<Vec<_>>().join(" ")
+        let target = target.map(|target| redactor.redact_text(&target).into_owned());
+        given.chain(signed).chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 
     /// Makes the command lines that reproduce findings.
     fn reproduce(&self, run: &Run) -> Reproduce {
-        let words = self.reproducing_words(run);
-        reproduce("check", run.redactor_of(&self.server.secrets()).redact_text(&words).into_owned())
+        reproduce("check", self.reproducing_words(run))
     }
 
     /// The options of the check, or the exit code after reporting an error.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::harness::results;
 use crate::printed::Printed;
+use crate::serving::Serving;
 
 const PROOF: &str = env!("CARGO_BIN_EXE_proof");
 
@@ -77,4 +78,26 @@ fn a_named_folder_gets_all_traces_and_no_other_does() {
     assert!(text.contains(&format!("Traces of these findings: {}", named.path().display())), "{text}");
     assert!(folders(named.path()).len() > 1, "traces of all cases");
     assert_eq!(folders(temporary.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_finding_over_http_has_commands_that_show_it_again() {
+    let mut server = Command::new(PROOF);
+    let serving = Serving::start(server.args(["serve", "--http", "127.0.0.1:0", "--fault", "result-without-type"]));
+    let temporary = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(PROOF);
+    command.args(["check", "--format", "json", "--revision", "2026-07-28", "--only", "result.type-present"]);
+    command.args(["--timeout", "20", "--header", "X-Api-Key: sesame-s3cret", &serving.url]);
+    let ran = Printed::by(command.env("TMPDIR", temporary.path()).stdin(Stdio::null()));
+    assert!(!ran.stdout.contains("sesame-s3cret"), "{}", ran.stdout);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("a report");
+    let finding = &results(&report)[0];
+    let place = "proof check --only result.type-present --revision 2026-07-28 --transport http";
+    let again = format!("{place} --header 'X-Api-Key:…' --timeout 20 {}", serving.url);
+    assert_eq!(finding["repro"].as_str(), Some(again.as_str()));
+    let sent = &finding["evidence"][0]["sent"];
+    assert_eq!(sent["answered"], true);
+    let curl = sent["curl"].as_str().expect("a command");
+    assert!(curl.starts_with(&format!("curl -i '{}' -H ", serving.url)), "{curl}");
+    assert!(curl.contains("-H 'mcp-protocol-version: 2026-07-28'") && curl.contains(" -d '{\"jsonrpc\":"), "{curl}");
 }
