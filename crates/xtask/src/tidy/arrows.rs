@@ -30,7 +30,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
-    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",
