@@ -151,7 +151,7 @@ fn a_second_run_changes_nothing() {
     assert_eq!(before, after, "not even written");
     home.put(".cursor/mcp.json", &before[0].0.replace("one@1.0.0", "one@0.9.0"));
     assert_eq!(check(), Some(1), "drift");
-    let first = home.done(&["sync", "../list.yaml"]);
+    home.done(&["sync", "../list.yaml"]);
     assert_eq!(home.text(".cursor/mcp.json"), before[0].0);
     for (list, words) in [
         ("servers: {}", "declares no servers"),
