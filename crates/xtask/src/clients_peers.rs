@@ -1,4 +1,9 @@
 //! `cargo xtask clients-peers`: real clients read what `proof add` wrote, and list the servers. Installs them under `.peers/`.
+//! With `--add-mcp`, another installer and `proof` change the same files.
+
+mod compared;
+mod files;
+mod judged;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +15,9 @@ use crate::peers::{Home, proof};
 use crate::words::{Words, help};
 use crate::{Verdict, root};
 
-const USAGE: &str = "usage: cargo xtask clients-peers [--proof PATH]
+const USAGE: &str = "usage: cargo xtask clients-peers [--add-mcp] [--proof PATH]
 
+  --add-mcp      compare with the installer add-mcp on forty files instead, and write docs/clients-compared.md
   --proof PATH   use this binary instead of building `proof` first";
 
 /// A real client, and how it lists its servers.
@@ -45,15 +51,19 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     if help(args, USAGE) {
         return Ok(true);
     }
-    let mut given = None;
+    let (mut given, mut compares) = (None, false);
     let mut words = Words::of(args, USAGE);
     while let Some(option) = words.option() {
         match option {
+            "--add-mcp" => compares = true,
             "--proof" => given = Some(PathBuf::from(words.value()?)),
             _ => return Err(words.unknown()),
         }
     }
     let home = Home::new(&root());
+    if compares {
+        return compared::run(&home, &proof(given.as_deref())?);
+    }
     let modules = home.install_clients()?;
     let proof = proof(given.as_deref())?;
     let mut wrong = 0;

@@ -138,13 +138,14 @@ fn a_second_run_changes_nothing() {
     home.put("list.yaml", "clients: [cursor, codex, goose]\nservers:\n  one: { command: npx, args: [-y, one@1.0.0] }\n  two: { url: \"https://h.example/mcp\", headers: { X-Mode: fast } }\n");
     let check = || home.run(&["sync", "../list.yaml", "--check"]).code;
     assert_eq!(check(), Some(1), "drift");
-    home.done(&["sync", "../list.yaml"]);
+    let first = home.done(&["sync", "../list.yaml"]);
     let files = [".cursor/mcp.json", ".codex/config.toml", ".config/goose/config.yaml"];
     let before =
         files.map(|file| (home.text(file), home.path(file).metadata().expect("a file").modified().expect("a time")));
     assert_eq!(check(), Some(0));
     let again = home.done(&["sync", "../list.yaml"]);
     assert_eq!(again.matches("unchanged").count(), 6, "{again}");
+    assert_eq!(first.matches("Cursor reads the file when it changes").count(), 1, "once for two servers: {first}");
     let after =
         files.map(|file| (home.text(file), home.path(file).metadata().expect("a file").modified().expect("a time")));
     assert_eq!(before, after, "not even written");
@@ -165,6 +166,21 @@ fn a_second_run_changes_nothing() {
         assert_eq!(ran.code, Some(2), "{list}: {}", ran.stdout);
         assert!(ran.stderr.contains(words), "{list}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn another_server_under_a_declared_name_is_drift() {
+    let home = Home::new();
+    home.put("list.yaml", "clients: [cursor]\nservers:\n  one: { command: npx, args: [-y, one@1.0.0] }\n");
+    home.done(&["add", "one", "--client", "cursor", "--no-verify", "--", "other"]);
+    let checked = home.run(&["sync", "../list.yaml", "--check"]);
+    assert_eq!(checked.code, Some(1), "{}", checked.stderr);
+    assert!(checked.stderr.contains("`one` is another server there: other, not package one"), "{}", checked.stderr);
+    // Without --check, nothing could be done.
+    assert_eq!(home.run(&["sync", "../list.yaml"]).code, Some(2));
+    // A file that cannot be read says nothing about drift.
+    home.put(".cursor/mcp.json", "{");
+    assert_eq!(home.run(&["sync", "../list.yaml", "--check"]).code, Some(2));
 }
 
 #[test]

@@ -128,6 +128,29 @@ fn d6_modes_and_links_stay_and_there_is_a_copy() {
     assert_eq!(home.text("dotfiles/mcp.json"), "{}\n");
 }
 
+/// A rename would give one name of a hard link the new text and leave the others the old one.
+#[test]
+fn d6_a_hard_link_is_not_parted() {
+    let home = Home::new();
+    home.put(".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"args\": []}}}\n");
+    std::fs::hard_link(home.path(".cursor/mcp.json"), home.path("dotfiles.json")).expect("a link");
+    home.put(".codex/config.toml", "");
+    for arguments in [
+        &["add", "b", "--client", "cursor,codex", "--no-verify", "--", "y"][..],
+        &["remove", "a"],
+        &["add", "b", "--client", "cursor", "--dry-run", "--", "y"],
+    ] {
+        let ran = home.run(arguments);
+        assert!(ran.stderr.contains("it is a hard link, and has 2 names; a change would part them"), "{}", ran.stderr);
+        assert!(matches!(ran.code, Some(1 | 2)), "{:?}", ran.code);
+    }
+    assert!(home.text(".codex/config.toml").contains("[mcp_servers.b]"), "other clients get the server");
+    assert!(
+        home.text(".cursor/mcp.json") == home.text("dotfiles.json") && !home.text("dotfiles.json").contains("\"b\"")
+    );
+    home.done(&["add", "a", "--client", "cursor", "--no-verify", "--", "x"]);
+}
+
 #[test]
 fn d7_a_command_is_what_the_shell_made_of_it() {
     let home = Home::new();

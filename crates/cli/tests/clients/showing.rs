@@ -173,3 +173,32 @@ fn the_list_of_clients_shows_what_is_found() {
     let text = home.done(&["clients"]);
     assert!(text.lines().count() > 80 && text.contains("claude-code          Claude Code"), "{text}");
 }
+
+#[test]
+fn what_is_not_there_is_said_with_what_is_near() {
+    let home = Home::new();
+    assert_eq!(home.done(&["list"]), "no servers found; `proof add NAME -- COMMAND` adds one\n");
+    home.done(&["add", "weather", "--client", "cursor", "--no-verify", "--", "x"]);
+    let near = home.run(&["remove", "wether"]);
+    assert_eq!(near.stderr, "error: no client has a server `wether`\n  try: `weather`; `proof list` shows all names\n");
+    let elsewhere = home.run(&["remove", "weather", "--client", "codex"]);
+    assert!(
+        elsewhere.stderr.starts_with("error: none of these clients and scopes has a server `weather`\n"),
+        "{}",
+        elsewhere.stderr
+    );
+    assert_eq!((near.code, elsewhere.code), (Some(2), Some(2)));
+}
+
+#[test]
+fn a_file_in_another_encoding_is_to_be_saved_as_utf_8() {
+    let home = Home::new();
+    home.put(".cursor/mcp.json", "");
+    let utf_16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(home.path(".cursor/mcp.json"), &utf_16).expect("a file");
+    for arguments in [&["add", "a", "--client", "cursor", "--no-verify", "--", "x"][..], &["list"], &["remove", "a"]] {
+        let ran = home.run(arguments);
+        assert!(ran.stderr.contains("it is not UTF-8\n  try: save the file as UTF-8 in an editor\n"), "{}", ran.stderr);
+    }
+    assert_eq!(std::fs::read(home.path(".cursor/mcp.json")).expect("a file"), utf_16);
+}

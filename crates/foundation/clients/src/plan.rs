@@ -7,7 +7,7 @@ use crate::catalogue::Client;
 use crate::merge::merged;
 use crate::scope::Scope;
 use crate::server::Launch;
-use crate::shape::Entry;
+use crate::shape::{Entry, is_question};
 use crate::text::{self, Change, Step};
 
 /// A file of a client, and in it the part of one scope.
@@ -96,10 +96,11 @@ impl Target<'_> {
     /// The text with a server.
     pub fn add(&self, before: &str, name: &str, entry: &Entry, manner: Manner) -> Result<(String, Outcome), Problem> {
         let value = text::read(before, self.client.format)?;
-        self.add_to(before, &value, name, entry, manner)
+        let (text, _, outcome) = self.add_to(before, &value, name, entry, manner)?;
+        Ok((text, outcome))
     }
 
-    /// The same, where the value of the text is known.
+    /// The same, where the value of the text is known; also gives that of the new text.
     pub fn add_to(
         &self,
         before: &str,
@@ -107,7 +108,7 @@ impl Target<'_> {
         name: &str,
         entry: &Entry,
         manner: Manner,
-    ) -> Result<(String, Outcome), Problem> {
+    ) -> Result<(String, Value, Outcome), Problem> {
         let mut way = self.way(value).0;
         way.push(self.client.step(name));
         let old = text::at(value, &way).filter(|old| !old.is_null());
@@ -137,7 +138,8 @@ impl Target<'_> {
             Some(_) if changes.is_empty() => Outcome::Unchanged,
             Some(_) => Outcome::Changed,
         };
-        Ok((text::apply(before, self.client.format, &changes)?, outcome))
+        let (text, value) = text::apply_to(before, value.clone(), self.client.format, &changes)?;
+        Ok((text, value, outcome))
     }
 
     /// The text without a server; `None` where it has none of that name.
@@ -145,10 +147,22 @@ impl Target<'_> {
         let value = text::read(before, self.client.format)?;
         let mut way = self.way(&value).0;
         way.push(self.client.step(name));
-        if text::at(&value, &way).is_none() {
-            return Ok(None);
+        let Some(entry) = text::at(&value, &way) else { return Ok(None) };
+        let mut changes = self.unused_inputs(&value, name, entry);
+        changes.push(Change::Remove(way));
+        Ok(Some(text::apply_to(before, value, self.client.format, &changes)?.0))
+    }
+
+    /// Removes the questions that `add` wrote for a server, where no other entry refers to them.
+    fn unused_inputs(&self, value: &Value, name: &str, entry: &Value) -> Vec<Change> {
+        if !self.client.inputs {
+            return Vec::new();
         }
-        text::apply(before, self.client.format, &[Change::Remove(way)]).map(Some)
+        let references = |id: &str, value: &Value| value.to_string().matches(&format!("${{input:{id}}}")).count();
+        let inputs = value["inputs"].as_array().into_iter().flatten();
+        let ids = inputs.filter(|input| is_question(input, name)).filter_map(|input| input["id"].as_str());
+        let unused = ids.filter(|id| references(id, entry) > 0 && references(id, value) == references(id, entry));
+        unused.map(|id| Change::Remove(vec![Step::key("inputs"), Step::Item("id", id.to_owned())])).collect()
     }
 }
 

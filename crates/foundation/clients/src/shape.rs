@@ -174,10 +174,10 @@ impl Writer<'_> {
         if !self.client.inputs {
             return None;
         }
-        let id = variable_of(self.server, name).to_ascii_lowercase().replace('_', "-");
-        let description = format!("{name} of {}", self.server);
-        self.out.inputs.push(json!({ "type": "promptString", "id": id, "description": description, "password": true }));
-        Some(format!("${{input:{id}}}"))
+        let question = question(self.server, name);
+        let reference = format!("${{input:{}}}", question["id"].as_str().unwrap_or_default());
+        self.out.inputs.push(question);
+        Some(reference)
     }
 
     /// A text in the client's way. Where it has none, values stand in clear.
@@ -232,6 +232,18 @@ impl Parts {
             value => Some(value.clone()),
         }
     }
+}
+
+/// The question for a secret of a server, as an item of `inputs`.
+fn question(server: &str, name: &str) -> Value {
+    let id = variable_of(server, name).to_ascii_lowercase().replace('_', "-");
+    json!({ "type": "promptString", "id": id, "description": format!("{name} of {server}"), "password": true })
+}
+
+/// Whether an item of `inputs` is a question as it is written for a secret of this server, and not one that the user wrote.
+pub(crate) fn is_question(input: &Value, server: &str) -> bool {
+    let description = input["description"].as_str().unwrap_or_default();
+    description.strip_suffix(&format!(" of {server}")).is_some_and(|name| question(server, name) == *input)
 }
 
 /// The variable that holds a value of a server.

@@ -254,7 +254,7 @@ fn merged(client: &str, old: &Value, launch: Launch, manner: Manner) -> Value {
     let value = read(&before);
     let mut after = before.clone();
     match target.add_to(&before, &value, "srv", &entry, manner) {
-        Ok((text, _)) => after = text,
+        Ok((text, ..)) => after = text,
         // Braces on one line of YAML are left alone: the value alone is looked at.
         Err(problem) => panic!("{client}: {problem:?}\n{after}"),
     }
@@ -339,4 +339,24 @@ fn every_entry_is_held() {
     let target = Target { client: known("cursor"), scope: Scope::User, project: "" };
     let without = target.remove("{\"mcpServers\": {\"a\": {\"disabled\": true}}}", "a").expect("a text");
     assert_eq!(without.as_deref(), Some("{\"mcpServers\": {}}"));
+}
+
+#[test]
+fn a_question_goes_with_the_last_entry_that_asks_it() {
+    let code = known("vscode");
+    let target = Target { client: code, scope: Scope::User, project: "" };
+    let made = made("vscode", stdio(&[("API_KEY", "hunter2")])).expect("an entry");
+    assert_eq!(made.inputs.len(), 1);
+    let mine = "{\n  \"inputs\": [\n    { \"type\": \"promptString\", \"id\": \"mine\", \"description\": \"x\" }\n  ],\n  \"servers\": {\n    \"other\": { \"command\": \"y\" }\n  }\n}\n";
+    let (with, _) = target.add(mine, "srv", &made, Manner::Merge).expect("it is added");
+    assert!(with.contains("srv-api-key"), "{with}");
+    assert_eq!(target.remove(&with, "srv").expect("it is removed").as_deref(), Some(mine));
+    // Another entry asks the same question.
+    let shared = with.replace("\"command\": \"y\"", "\"command\": \"y\", \"env\": { \"K\": \"${input:srv-api-key}\" }");
+    let left = target.remove(&shared, "srv").expect("it is removed").expect("a text");
+    assert!(left.contains("\"id\": \"srv-api-key\""), "{left}");
+    // The user changed the question, so it is theirs.
+    let changed = with.replace("API_KEY of srv", "Key of the weather service");
+    let left = target.remove(&changed, "srv").expect("it is removed").expect("a text");
+    assert!(left.contains("\"id\": \"srv-api-key\""), "{left}");
 }

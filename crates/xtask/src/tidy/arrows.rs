@@ -31,7 +31,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
     ("console", Some(&["wire", "net", "client"])),
-    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",

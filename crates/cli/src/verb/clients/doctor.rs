@@ -15,6 +15,7 @@ use super::machine::Machine;
 use super::secrets::is_secret;
 use super::{strangers, syntax};
 use crate::args::clients::DoctorArgs;
+use crate::args::suggestion;
 use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::output;
@@ -43,11 +44,14 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
     }
+    let near = suggestion(&args.name, entries.iter().map(|entry| entry.name.as_str())).map(str::to_owned);
     let of_name: Vec<_> =
         judged(&machine, &managed, entries).into_iter().filter(|one| one.entry.name == args.name).collect();
     if of_name.is_empty() {
         let what = format!("no client has a server `{}` here", wire::escape::line(&args.name));
-        return Err(usage(&what, "`proof list` shows all names"));
+        let near = near.filter(|near| *near != args.name);
+        let near = near.map(|near| format!("`{}`; ", wire::escape::line(&near))).unwrap_or_default();
+        return Err(usage(&what, &format!("{near}`proof list` shows all names")));
     }
     let mut greetings = Greetings::new(run, args.timeout);
     let found: Vec<_> =

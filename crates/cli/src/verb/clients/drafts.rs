@@ -1,6 +1,7 @@
 //! The texts of files as a change will leave them: shown, or written all with one entry in the journal.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -29,9 +30,9 @@ struct Draft {
 
 impl Drafts {
     /// The text of a file as it is so far; one that does not exist is empty.
-    pub(super) fn text(&mut self, path: &Path) -> Result<String, String> {
+    pub(super) fn text(&mut self, path: &Path) -> io::Result<String> {
         if !self.0.contains_key(path) {
-            let before = files::read(path).map_err(|error| error.to_string())?;
+            let before = files::read(path)?;
             let draft = Draft { now: before.clone(), before, value: None, access: Access::Usual, added: Vec::new() };
             self.0.insert(path.to_owned(), draft);
         }
@@ -58,6 +59,13 @@ impl Drafts {
                 draft.access = access;
             }
             draft.added.extend(added.map(str::to_owned));
+        }
+    }
+
+    /// Notes what a file holds so far, so that it need not be read again.
+    pub(super) fn holds(&mut self, path: &Path, value: Value) {
+        if let Some(draft) = self.0.get_mut(path) {
+            draft.value = Some(Rc::new(value));
         }
     }
 

@@ -62,6 +62,31 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// Why a file may not be replaced, and what the user can do.
+pub(super) struct Obstacle {
+    pub(super) what: String,
+    pub(super) remedy: &'static str,
+}
+
+impl From<Obstacle> for io::Error {
+    fn from(obstacle: Obstacle) -> Self {
+        Self::new(ErrorKind::PermissionDenied, format!("{} ({})", obstacle.what, obstacle.remedy))
+    }
+}
+
+/// What a file has against being replaced: its owner made it read-only, or it has other names, which would keep the old text.
+pub(super) fn obstacle(path: &Path) -> Option<Obstacle> {
+    let found = path.metadata().ok()?;
+    if found.permissions().mode() & 0o200 == 0 {
+        return Some(Obstacle { what: "its owner may not write it".to_owned(), remedy: "make it writable: chmod u+w" });
+    }
+    let names = found.nlink();
+    (found.is_file() && names > 1).then(|| Obstacle {
+        what: format!("it is a hard link, and has {names} names; a change would part them"),
+        remedy: "keep one name, or make the others symbolic links",
+    })
+}
+
 /// Puts `text` in the place of `before`, or removes the file if that is `None`. A file that is not as it was before is left
 /// alone. A link stays; what it leads to is replaced.
 pub(super) fn replace(
@@ -100,10 +125,10 @@ pub(super) fn replace(
 
 fn write(path: &Path, temporary: &Path, text: &str, access: Access, steps: &mut impl Steps) -> io::Result<()> {
     let old = path.metadata().ok();
-    let mode = mode(path);
-    if mode.is_some_and(|mode| mode & 0o200 == 0) {
-        return Err(io::Error::new(ErrorKind::PermissionDenied, "its owner may not write it (`chmod u+w` lets you)"));
+    if let Some(obstacle) = obstacle(path) {
+        return Err(obstacle.into());
     }
+    let mode = mode(path);
     let (created, mode) = match access {
         _ if mode.is_some() => (0o600, mode),
         Access::Usual => (0o666, None),

@@ -95,7 +95,13 @@ fn what_is_no_regular_file_or_may_not_be_written_is_left_alone() {
     let error = replace(&guarded, Some(OLD), Some(NEW), Access::Usual, &mut Quiet).expect_err("read-only");
     assert!(error.to_string().contains("may not write it"), "{error}");
     assert_eq!(std::fs::read_to_string(&guarded).expect("a file"), OLD);
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left over");
+    let (linked, other) = (folder.path().join("linked.json"), folder.path().join("other.json"));
+    std::fs::write(&linked, OLD).expect("a file");
+    std::fs::hard_link(&linked, &other).expect("a link");
+    let error = replace(&linked, Some(OLD), Some(NEW), Access::Usual, &mut Quiet).expect_err("a hard link");
+    assert!(error.to_string().contains("has 2 names"), "{error}");
+    assert_eq!(std::fs::read_to_string(&linked).expect("a file"), OLD);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 4, "nothing is left over");
     let new = folder.path().join("new.json");
     replace(&new, None, Some(NEW), Access::Mode(0o644), &mut Quiet).expect("it is written");
     assert_eq!(super::mode(&new), Some(0o644));

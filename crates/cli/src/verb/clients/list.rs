@@ -16,7 +16,7 @@ use super::files;
 use super::machine::Machine;
 use super::outcome::Refused;
 use super::secrets::{self, is_secret};
-use super::write::refused_file;
+use super::write::{refused_file, unreadable};
 use crate::args::clients::ListArgs;
 use crate::exit::{self, Exit, tell};
 use crate::run::Run;
@@ -42,11 +42,7 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
             let value = match files::read(&place.path) {
                 Ok(content) => text::read(content.as_deref().unwrap_or_default(), client.format)
                     .map_err(|error| refused_file(&place.path, &error)),
-                Err(error) => Err(Refused {
-                    place: output::shown(&place.path),
-                    what: error.to_string(),
-                    remedy: "check the path and its permissions".to_owned(),
-                }),
+                Err(error) => Err(unreadable(&place.path, &error)),
             };
             let value = match value {
                 Ok(value) => value,
@@ -186,6 +182,10 @@ fn table(entries: &[Entry], notes: &[Vec<String>]) -> String {
         for note in notes {
             wrap(&mut text, 4, &wire::escape::line(note));
         }
+    }
+    if entries.is_empty() {
+        text.push_str("no servers found; `proof add NAME -- COMMAND` adds one\n");
+        return text;
     }
     let clients = entries.chunk_by(|one, other| one.client.id == other.client.id).count();
     let issues = notes.iter().map(Vec::len).sum::<usize>();

@@ -1,5 +1,6 @@
 //! What a change did or would do, for people and as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ pub(super) struct Refused {
     pub(super) place: String,
     pub(super) what: String,
     pub(super) remedy: String,
+    /// Another server has the name there, so the client differs from what is wanted.
+    pub(super) is_drift: bool,
 }
 
 /// What all of a change did.
@@ -63,6 +66,7 @@ impl Report {
             return output::print(&format!("{}\n", wire::escape::json(&self.json(drafts, is_dry))));
         }
         let mut text = if is_dry { drafts.diffs() } else { String::new() };
+        let mut reloaded = BTreeSet::new();
         for one in &self.done {
             let preposition = if one.did == "removed" { "from" } else { "in" };
             let verb =
@@ -75,8 +79,13 @@ impl Report {
                 one.scope,
                 output::shown(&one.path)
             );
-            for note in one.notes(is_dry) {
+            for note in one.notes() {
                 wrap(&mut text, 2, &note);
+            }
+            // Once for each client, however many of its servers change.
+            let is_written = !is_dry && matches!(one.did, "added" | "changed");
+            if let Some(reload) = one.client.reload.as_ref().filter(|_| is_written && reloaded.insert(&one.client.id)) {
+                wrap(&mut text, 2, reload);
             }
         }
         for sharing in self.sharing() {
@@ -138,16 +147,13 @@ impl Report {
 }
 
 impl Done {
-    fn notes(&self, is_dry: bool) -> Vec<String> {
+    fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.needs.is_empty() {
             notes.push(format!("Set {} where {} runs.", self.needs.join(", "), self.client.name));
         }
         if !self.clear.is_empty() {
             notes.push(format!("In clear in this file: {}.", self.clear.join(", ")));
-        }
-        if !is_dry && matches!(self.did, "added" | "changed") {
-            notes.extend(self.client.reload.clone());
         }
         notes
     }

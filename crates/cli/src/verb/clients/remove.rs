@@ -1,18 +1,21 @@
 //! `proof remove`: a server out of the files of clients.
 
+use std::collections::BTreeSet;
+
 use clients::plan::Target;
 use clients::policy::wildcard;
-use clients::{Scope, plan, text};
+use clients::{Client, Scope, plan, text};
 use wire::redact::Secrets;
 
 use super::add::conceal_files;
 use super::drafts::Drafts;
-use super::files::Access;
+use super::files::{Access, obstacle};
 use super::journal::Journal;
 use super::machine::{Machine, Place};
 use super::outcome::{Done, Refused, Report, pointer};
-use super::write::{outside, refused_file};
+use super::write::{outside, refused_file, unreadable};
 use crate::args::clients::RemoveArgs;
+use crate::args::suggestion;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
 use crate::verb::output;
@@ -37,14 +40,39 @@ fn removed(run: &Run, args: &RemoveArgs) -> Result<Exit, Exit> {
     }
     conceal_files(run, Secrets::default(), &drafts);
     if report.done.is_empty() && report.refused.is_empty() {
-        let what = format!("no client has a server `{}`", wire::escape::line(&args.name));
-        return Err(usage(&what, "`proof list` shows all names; the name must be the whole name"));
+        return Err(missing(args, &machine));
     }
     if !args.showing.dry_run {
         drafts.write(&journal, &format!("remove {}", args.name))?;
     }
     report.print(&drafts, args.showing.dry_run, args.showing.json)?;
     Ok(report.exit())
+}
+
+/// The error of a name that no client has, or none of those that are meant.
+fn missing(args: &RemoveArgs, machine: &Machine) -> Exit {
+    let name = wire::escape::line(&args.name);
+    let is_all = args.selection.client.is_empty() && args.selection.scope.is_none();
+    let whose = if is_all { "no client has" } else { "none of these clients and scopes has" };
+    let names: BTreeSet<String> = clients::clients().iter().flat_map(|client| names(machine, client)).collect();
+    let similar = suggestion(&args.name, names.iter().map(String::as_str));
+    let remedy = match similar.filter(|_| !args.pattern) {
+        Some(similar) if similar != args.name => {
+            format!("`{}`; `proof list` shows all names", wire::escape::line(similar))
+        }
+        _ => "`proof list` shows all names; the name must be the whole name".to_owned(),
+    };
+    usage(&format!("{whose} a server `{name}`"), &remedy)
+}
+
+/// The names of all servers of a client.
+fn names(machine: &Machine, client: &'static Client) -> Vec<String> {
+    let of_place = |place: Place| {
+        let text = super::files::read(&place.path).ok().flatten().unwrap_or_default();
+        let value = text::read(&text, client.format).unwrap_or_default();
+        plan::held(client, place.scope, &value).into_iter().map(|held| held.name)
+    };
+    machine.places(client).into_iter().flat_map(of_place).collect()
 }
 
 fn from_place(
@@ -59,12 +87,7 @@ fn from_place(
     if place.scope == Scope::Project && machine.leads_out(&place.path) {
         return leads_out(args, place);
     }
-    let unreadable = |what: String| Refused {
-        place: output::shown(&place.path),
-        what,
-        remedy: "check the path and its permissions".to_owned(),
-    };
-    let before = drafts.text(&place.path).map_err(unreadable)?;
+    let before = drafts.text(&place.path).map_err(|error| unreadable(&place.path, &error))?;
     let value = text::read(&before, place.client.format).map_err(|error| broken(&error))?;
     let here = machine.local_project();
     for held in plan::held(place.client, place.scope, &value) {
@@ -74,8 +97,12 @@ fn from_place(
         if !is_meant || !is_here || args.selection.scope.is_some_and(|scope| scope != held.scope) {
             continue;
         }
+        if let Some(obstacle) = obstacle(&place.path) {
+            let remedy = obstacle.remedy.to_owned();
+            return Err(Refused { place: output::shown(&place.path), what: obstacle.what, remedy, is_drift: false });
+        }
         let target = Target { client: place.client, scope: held.scope, project: &here };
-        let now = drafts.text(&place.path).map_err(unreadable)?;
+        let now = drafts.text(&place.path).map_err(|error| unreadable(&place.path, &error))?;
         let is_without = |before: &Option<String>| {
             let value = text::read(before.as_deref().unwrap_or_default(), place.client.format).unwrap_or_default();
             let same = |other: &plan::Held| {

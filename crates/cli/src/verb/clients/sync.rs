@@ -66,7 +66,8 @@ fn synced(run: &Run, args: &SyncArgs) -> Result<Exit, Exit> {
         drafts.write(&journal, "sync")?;
     }
     report.print(&drafts, is_dry, args.showing.json)?;
-    Ok(if args.check && !drafts.is_empty() { Exit::Finding } else { report.exit() })
+    let has_drift = !drafts.is_empty() || report.refused.iter().any(|one| one.is_drift);
+    Ok(if args.check && has_drift { Exit::Finding } else { report.exit() })
 }
 
 fn declared(args: &SyncArgs) -> Result<Declared, Exit> {

@@ -68,7 +68,10 @@ fn drafted(record: &Record, index: usize, drafts: &mut Drafts) -> Result<(), Str
     if !record.is_current(index, now.as_deref()) {
         return Err("it was changed since, so it is left alone".to_owned());
     }
-    drafts.text(&file.path)?;
+    if let Some(obstacle) = files::obstacle(&file.path) {
+        return Err(format!("{} ({}), so it is left alone", obstacle.what, obstacle.remedy));
+    }
+    drafts.text(&file.path).map_err(|error| error.to_string())?;
     drafts.put(&file.path, before, None, file.mode.map_or(Access::Private, Access::Mode));
     Ok(())
 }

@@ -5,7 +5,7 @@ use clients::shape::{self, Knowledge, Refusal};
 use clients::{Client, FileError, Launch, Scope, Server};
 
 use super::drafts::Drafts;
-use super::files::Access;
+use super::files::{Access, obstacle};
 use super::machine::Machine;
 use super::outcome::{Done, Refused, pointer, word};
 use super::secrets::is_secret;
@@ -31,14 +31,24 @@ pub(super) enum Stop {
 }
 
 fn refuse(place: &str, what: impl Into<String>, remedy: impl Into<String>) -> Stop {
-    Stop::Refused(Refused { place: place.to_owned(), what: what.into(), remedy: remedy.into() })
+    Stop::Refused(Refused { place: place.to_owned(), what: what.into(), remedy: remedy.into(), is_drift: false })
 }
 
 /// An error of a file, with its place.
 pub(super) fn refused_file(path: &std::path::Path, error: &FileError) -> Refused {
     let at = error.at.map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
     let what = wire::escape::line(&error.what).into_owned();
-    Refused { place: format!("{}{at}", output::shown(path)), what, remedy: error.remedy.clone() }
+    let place = format!("{}{at}", output::shown(path));
+    Refused { place, what, remedy: error.remedy.clone(), is_drift: false }
+}
+
+/// The error of a file that cannot be read as a text.
+pub(super) fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Refused {
+    let remedy = match error.kind() {
+        std::io::ErrorKind::InvalidData => "save the file as UTF-8 in an editor",
+        _ => "check the path and its permissions",
+    };
+    Refused { place: output::shown(path), what: error.to_string(), remedy: remedy.to_owned(), is_drift: false }
 }
 
 /// Why a client is not given a reference.
@@ -58,6 +68,7 @@ pub(super) fn outside(path: &std::path::Path) -> Refused {
         place: output::shown(path),
         what: "a link leads out of the project, so this is no file of the project".to_owned(),
         remedy: "--scope user, or replace the link by a file".to_owned(),
+        is_drift: false,
     }
 }
 
@@ -85,9 +96,7 @@ impl Wish<'_> {
         if scope == Scope::Project && machine.leads_out(&path) {
             return Err(Stop::Refused(outside(&path)));
         }
-        let before = drafts
-            .text(&path)
-            .map_err(|why| refuse(&output::shown(&path), why, "check the path and its permissions"))?;
+        let before = drafts.text(&path).map_err(|error| Stop::Refused(unreadable(&path, &error)))?;
         let project = machine.local_project();
         let target = Target { client, scope, project: &project };
         let value = drafts.value(&path, client.format).map_err(|error| Stop::Refused(refused_file(&path, &error)))?;
@@ -97,28 +106,38 @@ impl Wish<'_> {
             let what = format!("secrets would stand in clear: {}; {}", entry.clear.join(", "), no_reference(client));
             return Err(refuse(&place, what, "agree with --clear-secrets, or leave this client out"));
         }
-        let (after, outcome) =
+        let (after, now, outcome) =
             target.add_to(&before, &value, self.name, &entry, self.manner).map_err(|problem| match problem {
                 Problem::File(error) => Stop::Refused(refused_file(&path, &error)),
-                Problem::OtherServer { is, wanted } => {
-                    let (is, wanted) = (wire::escape::line(&is).into_owned(), wire::escape::line(&wanted).into_owned());
-                    let what = format!("`{}` is another server there: {is}, not {wanted}", self.name);
-                    let remedy = match self.manner {
-                        Manner::Declare => "another name in the list, or first remove it: proof remove NAME",
-                        _ => "another --name, or --force to replace it",
-                    };
-                    refuse(&place, what, remedy)
-                }
+                Problem::OtherServer { is, wanted } => Stop::Refused(self.other_server(&place, &is, &wanted)),
             })?;
         let pointer = pointer(&target.way_to(&value, self.name));
         let did = word(outcome);
         let added = (did == "added").then_some(self.name);
         if did != "unchanged" {
+            if let Some(obstacle) = obstacle(&path) {
+                return Err(refuse(&place, obstacle.what, obstacle.remedy));
+            }
             let access = if entry.clear.is_empty() { Access::Usual } else { Access::Private };
             drafts.put(&path, Some(after), added, access);
+            drafts.holds(&path, now);
         }
         let (needs, clear) = (entry.needs, entry.clear);
         Ok(Done { client, scope, path, pointer, server: self.name.to_owned(), did, needs, clear })
+    }
+
+    fn other_server(&self, place: &str, is: &str, wanted: &str) -> Refused {
+        let (is, wanted) = (wire::escape::line(is), wire::escape::line(wanted));
+        let remedy = match self.manner {
+            Manner::Declare => "another name in the list, or first remove it: proof remove NAME",
+            _ => "another --name, or --force to replace it",
+        };
+        Refused {
+            place: place.to_owned(),
+            what: format!("`{}` is another server there: {is}, not {wanted}", self.name),
+            remedy: remedy.to_owned(),
+            is_drift: true,
+        }
     }
 
     /// The entry by the first way that the client knows.

@@ -74,23 +74,30 @@ pub fn read(text: &str, format: Format) -> Result<Value, FileError> {
 
 /// The text with the changes made one after the other. An error leaves nothing half done.
 pub fn apply(text: &str, format: Format, changes: &[Change]) -> Result<String, FileError> {
+    Ok(apply_to(text, read(text, format)?, format, changes)?.0)
+}
+
+/// The same, where the value of the text is known; also gives the value of the new text.
+pub fn apply_to(
+    text: &str,
+    mut value: Value,
+    format: Format,
+    changes: &[Change],
+) -> Result<(String, Value), FileError> {
     let (bom, body) = match text.strip_prefix(BOM) {
         Some(body) => (&text[..BOM.len_utf8()], body),
         None => ("", text),
     };
     let mut body = body.to_owned();
     for change in changes {
-        body = one(&body, format, change)?;
+        body = one(&body, &mut value, format, change)?;
     }
-    Ok(format!("{bom}{body}"))
+    Ok((format!("{bom}{body}"), value))
 }
 
-/// Makes one change, and reads the result back: a text that came out differently than the values did is never handed out.
-fn one(text: &str, format: Format, change: &Change) -> Result<String, FileError> {
-    // JSON has no times: where TOML is compared, they are not texts.
-    let read = if format == Format::Toml { |text, _| toml::read_exact(text) } else { read };
-    let mut expected = read(text, format)?;
-    change_value(&mut expected, change)?;
+/// Makes one change, and reads the result back: a text that came out differently than the value did is never handed out.
+fn one(text: &str, value: &mut Value, format: Format, change: &Change) -> Result<String, FileError> {
+    change_value(value, change)?;
     let changed = match (format, change) {
         (Format::Json, Change::Set(path, value)) => json_edit::set(text, path, value),
         (Format::Json, Change::Remove(path)) => json_edit::remove(text, path),
@@ -99,15 +106,28 @@ fn one(text: &str, format: Format, change: &Change) -> Result<String, FileError>
         (Format::Toml, Change::Set(path, value)) => toml::set(text, path, value),
         (Format::Toml, Change::Remove(path)) => toml::remove(text, path),
     }?;
-    // A table of TOML that had a header for its children alone goes with the last of them.
-    let without_parent = match change {
-        Change::Remove(path) if format == Format::Toml => without_empty_parent(&expected, path),
-        _ => None,
+    let is_expected = match format {
+        Format::Toml => is_expected_toml(text, &changed, value, change)?,
+        format => read(&changed, format).is_ok_and(|found| found == *value),
     };
-    match read(&changed, format) {
-        Ok(value) if value == expected || Some(&value) == without_parent.as_ref() => Ok(changed),
-        _ => Err(unsupported("the entry is written in a way that proof cannot change")),
+    is_expected.then_some(changed).ok_or_else(|| unsupported("the entry is written in a way that proof cannot change"))
+}
+
+/// Whether a change of TOML did what it should. JSON has no times: they are compared as what they are, not as texts.
+fn is_expected_toml(text: &str, changed: &str, value: &mut Value, change: &Change) -> Result<bool, FileError> {
+    let mut expected = toml::read_exact(text)?;
+    change_value(&mut expected, change)?;
+    let Ok(found) = toml::read_exact(changed) else { return Ok(false) };
+    if found == expected {
+        return Ok(true);
     }
+    // A table that had a header for its children alone goes with the last of them.
+    let Change::Remove(path) = change else { return Ok(false) };
+    let is_without_parent = without_empty_parent(&expected, path).is_some_and(|without| without == found);
+    if is_without_parent {
+        *value = toml::read(changed)?;
+    }
+    Ok(is_without_parent)
 }
 
 fn without_empty_parent(value: &Value, path: &[Step]) -> Option<Value> {

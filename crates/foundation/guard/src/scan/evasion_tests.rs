@@ -159,5 +159,6 @@ fn no_text_is_read_twice() {
         super::encoded::find(&part.repeat((1 << 20) / part.len()));
         super::markup::find(&part.repeat((1 << 20) / part.len()));
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+    // Read twice, they take hours; read once, seconds, and more on a busy machine.
+    assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{:?}", begun.elapsed());
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::bidi;
 use super::model::Kind;
 use super::rule::Severity;
+pub(super) use crate::invisible::is_hidden;
 
 /// What was found in one string.
 pub(super) struct Hidden {
@@ -17,15 +18,6 @@ pub(super) struct Hidden {
     pub(super) severity: Severity,
     /// The text that they encode.
     pub(super) decoded: Option<String>,
-}
-
-/// Whether a character is not seen, wherever it stands.
-pub(super) const fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 const fn is_tag(c: char) -> bool {

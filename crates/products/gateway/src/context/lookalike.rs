@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use guard::invisible::alike;
 use wire::json::{Member, Token, Tokens, unquote};
 use wire::splice::Splice;
-
-use crate::sanitize::alike;
 
 /// An object or array that is being read.
 struct Frame {

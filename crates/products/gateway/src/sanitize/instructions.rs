@@ -1,7 +1,7 @@
 //! Whether a text reads like instructions to a model: evidence of several kinds, each with a weight. English only. Pure; one pass
 //! over the text, whatever is in it.
 
-use super::hidden::{is_hidden, narrow};
+use guard::invisible::{is_hidden, narrow};
 
 /// Stands before a text that is marked.
 pub(super) const MARK: &str =

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::reading::has_byte;
+use guard::invisible::has_byte;
+
 use super::records::Tenant;
 
 /// The longest name that is compared, in bytes.

@@ -2,7 +2,6 @@
 //! that nobody sees. All else passes byte for byte. Must not know which request a message answers.
 
 mod envelope;
-mod hidden;
 mod instructions;
 mod loose;
 mod personal;
@@ -14,6 +13,7 @@ use std::cell::Cell;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use guard::invisible;
 use net::service::RpcError;
 use wire::json::{Token, Tokens, duplicate_name, unquote, write_string};
 use wire::redact::Redactor;
@@ -23,7 +23,6 @@ use crate::failure;
 use crate::settings::{Instructions, SanitizeSettings};
 
 use self::envelope::Shape;
-pub(crate) use self::hidden::{alike, is_hidden};
 use self::records::{Filtered, Tenant, filtered};
 
 /// How deep JSON may stand in texts of JSON.
@@ -273,7 +272,7 @@ impl Pass<'_> {
     fn text(&self, given: &str, depth: usize) -> Result<Option<String>, Withheld> {
         // In JSON, hidden characters go text by text: one might begin what another ends, and hide what stands between.
         let is_cleaned = self.of.settings.hidden && !self.is_json(given);
-        let clean = if is_cleaned { hidden::cleaned(given) } else { Cow::Borrowed(given) };
+        let clean = if is_cleaned { invisible::cleaned(given) } else { Cow::Borrowed(given) };
         let out = if self.kind == Kind::Description { None } else { self.seen(&clean, depth)? };
         let out = out.map_or(clean, Cow::Owned);
         if out == given {

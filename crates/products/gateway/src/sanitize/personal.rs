@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::reading::{Reading, has_byte};
+use guard::invisible::has_byte;
+
+use super::reading::Reading;
 use crate::settings::Personal;
 
 /// The most separators in a row between groups of one number.

@@ -1,6 +1,6 @@
 //! Characters of a text as people and programs read them, each with its place. Pure.
 
-use super::hidden::{is_hidden, narrow};
+use guard::invisible::{has_byte, is_hidden, narrow};
 
 /// The zeros of all decimal digits outside ASCII (Unicode 14, `Nd`); nine digits follow each.
 const ZEROS: [char; 65] = [
@@ -73,11 +73,6 @@ const ZEROS: [char; 65] = [
 /// Names of HTML that stand for a character of personal data.
 const NAMED: [(&str, char); 6] =
     [("commat;", '@'), ("period;", '.'), ("plus;", '+'), ("nbsp;", ' '), ("hyphen;", '-'), ("lowbar;", '_')];
-
-/// Whether any byte of a text fits. In pieces without an early exit, compilers make vector instructions of it.
-pub(super) fn has_byte(text: &str, fits: impl Fn(u8) -> bool) -> bool {
-    text.as_bytes().chunks(64).any(|piece| piece.iter().fold(false, |any, byte| any | fits(*byte)))
-}
 
 /// The characters of a text, and where each begins.
 #[derive(Default)]

@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
+use guard::invisible::alike;
 use wire::json::{Token, Tokens, unquote};
-
-use super::hidden::alike;
 
 /// Who may see what: members that name a tenant, and the client's own tenant.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,10 @@
-//! Characters that nobody sees but models read, and escapes of terminals. Pure.
+//! Characters that people do not see but models read, and escapes of terminals: what they are, and a text without them.
 
 use std::borrow::Cow;
 
-use super::reading::has_byte;
-
-/// Whether nobody sees the character, wherever it stands.
-pub(crate) const fn is_hidden(c: char) -> bool {
+/// Whether a character is not seen, wherever it stands.
+#[inline]
+pub const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -14,7 +13,8 @@ pub(crate) const fn is_hidden(c: char) -> bool {
 }
 
 /// The character in its usual width.
-pub(super) const fn narrow(c: char) -> char {
+#[inline]
+pub const fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => match char::from_u32(c as u32 - 0xfee0) {
             Some(narrow) => narrow,
@@ -28,8 +28,9 @@ pub(super) const fn narrow(c: char) -> char {
     }
 }
 
-/// Whether two names are alike: case, separators, width and characters that nobody sees make no difference.
-pub(crate) fn alike(one: &str, other: &str) -> bool {
+/// Whether two names are alike: case, separators, width and hidden characters make no difference.
+#[inline]
+pub fn alike(one: &str, other: &str) -> bool {
     if !one.is_ascii() || !other.is_ascii() {
         return folded(one).eq(folded(other));
     }
@@ -54,8 +55,14 @@ const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
 }
 
+/// Whether any byte of a text fits. In pieces without an early exit, compilers make vector instructions of it.
+#[inline]
+pub fn has_byte(text: &str, fits: impl Fn(u8) -> bool) -> bool {
+    text.as_bytes().chunks(64).any(|piece| piece.iter().fold(false, |any, byte| any | fits(*byte)))
+}
+
 /// The text without hidden characters, escapes of terminals and control characters.
-pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
+pub fn cleaned(text: &str) -> Cow<'_, str> {
     let is_rare = |byte: u8| !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
     if !has_byte(text, is_rare) || !text.chars().any(|c| is_hidden(c) || is_control(c)) {
         return Cow::Borrowed(text);
@@ -165,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_goes_and_what_scripts_need_stays() {
+    fn what_is_not_seen_goes_and_what_scripts_need_stays() {
         for (text, expected) in [
             ("a\u{200b}b\u{202e}c\u{2066}d\u{feff}", "abcd"),
             ("tag\u{e0049}\u{e0067}\u{e006e}", "tag"),
