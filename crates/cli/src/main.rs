@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Generate(args)) => verb::generate::run(&run, &args),
         Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&run, &args),
         Ok(args::Verb::Scan(args)) => verb::scan::run(&run, &args),
+        Ok(args::Verb::Eval(args)) => verb::eval::run(&run, &args),
         Ok(args::Verb::Add(args)) => verb::clients::add(&run, &args),
         Ok(args::Verb::Remove(args)) => verb::clients::remove(&run, &args),
         Ok(args::Verb::Undo(args)) => verb::clients::undo(&run, &args),

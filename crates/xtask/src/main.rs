@@ -6,6 +6,7 @@
 mod atba;
 mod attack;
 mod bench;
+mod bfcl;
 mod cargo;
 mod clients_peers;
 mod conformance;
@@ -69,6 +70,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         help: "bench check, client, test: how long each takes; bench serve, gateway: what a request costs",
         run: bench::run,
+    },
+    Task {
+        name: "bfcl",
+        help: "`proof eval` and bfcl-eval's own checker: the same verdicts on its questions and mutated answers",
+        run: bfcl::run,
     },
     Task {
         name: "bridge",

@@ -7,6 +7,7 @@ pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod clients;
 mod dashes;
+pub(crate) mod eval;
 pub(crate) mod faults;
 pub(crate) mod gateway;
 pub(crate) mod generate;
@@ -78,6 +79,8 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
+    /// Score what a model did with tools, without a model
+    Eval(eval::EvalArgs),
     /// Find hidden text and injections in what servers tell a model
     Scan(Box<scan::ScanArgs>),
     /// Add a server to the configurations of clients

@@ -1,6 +1,7 @@
 //! Text that is not a report of findings: the rules themselves, test files, generated tests, snapshots.
 
 pub(crate) mod drift;
+pub(crate) mod eval;
 pub(crate) mod generated;
 pub(crate) mod lock;
 mod page;

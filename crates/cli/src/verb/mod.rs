@@ -9,6 +9,7 @@ pub(crate) mod clients;
 pub(crate) mod completion;
 mod conclude;
 mod connecting;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod gateway;
 pub(crate) mod generate;

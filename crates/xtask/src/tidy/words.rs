@@ -16,7 +16,7 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        crates: &["wire", "schema", "document", "clients", "report", "rules"],
+        crates: &["wire", "schema", "document", "clients", "report", "eval", "rules"],
         words: &[
             "tokio",
             "std::net",
@@ -51,6 +51,7 @@ const BANS: &[Ban] = &[
             "schema",
             "document",
             "report",
+            "eval",
             "rules",
             "net",
             "oauth",
@@ -69,6 +70,7 @@ const BANS: &[Ban] = &[
             "schema",
             "document",
             "report",
+            "eval",
             "rules",
             "client",
             "reference",

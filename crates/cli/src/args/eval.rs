@@ -1,0 +1,134 @@
+//! Options of `proof eval`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Score what a model did with tools, without a model
+#[derive(Args)]
+#[command(disable_help_subcommand = true)]
+#[command(after_help = "\
+Examples:
+  proof eval score cases.yaml --calls answers.jsonl
+  proof eval score cases.yaml --calls session.trace.jsonl --case weather
+  proof eval score cases.yaml --calls new.jsonl --against old.jsonl
+  proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+
+See docs/eval.md for cases, matchers, outcomes and formats of calls.")]
+pub(crate) struct EvalArgs {
+    #[command(subcommand)]
+    pub(crate) verb: EvalVerb,
+}
+
+/// What is evaluated.
+#[derive(Subcommand)]
+pub(crate) enum EvalVerb {
+    /// Score recorded calls against the expected ones
+    Score(Box<ScoreArgs>),
+}
+
+/// Score recorded calls against the expected ones
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof eval score cases.yaml --calls answers.jsonl
+  proof eval score cases.yaml --calls answers.jsonl --min-score 90
+  proof eval score cases.yaml --calls stream.sse --case weather
+  proof eval score cases.yaml --calls new.jsonl --against old.jsonl
+  proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval score --schema > eval-case.schema.json
+
+Calls are read from responses and streams of the Responses API, Chat
+Completions and Anthropic Messages, batches, traces of `proof record`,
+OpenTelemetry spans, results of BFCL, and JSON Lines. See docs/eval.md.
+
+Exit codes: 0 all as expected; 1 an answer is wrong or missing, or nothing was
+scored; 2 usage error or invalid file; 4 bug in proof.")]
+pub(crate) struct ScoreArgs {
+    /// Cases; with --compat bfcl: questions, answers and results
+    #[arg(value_name = "FILE", required_unless_present = "schema")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Answers of the model to score (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Answers")]
+    pub(crate) calls: Vec<PathBuf>,
+    /// Format of the answers [default: detected]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Answers")]
+    pub(crate) from: Option<CallsFormat>,
+    /// Case that the answers belong to, where they do not name one
+    #[arg(long, value_name = "NAME", help_heading = "Answers")]
+    pub(crate) case: Option<String>,
+    /// Tools that the model was offered [default: `tools` of the case file]
+    #[arg(long, value_name = "FILE", help_heading = "Answers")]
+    pub(crate) tools: Option<PathBuf>,
+    /// Answers of another run: show which cases moved (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Answers")]
+    pub(crate) against: Vec<PathBuf>,
+    /// Score as another tool does, its files for cases and calls
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TOOL",
+        conflicts_with_all = ["calls", "from", "case", "tools", "against", "filter", "tag"],
+        help_heading = "Answers"
+    )]
+    pub(crate) compat: Option<Compat>,
+    /// Score only cases with TEXT in their name
+    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
+    pub(crate) filter: Option<String>,
+    /// Score only cases with this tag (repeatable)
+    #[arg(long, value_name = "TAG", help_heading = "Selection")]
+    pub(crate) tag: Vec<String>,
+    /// Share of correct answers that is enough, in percent [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
+    pub(crate) min_score: Option<f64>,
+    /// List correct answers, too
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) verbose: bool,
+    /// Report format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
+    pub(crate) format: EvalFormat,
+    /// Write the report to FILE instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the JSON Schema of case files, and score nothing
+    #[arg(long, exclusive = true, help_heading = "Output")]
+    pub(crate) schema: bool,
+}
+
+/// A tool whose scores are reproduced.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// bfcl-eval 2026.3.23, single-turn categories
+    Bfcl,
+}
+
+/// A format of answers.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CallsFormat {
+    /// JSON Lines: one answer a line, also batches and results of BFCL
+    Lines,
+    /// Server-sent events of one answer
+    Events,
+    /// One answer or conversation as JSON
+    Answer,
+    /// Trace or recording of MCP traffic
+    Trace,
+    /// OpenTelemetry spans in OTLP's JSON
+    Spans,
+}
+
+/// The format of a report.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EvalFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.eval/1
+    Json,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("expected a number from 0 to 100, such as 90".to_owned()),
+    }
+}

@@ -1,0 +1,92 @@
+//! `proof eval`: what a model did with tools, scored without a model.
+
+mod bfcl;
+mod files;
+
+use std::io::IsTerminal as _;
+
+use ::eval::summary::{self, Run as Scores};
+use ::eval::{Sample, case};
+use report::render::text::{Paint, count};
+use wire::escape;
+
+use crate::args::eval::{EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
+use crate::exit::{self, Exit, tell, usage};
+use crate::format::eval::{self, Report};
+use crate::run::Run;
+use crate::verb::output;
+
+/// Evaluates.
+pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
+    exit::conceal(run.redactor());
+    let scored = match &args.verb {
+        EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
+        EvalVerb::Score(args) if args.compat.is_some() => bfcl::scored(args),
+        EvalVerb::Score(args) => scored(run, args),
+    };
+    scored.unwrap_or_else(|exit| exit)
+}
+
+fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
+    if let Some(path) = &args.output {
+        output::writable(path)?;
+    }
+    let [path] = args.files.as_slice() else {
+        return Err(usage("several files of cases", "one file of cases, and answers with --calls FILE"));
+    };
+    if args.calls.is_empty() {
+        return Err(usage("no answers to score", "--calls FILE, with what the model answered"));
+    }
+    let cases = files::cases(path)?;
+    let tools = files::tools(path, &cases, args.tools.as_deref())?;
+    let samples = files::samples(&args.calls, args)?;
+    let selects = |name: &str, tags: &[String]| {
+        args.filter.as_ref().is_none_or(|text| name.contains(text.as_str()))
+            && (args.tag.is_empty() || args.tag.iter().any(|tag| tags.contains(tag)))
+    };
+    let score = |samples: &[Sample]| {
+        summary::run(&cases, samples, tools.as_ref(), &selects).map_err(|unnamed| {
+            let what = format!("{} without the name of a case", count(unnamed.answers, "answer"));
+            usage(&what, "--case NAME, or lines with `case`: {\"case\": \"NAME\", \"response\": {…}}")
+        })
+    };
+    let scores = score(&samples)?;
+    let before = if args.against.is_empty() { None } else { Some(score(&files::samples(&args.against, args)?)?) };
+    let comparison = before.as_ref().map(|before| summary::compare(before, &scores));
+    warn(&scores);
+    let (required, has_passed) = gate(&scores, args.min_score);
+    let report = Report { file: path, scores: &scores, comparison: comparison.as_ref(), required, has_passed };
+    let redactor = run.redactor();
+    let text = match args.format {
+        EvalFormat::Json => eval::json(&report, &redactor),
+        EvalFormat::Human => {
+            let colour = args.output.is_none() && std::io::stdout().is_terminal();
+            eval::human(&report, &redactor, Paint { colour }, args.verbose)
+        }
+    };
+    match &args.output {
+        Some(path) => output::write_private(path, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(if has_passed { Exit::Clean } else { Exit::Finding })
+}
+
+/// The share that is required, in percent, and whether it was reached. Cases without an answer count as wrong, and where
+/// nothing was scored, nothing passes.
+fn gate(scores: &Scores, min_score: Option<f64>) -> (f64, bool) {
+    let required = min_score.unwrap_or(100.0);
+    let total = scores.answers.len() + scores.unanswered.len();
+    let passed = scores.answers.iter().filter(|answer| answer.scored.passes()).count();
+    (required, !scores.answers.is_empty() && 100.0 * passed as f64 / total as f64 >= required)
+}
+
+fn warn(scores: &Scores) {
+    const SHOWN: usize = 5;
+    if scores.strangers.is_empty() {
+        return;
+    }
+    let names: Vec<_> = scores.strangers.iter().take(SHOWN).map(|name| escape::snippet(name, 40)).collect();
+    let more = scores.strangers.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    tell(format_args!("note: answers to unknown cases were left out: {}{more}", names.join(", ")));
+}

@@ -1,0 +1,166 @@
+//! `proof eval`: the example as a CI gate, what a report shows, files that are wrong, and secrets in answers.
+
+#[path = "shared/ran.rs"]
+mod ran;
+
+use std::path::{Path, PathBuf};
+
+use ran::{ends_with, proof};
+use serde_json::Value;
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/eval")
+}
+
+fn score(arguments: &[&str]) -> std::process::Output {
+    proof(&example(), &[&["eval", "score", "cases.yaml"], arguments].concat())
+}
+
+/// A report has these lines, or lines that begin so, in 80 columns.
+#[track_caller]
+fn shows(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|other| other.starts_with(line)), "{line}:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn the_example_is_a_gate() {
+    let new = ends_with(0, &score(&["--calls", "answers.jsonl"]));
+    shows(&new, &["4 of 4 answers correct: 100.0 % (95 % interval 51.0 % to 100.0 %)", "passed"]);
+    let old = ends_with(1, &score(&["--calls", "old-answers.jsonl", "--min-score", "75"]));
+    shows(
+        &old,
+        &[
+            "FAIL  forecast of one city  hallucinated argument",
+            "      get_forecast /day: expected no such argument, got 3",
+            "      missing argument: get_forecast /days: expected a number from 2 to 4, got",
+            "      cases.yaml:4, score 0.33",
+            "FAIL  look first, then book  missing call",
+            "2 of 4 answers correct: 50.0 %",
+            "    1 ×  get_forecast → nothing",
+            "failed: 75 % of the cases must be answered correctly",
+        ],
+    );
+    ends_with(0, &score(&["--calls", "old-answers.jsonl", "--min-score", "50"]));
+    let against = score(&["--calls", "answers.jsonl", "--against", "old-answers.jsonl", "-v"]);
+    shows(
+        &ends_with(0, &against),
+        &[
+            "pass  nothing to do  correct",
+            "Against the other run: 4 answers in both, 2 gained, 0 lost; McNemar's test:",
+            "  gained  forecast of one city",
+        ],
+    );
+}
+
+#[test]
+fn the_report_is_one_json_document() {
+    let ran = score(&["--calls", "old-answers.jsonl", "--against", "answers.jsonl", "--format", "json"]);
+    ends_with(1, &ran);
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    assert_eq!((report["schema"].as_str(), report["passed"].as_bool()), (Some("proof.eval/1"), Some(false)));
+    assert_eq!(
+        (report["summary"]["correct"].as_u64(), report["against"]["lost"].as_array().map(Vec::len)),
+        (Some(2), Some(2))
+    );
+    let finding = &report["answers"][0]["findings"][0];
+    assert_eq!(
+        (finding["outcome"].as_str(), finding["pointer"].as_str()),
+        (Some("hallucinated argument"), Some("/day"))
+    );
+}
+
+#[test]
+fn nothing_scored_never_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write("cases.yaml", "cases:\n  - { name: a, call: f }\n  - { name: b, call: f }\n");
+    write("none.jsonl", "");
+    write("other.jsonl", "{\"case\":\"c\",\"calls\":[]}\n");
+    write("one.jsonl", "{\"case\":\"a\",\"calls\":[{\"name\":\"f\"}]}\n");
+    let ran = |more: &[&str]| proof(folder.path(), &[&["eval", "score", "cases.yaml", "--calls"], more].concat());
+    for file in ["none.jsonl", "other.jsonl"] {
+        let text = ends_with(1, &ran(&[file, "--min-score", "0"]));
+        assert!(text.contains("failed: nothing was scored"), "{text}");
+    }
+    assert!(ends_with(1, &ran(&["one.jsonl"])).contains("b  no answer to score"));
+    ends_with(0, &ran(&["one.jsonl", "--min-score", "50"]));
+    ends_with(1, &ran(&["one.jsonl", "--min-score", "51"]));
+    ends_with(0, &ran(&["one.jsonl", "--filter", "a"]));
+    ends_with(1, &ran(&["one.jsonl", "--filter", "x"]));
+}
+
+#[test]
+fn wrong_files_are_usage_errors_with_places() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write("cases.yaml", "cases:\n  - { name: a, call: f }\n  - { name: b, call: f }\n");
+    write("bad.yaml", "cases:\n  - { name: a, cal: f }\n");
+    write("tools.yaml", "tools: missing.json\ncases:\n  - { name: a, call: f }\n");
+    write("bad.jsonl", "{\"case\":\"a\",\"calls\":[]}\n{\"case\"\n");
+    write("unnamed.jsonl", "{\"calls\":[]}\n");
+    let ran = |arguments: &[&str]| ends_with(2, &proof(folder.path(), &[&["eval", "score"], arguments].concat()));
+    for (arguments, text) in [
+        (&["cases.yaml"][..], "error: no answers to score"),
+        (&["bad.yaml", "--calls", "bad.jsonl"], "the key `cal` is unknown here – bad.yaml:2:16"),
+        (&["tools.yaml", "--calls", "bad.jsonl"], "cannot read missing.json"),
+        (&["cases.yaml", "--calls", "bad.jsonl"], "– bad.jsonl:2\n  try: one JSON object a line"),
+        (&["cases.yaml", "--calls", "unnamed.jsonl"], "1 answer without the name of a case\n  try: --case NAME"),
+        (&["cases.yaml", "--calls", "none.jsonl"], "cannot read none.jsonl"),
+        (&["--compat", "bfcl", "cases.yaml"], "--compat bfcl needs its files"),
+    ] {
+        let told = ran(arguments);
+        assert!(told.contains(text), "{arguments:?}: {told}");
+    }
+    ends_with(1, &proof(folder.path(), &["eval", "score", "cases.yaml", "--calls", "unnamed.jsonl", "--case", "a"]));
+}
+
+#[test]
+fn secrets_of_answers_stay_out_of_reports() {
+    const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write("cases.yaml", "cases:\n  - { name: a, call: f, arguments: { password: x, url: y } }\n");
+    let arguments = format!("{{\"password\":\"open sesame\",\"url\":\"https://h/?t={TOKEN}\"}}");
+    write("answers.jsonl", &format!("{{\"case\":\"a\",\"calls\":[{{\"name\":\"f\",\"arguments\":{arguments}}}]}}\n"));
+    for format in ["human", "json"] {
+        let arguments = ["eval", "score", "cases.yaml", "--calls", "answers.jsonl", "--format", format];
+        let text = ends_with(1, &proof(folder.path(), &arguments));
+        assert!(!text.contains(TOKEN) && !text.contains("sesame") && text.contains("/password"), "{text}");
+    }
+}
+
+#[test]
+fn bfcl_files_are_scored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    let function =
+        r#"{"name":"f","parameters":{"type":"dict","properties":{"x":{"type":"integer"}},"required":["x"]}}"#;
+    write(
+        "q.json",
+        &format!(
+            "{{\"id\":\"simple_python_0\",\"function\":[{function}]}}\n{{\"id\":\"simple_python_1\",\"function\":[{function}]}}\n"
+        ),
+    );
+    write(
+        "a.json",
+        "{\"id\":\"simple_python_0\",\"ground_truth\":[{\"f\":{\"x\":[1]}}]}\n{\"id\":\"simple_python_1\",\"ground_truth\":[{\"f\":{\"x\":[2]}}]}\n",
+    );
+    write(
+        "r.json",
+        "{\"id\":\"simple_python_0\",\"result\":[{\"f\":\"{\\\"x\\\": 1}\"}]}\n{\"id\":\"simple_python_1\",\"result\":[{\"f\":\"{\\\"x\\\": 1}\"}]}\n",
+    );
+    let ran = |more: &[&str]| {
+        proof(folder.path(), &[&["eval", "score", "--compat", "bfcl", "q.json", "a.json", "r.json"], more].concat())
+    };
+    shows(
+        &ends_with(1, &ran(&[])),
+        &["simple_python                      1       2   50.00 %", "       1  value_error:others", "failed"],
+    );
+    let report: Value = serde_json::from_slice(&ran(&["--format", "json"]).stdout).expect("one JSON document");
+    assert_eq!(report["entries"][1]["error_type"], "value_error:others");
+    assert_eq!(report["categories"]["simple_python"]["accuracy"], 0.5);
+    ends_with(0, &ran(&["--min-score", "50"]));
+}

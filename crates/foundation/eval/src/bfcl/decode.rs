@@ -1,0 +1,101 @@
+//! What a model put out, decoded as the handlers of bfcl-eval do: calls of models that call tools, or the text of Python calls.
+
+use serde_json::Value;
+
+use super::Decoded;
+use crate::python::{self, Py};
+
+/// What a model put out for one entry.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A text: calls in Python's syntax, or words for people.
+    Text(String),
+    /// A list: `[{"f": "{\"a\": 1}"}]`.
+    List(Vec<Value>),
+}
+
+/// How outputs of a file are decoded. bfcl-eval knows it from the name of the model; here the file shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The model calls tools, by their names as they are.
+    Calls,
+    /// The model calls tools whose dots were replaced by underscores.
+    CallsWithUnderscores,
+    /// The model writes calls as text.
+    Prompt,
+}
+
+/// The mode of all outputs of a file: lists of calls make it calls; underscores, unless a name has a dot.
+pub fn mode<'o>(outputs: impl Iterator<Item = &'o Output>) -> Mode {
+    let (mut has_lists, mut has_dots) = (false, false);
+    for output in outputs {
+        if let Output::List(items) = output {
+            has_lists = true;
+            let mut names = items.iter().filter_map(|item| item.as_object()?.keys().next());
+            has_dots |= names.any(|name| name.contains('.'));
+        }
+    }
+    match (has_lists, has_dots) {
+        (false, _) => Mode::Prompt,
+        (true, true) => Mode::Calls,
+        (true, false) => Mode::CallsWithUnderscores,
+    }
+}
+
+/// It cannot be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Failed;
+
+/// Decodes an output; `None` where it is decoded, but is no list of calls.
+pub(super) fn decode(output: &Output, mode: Mode) -> Result<Option<Vec<Decoded>>, Failed> {
+    match (mode, output) {
+        (Mode::Prompt, Output::Text(text)) => prompted(text).map(Some),
+        (_, Output::Text(text)) if text.is_empty() => Ok(Some(Vec::new())),
+        (Mode::Prompt, Output::List(_)) | (_, Output::Text(_)) => Err(Failed),
+        (_, Output::List(items)) => called(items),
+    }
+}
+
+fn called(items: &[Value]) -> Result<Option<Vec<Decoded>>, Failed> {
+    let (mut calls, mut are_calls) = (Vec::with_capacity(items.len()), true);
+    for item in items {
+        let (name, arguments) = item.as_object().and_then(|members| members.iter().next()).ok_or(Failed)?;
+        let text = arguments.as_str().ok_or(Failed)?;
+        match serde_json::from_str::<Value>(text).map_err(|_| Failed)? {
+            Value::Object(members) => {
+                let arguments = members.into_iter().map(|(name, value)| (Py::Str(name), from_json(value))).collect();
+                calls.push((name.clone(), arguments));
+            }
+            _ => are_calls = false,
+        }
+    }
+    Ok(are_calls.then_some(calls))
+}
+
+fn prompted(text: &str) -> Result<Vec<Decoded>, Failed> {
+    let text = text.trim_matches(['`', '\n', ' ']);
+    let open = if text.starts_with('[') { "" } else { "[" };
+    let close = if text.ends_with(']') { "" } else { "]" };
+    let calls = python::calls(&format!("{open}{text}{close}")).map_err(|_| Failed)?;
+    let decoded = |call: python::Call| {
+        (call.name, call.arguments.into_iter().map(|(name, value)| (Py::Str(name), value)).collect())
+    };
+    Ok(calls.into_iter().map(decoded).collect())
+}
+
+/// A value of JSON as Python reads it: numbers with a point are floats.
+pub(super) fn from_json(value: Value) -> Py {
+    match value {
+        Value::Null => Py::None,
+        Value::Bool(flag) => Py::Bool(flag),
+        Value::Number(number) => match number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from)) {
+            Some(whole) => Py::Int(whole),
+            None => Py::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Py::Str(text),
+        Value::Array(items) => Py::List(items.into_iter().map(from_json).collect()),
+        Value::Object(members) => {
+            Py::Dict(members.into_iter().map(|(name, value)| (Py::Str(name), from_json(value))).collect())
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Did a model choose the right tools and fill them right? Tool calls from many formats ([`import`]), expected calls
+//! ([`case`]), and what the two come to ([`score`], [`summary`]).
+//!
+//! Pure: it knows no model, runtime, clock, file or socket. Whatever a stranger wrote is bounded here.
+
+pub mod bfcl;
+pub mod call;
+pub mod case;
+pub mod catalogue;
+mod date;
+pub mod import;
+mod matcher;
+pub mod python;
+pub mod score;
+pub mod stats;
+pub mod summary;
+
+pub use call::{Parse, Sample, ToolCall};
+pub use case::{Case, CaseFile};
+pub use catalogue::Catalogue;
+pub use matcher::Matcher;

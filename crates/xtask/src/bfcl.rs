@@ -1,0 +1,161 @@
+//! `cargo xtask bfcl`: the verdicts of `proof eval score --compat bfcl` beside those of bfcl-eval's own checker, on all of its
+//! single-turn questions: with the key as the answer, and with thousands of mutations of it. Installs bfcl-eval under `.peers/`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use eval::bfcl;
+use serde_json::Value;
+
+use crate::peers::{Home, proof};
+use crate::words::{Words, help};
+use crate::{Verdict, root};
+
+const USAGE: &str = "usage: cargo xtask bfcl [OPTIONS]
+
+  --proof PATH     use this binary instead of building `proof` first
+  --mutations N    at least so many mutated answers (default: 20000)
+  --seed N         the seed of the mutations (default: 1)
+  --speed          only measure how fast this build judges the key";
+
+/// How many disagreements of one kind are listed.
+const LISTED: usize = 5;
+
+/// What one side says of an entry: valid, the type of error, whether an exception is raised.
+type Said = (bool, Option<String>, bool);
+
+/// Compares.
+pub(crate) fn run(args: &[String]) -> Verdict {
+    if help(args, USAGE) {
+        return Ok(true);
+    }
+    let (mut given, mut mutations, mut seed, mut only_speed) = (None, 20_000u64, 1u64, false);
+    let mut words = Words::of(args, USAGE);
+    while let Some(option) = words.option() {
+        match option {
+            "--proof" => given = Some(PathBuf::from(words.value()?)),
+            "--mutations" => mutations = words.value()?.parse().context("--mutations wants a number")?,
+            "--seed" => seed = words.value()?.parse().context("--seed wants a number")?,
+            "--speed" => only_speed = true,
+            _ => return Err(words.unknown()),
+        }
+    }
+    let home = Home::new(&root());
+    let python = home.install_bfcl()?;
+    let folder = home.files().join("bfcl");
+    if !only_speed {
+        let script = root().join("peers/bfcl/verdicts.py");
+        let ran =
+            Command::new(python).arg(script).arg(&folder).args([mutations.to_string(), seed.to_string()]).output()?;
+        let told = String::from_utf8_lossy(&ran.stderr);
+        ensure!(ran.status.success(), "the checker of bfcl-eval failed: {told}");
+        println!("bfcl-eval: {}", String::from_utf8_lossy(&ran.stdout).trim());
+    }
+    speed(&folder)?;
+    if only_speed { Ok(true) } else { compare(&proof(given.as_deref())?, &folder) }
+}
+
+fn compare(proof: &Path, folder: &Path) -> Verdict {
+    let mut disagreements: BTreeMap<(String, String, String), Vec<String>> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for results in files(folder, ".results.json")? {
+        let name = results.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let (category, round) = name.split_once('.').context("a file of results without a category")?;
+        let ours = ours(proof, folder, category, &results)?;
+        let theirs = theirs(&folder.join(name.replace(".results.json", ".verdicts.json")))?;
+        ensure!(ours.len() == theirs.len(), "{name}: {} verdicts, not {}", ours.len(), theirs.len());
+        let kind = if round.contains("-0.") { "key" } else { "mutated" };
+        for (id, said) in theirs {
+            let count = counts.entry(kind).or_default();
+            count.0 += 1;
+            let our = ours.get(&id).with_context(|| format!("no verdict on {id}"))?;
+            if *our == said {
+                count.1 += 1;
+            } else {
+                let key = (category.to_owned(), shown(&said), shown(our));
+                disagreements.entry(key).or_default().push(format!("{id} of {name}"));
+            }
+        }
+    }
+    for (kind, (total, same)) in counts {
+        println!("{kind} answers: {same} of {total} verdicts are the same");
+    }
+    for ((category, theirs, ours), places) in &disagreements {
+        println!("{category}: bfcl-eval {theirs}, proof {ours}: {}", places.len());
+        places.iter().take(LISTED).for_each(|place| println!("  {place}"));
+    }
+    Ok(disagreements.is_empty())
+}
+
+fn shown((valid, error, raises): &Said) -> String {
+    match (valid, raises) {
+        (true, _) => "valid".to_owned(),
+        (false, true) => "raises an exception".to_owned(),
+        (false, false) => error.clone().unwrap_or_default(),
+    }
+}
+
+fn files(folder: &Path, end: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .with_context(|| format!("cannot read {}: run without --speed first", folder.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(end))
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+fn said(value: &Value) -> Option<(String, Said)> {
+    let error = value["error_type"].as_str().map(str::to_owned);
+    Some((value["id"].as_str()?.to_owned(), (value["valid"].as_bool()?, error, value["raises"].as_bool()?)))
+}
+
+fn theirs(path: &Path) -> anyhow::Result<BTreeMap<String, Said>> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let line = |line: &str| said(&serde_json::from_str(line).ok()?);
+    text.lines().map(|one| line(one).context("a verdict that is none")).collect()
+}
+
+fn ours(proof: &Path, folder: &Path, category: &str, results: &Path) -> anyhow::Result<BTreeMap<String, Said>> {
+    let mut command = Command::new(proof);
+    command.args(["eval", "score", "--compat", "bfcl", "--format", "json"]);
+    command.arg(folder.join(format!("{category}.questions.json")));
+    let answers = folder.join(format!("{category}.answers.json"));
+    if answers.exists() {
+        command.arg(answers);
+    }
+    let ran = command.arg(results).output().context("proof does not run")?;
+    let report: Value = serde_json::from_slice(&ran.stdout)
+        .with_context(|| format!("{}: {}", results.display(), String::from_utf8_lossy(&ran.stderr)))?;
+    let entries = report["entries"].as_array().context("no entries")?;
+    entries.iter().map(|entry| said(entry).context("an entry without a verdict")).collect()
+}
+
+/// How many entries a second this build judges, on the key and one thread: calls are decoded and checked.
+fn speed(folder: &Path) -> anyhow::Result<()> {
+    const LONG: Duration = Duration::from_millis(500);
+    println!("this build, one thread, entries a second:");
+    for results in files(folder, ".calls-0.results.json")? {
+        let name = results.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let category = name.split('.').next().unwrap_or_default();
+        let questions = fs::read_to_string(folder.join(format!("{category}.questions.json")))?;
+        let answers = fs::read_to_string(folder.join(format!("{category}.answers.json"))).ok();
+        let suite = bfcl::entries(&questions, answers.as_deref()).map_err(|(_, error)| error)?;
+        let outputs = bfcl::results(&fs::read_to_string(&results)?)?;
+        let mode = bfcl::mode(outputs.iter().map(|(_, output)| output));
+        let (mut count, mut valid) = (0, 0);
+        let begin = Instant::now();
+        while begin.elapsed() < LONG {
+            let pairs = suite.entries.iter().zip(&outputs);
+            valid = pairs.filter(|(entry, (_, output))| bfcl::judge(entry, output, mode).is_valid()).count();
+            count += suite.entries.len();
+        }
+        let each = count as f64 / begin.elapsed().as_secs_f64();
+        println!("  {category:<24} {each:>12.0}  ({valid} of {} valid)", suite.entries.len());
+    }
+    Ok(())
+}
