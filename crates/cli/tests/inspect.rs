@@ -16,7 +16,7 @@ use ran::{PROOF, ends_with, proof};
 use serde_json::{Value, json};
 
 /// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Inspected {
     child: Child,

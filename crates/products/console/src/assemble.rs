@@ -104,7 +104,7 @@ impl Assembler {
         match &frame.content {
             Content::Request { method, target, .. } => self.request_head(&mut step, method, target),
             Content::Response { status, .. } => self.response_head(&mut step, *status),
-            Content::Closed(how) => self.closed(&mut step, how),
+            Content::Closed(how) => Some(self.closed(&mut step, how)),
             Content::Exit { code, signal } => Some(self.exited(&mut step, *code, *signal)),
             Content::Stderr(bytes) => Some(self.line(&mut step, RowKind::Stderr, bytes, Status::Ok)),
             Content::Raw(bytes) => Some(self.line(&mut step, RowKind::Bytes, bytes, Status::Error)),
@@ -207,7 +207,7 @@ impl Assembler {
         Some(row)
     }
 
-    fn closed(&mut self, step: &mut Step<'_>, how: &Closed) -> Option<u64> {
+    fn closed(&mut self, step: &mut Step<'_>, how: &Closed) -> u64 {
         if step.frame.exchange != 0 {
             return self.exchange_closed(step, how);
         }
@@ -215,10 +215,10 @@ impl Assembler {
         let mut row = self.row(step, RowKind::End);
         row.name = how.as_str().into();
         row.status = if matches!(how, Closed::End | Closed::Aborted) { Status::Ok } else { Status::Error };
-        Some(step.table.push(row))
+        step.table.push(row)
     }
 
-    fn exchange_closed(&mut self, step: &mut Step<'_>, how: &Closed) -> Option<u64> {
+    fn exchange_closed(&mut self, step: &mut Step<'_>, how: &Closed) -> u64 {
         let known = self.exchanges.contains_key(&step.frame.exchange);
         let row = self.exchange_row(step);
         self.exchanges.remove(&step.frame.exchange);
@@ -227,7 +227,7 @@ impl Assembler {
             let mut row = self.row(step, RowKind::End);
             row.name = how.as_str().into();
             row.status = if matches!(how, Closed::End | Closed::Aborted) { Status::Ok } else { Status::Error };
-            return Some(step.table.push(row));
+            return step.table.push(row);
         };
         let status = match how {
             Closed::End => Status::Ok,
@@ -242,7 +242,7 @@ impl Assembler {
                 row.took = Some(done.saturating_sub(row.at));
             }
         });
-        Some(n)
+        n
     }
 
     fn exited(&mut self, step: &mut Step<'_>, code: Option<i32>, signal: Option<i32>) -> u64 {

@@ -28,8 +28,7 @@ impl Sent {
     /// The first request, when it has gone out.
     pub(crate) async fn first(&self) -> Option<(u32, String)> {
         let mut sent = self.0.subscribe();
-        let first = sent.wait_for(|sent| !sent.is_empty()).await.ok()?.first().cloned();
-        first
+        sent.wait_for(|sent| !sent.is_empty()).await.ok()?.first().cloned()
     }
 
     /// All requests so far.

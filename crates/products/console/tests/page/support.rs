@@ -57,7 +57,7 @@ pub struct Page {
     pub console: Arc<Console>,
     pub address: SocketAddr,
     pub token: String,
-    _page: Server,
+    _serving: Server,
     _server: Option<Server>,
 }
 
@@ -98,7 +98,7 @@ async fn with(bounds: Bounds, server: Option<Server>) -> Page {
     let console = Console::new(options).expect("a token");
     let page = console.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
     let (address, token) = (page.local_addr(), console.token().reveal().to_owned());
-    Page { console, address, token, _page: page, _server: server }
+    Page { console, address, token, _serving: page, _server: server }
 }
 
 /// A console that is connected to the reference server at a revision.
