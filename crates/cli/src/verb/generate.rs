@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use net::client::Address;
-use suite::generate::{Generated, MachineFacts, Options, generate};
+use suite::generate::{Generated, Options, generate};
 use suite::test::{self, MatrixRun, NotRun, Verdict};
 use wire::redact::Redactor;
 
@@ -18,7 +18,7 @@ use crate::format::generated as format;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::generated_file::{self, Writer};
-use crate::verb::{client_options, output, sign_in};
+use crate::verb::{client_options, machine, output, sign_in};
 
 /// The name of the file in messages when it goes to stdout.
 const UNNAMED: &str = "generated.mcp.yaml";
@@ -111,7 +111,7 @@ fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) 
         depth: args.depth().0,
         seed: args.seed,
         redactor: run.redactor_of(&args.server.secrets()).masked(),
-        machine: machine(args),
+        machine: machine::facts(args.server.named().command),
         words: advice::generating,
         slowest: args.slowest,
     };
@@ -142,16 +142,6 @@ fn generate_file(run: &Run, args: &GenerateArgs, address: Address, path: &Path) 
     run.children.kill_all();
     runtime.shutdown_background();
     made
-}
-
-/// What the server may quote of this machine.
-fn machine(args: &GenerateArgs) -> MachineFacts {
-    let text = |name: &str| std::env::var(name).ok();
-    let paths = ["HOME", "TMPDIR", "TMP", "TEMP", "PATH"].into_iter().filter_map(text);
-    let cwd = std::env::current_dir().ok().map(|path| path.to_string_lossy().into_owned());
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
-    let names = ["USER", "LOGNAME", "USERNAME", "HOSTNAME"].into_iter().filter_map(text).chain(host);
-    MachineFacts::new(paths.chain(cwd), names, args.server.named().command)
 }
 
 /// Runs the file as `proof test` does, until all cases pass.

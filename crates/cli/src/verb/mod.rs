@@ -18,6 +18,7 @@ pub(crate) mod given_file;
 pub(crate) mod inspect;
 pub(crate) mod keys;
 pub(crate) mod lock;
+mod machine;
 pub(crate) mod man;
 pub(crate) mod manifest;
 pub(crate) mod output;

@@ -4,24 +4,27 @@ use std::path::Path;
 
 use console::judging::{CaseWriter, KeptExchange, KeptServer, TestFile};
 use serde_json::{Map, Value};
-use suite::generate::{Exchange, kept};
+use suite::generate::{Exchange, MachineFacts, kept};
 use wire::redact::Redactor;
 
 use crate::args::reach::ServerArgs;
 use crate::verb::generate::server::without_secrets;
+use crate::verb::machine;
 
 /// Writes test files for one server.
 pub(super) struct Cases {
     server: Map<String, Value>,
     left_out: Vec<String>,
     redactor: Redactor,
+    machine: MachineFacts,
 }
 
 impl Cases {
     /// For the server of the command line. `masking` replaces what may be a secret in what is written.
     pub(super) fn new(server: &ServerArgs, redactor: &Redactor, masking: Redactor) -> Self {
+        let machine = machine::facts(server.named().command);
         let (server, left_out) = without_secrets(server, Path::new(""), redactor);
-        Self { server, left_out, redactor: masking }
+        Self { server, left_out, redactor: masking, machine }
     }
 }
 
@@ -29,8 +32,9 @@ impl CaseWriter for Cases {
     fn test_file(&self, server: &KeptServer, exchanges: Vec<KeptExchange>) -> Result<TestFile, String> {
         let rows: Vec<u64> = exchanges.iter().map(|exchange| exchange.row).collect();
         let exchanges = exchanges.into_iter().map(exchange).collect();
-        let (made, left_out) =
-            kept(exchanges, (server.revision, server.transport), server.server.clone(), &self.redactor);
+        let at = (server.revision, server.transport);
+        let unwritten = (&self.redactor, &self.machine);
+        let (made, left_out) = kept(exchanges, at, server.server.clone(), unwritten);
         let cases = made.tally().played;
         let left_out: Vec<(u64, String)> = left_out.into_iter().map(|(index, why)| (rows[index], why)).collect();
         if cases == 0 {

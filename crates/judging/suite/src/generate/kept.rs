@@ -7,6 +7,7 @@ use wire::{Revision, Transport};
 
 use super::Generated;
 use super::expect::{Verdict, expectations};
+use super::machine::MachineFacts;
 use super::plan::{Aim, Planned};
 use super::play::Observation;
 use crate::requests::{List, Reply, Request};
@@ -24,12 +25,12 @@ pub struct Exchange {
     pub answer: Result<Value, (i64, String)>,
 }
 
-/// The cases, and the exchanges that became none, by their index, with the reason.
+/// The cases, with nothing of what is `unwritten`, and the exchanges that became none, by their index, with the reason.
 pub fn kept(
     exchanges: Vec<Exchange>,
     at: (Revision, Transport),
     server: Option<Value>,
-    redactor: &Redactor,
+    unwritten: (&Redactor, &MachineFacts),
 ) -> (Generated, Vec<(usize, String)>) {
     let mut left_out = Vec::new();
     let (mut planned, mut seen, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -46,7 +47,7 @@ pub fn kept(
             }
         }
     }
-    let cases = expectations(planned, seen.clone(), &seen, redactor);
+    let cases = expectations(planned, seen.clone(), &seen, unwritten);
     let omitted = cases.iter().zip(indices).filter_map(|(case, index)| match &case.verdict {
         Verdict::Omitted(why) => Some((index, why.clone())),
         _ => None,
@@ -136,7 +137,7 @@ mod tests {
 
     fn text_of(exchanges: Vec<Exchange>) -> (String, Vec<(usize, String)>) {
         let at = (Revision::R2025_11_25, Transport::Stdio);
-        let (made, left_out) = kept(exchanges, at, None, &Redactor::masking());
+        let (made, left_out) = kept(exchanges, at, None, (&Redactor::masking(), &MachineFacts::default()));
         let server = Map::from_iter([("command".to_owned(), json!(["./server"]))]);
         (made.text(&[], &server), left_out)
     }
