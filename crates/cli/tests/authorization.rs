@@ -54,7 +54,9 @@ fn a_check_gets_a_token_and_prints_it_nowhere() {
     let mut arguments = vec!["check", "--oauth", &server.url, "--save-trace", traces.to_str().unwrap()];
     arguments.extend(only);
     let (code, out, err) = ran(&arguments);
-    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    // On a busy machine it lasts long enough to say how far it is.
+    let unexpected: Vec<&str> = err.lines().filter(|line| !line.contains(" s: ")).collect();
+    assert_eq!((code, unexpected), (Some(0), Vec::new()), "{out}");
     assert!(out.contains("Passed: no rule is broken."), "{out}");
     assert!(!out.contains(TOKEN) && !tells(&traces));
     let issuer = server.url.trim_end_matches("/mcp");

@@ -73,11 +73,16 @@ fn beginning<'c>(root: &'c Command, words: &[String]) -> Option<(&'c Command, us
     }
 }
 
-/// Whether a word can only be a program: no URL, no host and port, no `NAME=VALUE`, no JSON, no data file.
+/// Whether a word can only be a program: not empty, no URL, no host and port, no `NAME=VALUE`, no JSON, no data file.
 fn begins_command(word: &str) -> bool {
     let is_data = [".json", ".jsonl", ".ndjson"].iter().any(|ending| word.ends_with(ending));
     let has_port = url::Url::parse(&format!("http://{word}")).is_ok_and(|url| url.port().is_some());
-    !has_port && !word.contains("://") && !word.contains('=') && !word.starts_with(['{', '[']) && !is_data
+    !word.is_empty()
+        && !has_port
+        && !word.contains("://")
+        && !word.contains('=')
+        && !word.starts_with(['{', '['])
+        && !is_data
 }
 
 /// How many positional arguments a verb needs before a server may be named.

@@ -127,18 +127,17 @@ impl MeaningArgs {
     /// The live server's address, or the exit code after reporting an error.
     pub(crate) fn live_address(&self) -> Result<Option<Address>, Exit> {
         let address = self.reach.address(self.named())?;
+        let is_order = matches!(self.miss[..], [] | [_] | [MissArg::Live, MissArg::Simulate]);
         match (&self.miss[..], &address) {
-            ([MissArg::Live] | [MissArg::Live, MissArg::Simulate], None) => {
-                Err(usage("--miss live needs a server", "--live URL, or -- COMMAND"))
-            }
-            ([MissArg::Error] | [MissArg::Simulate], Some(_)) => {
+            _ if !is_order => Err(usage("no such order of --miss", "error, simulate, live, or live,simulate")),
+            ([MissArg::Live, ..], None) => Err(usage("--miss live needs a server", "--live URL, or -- COMMAND")),
+            ([MissArg::Error | MissArg::Simulate], Some(_)) => {
                 Err(usage("the live server is unused with this --miss", "--miss live, or no server"))
             }
-            ([] | [_] | [MissArg::Live, MissArg::Simulate], _) if self.save && !self.simulates() => {
+            _ if self.save && !self.simulates() => {
                 Err(usage("--save keeps simulated answers, and there are none", "--miss simulate, or no --save"))
             }
-            ([] | [_] | [MissArg::Live, MissArg::Simulate], _) => Ok(address),
-            _ => Err(usage("no such order of --miss", "error, simulate, live, or live,simulate")),
+            _ => Ok(address),
         }
     }
 

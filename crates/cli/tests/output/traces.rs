@@ -57,7 +57,7 @@ fn the_report_for_people_names_the_folder_and_the_event() {
     let temporary = tempfile::tempdir().expect("a folder");
     let text = check(temporary.path(), &FAULT, &[]).stdout;
     let [folder] = folders(temporary.path()).try_into().expect("one folder");
-    assert!(text.contains(&format!("Traces of these findings: {}", folder.display())), "{text}");
+    assert!(text.contains(&format!("Traces: {}", folder.display())), "{text}");
     assert!(text.contains(" of stdio-2025-11-25-"), "{text}");
 }
 
@@ -67,7 +67,7 @@ fn a_check_that_passes_leaves_nothing() {
     let ran = check(temporary.path(), &[], &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(folders(temporary.path()), Vec::<PathBuf>::new());
-    assert!(!ran.stdout.contains("Traces of"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("Traces:"), "{}", ran.stdout);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_named_folder_gets_all_traces_and_no_other_does() {
     let temporary = tempfile::tempdir().expect("a folder");
     let named = tempfile::tempdir().expect("a folder");
     let text = check(temporary.path(), &FAULT, &["--save-trace", &named.path().to_string_lossy()]).stdout;
-    assert!(text.contains(&format!("Traces of these findings: {}", named.path().display())), "{text}");
+    assert!(text.contains(&format!("Traces: {}", named.path().display())), "{text}");
     assert!(folders(named.path()).len() > 1, "traces of all cases");
     assert_eq!(folders(temporary.path()), Vec::<PathBuf>::new());
 }

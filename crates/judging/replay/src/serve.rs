@@ -332,7 +332,8 @@ impl State {
     fn simulated(&self, call: &Call, request: &KeyedRequest, repetition: u64, is_replay: bool) -> Option<Value> {
         // A replay never changes, so these have no effect and need no recording.
         let without_effect = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-        if !self.options.miss.simulate && !(is_replay && without_effect.contains(&request.method.as_str())) {
+        let has_no_effect = is_replay && without_effect.contains(&request.method.as_str());
+        if !(self.options.miss.simulate || has_no_effect) {
             return None;
         }
         let number = failure_rates::number(self.options.seed, &request.key(), repetition);

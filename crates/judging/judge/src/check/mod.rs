@@ -139,9 +139,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let (heavy, (stop, _timer)) = (HeavyLimit::default(), time.stops_judging());
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
-    let mut introduced = None;
-    let mut ran = Vec::new();
-    let mut also_served = Vec::new();
+    let (mut introduced, mut ran, mut also_served) = (None, Vec::new(), Vec::new());
     // What targets serve that serve none of the revisions asked for: the others are judged all the same.
     let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.

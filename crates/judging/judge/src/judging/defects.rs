@@ -145,8 +145,8 @@ fn before_message(view: &View<'_>, message: MessageAt<'_>, head: Option<usize>) 
 /// The last message that the other party sent on the event's connection before it.
 fn last_sent(view: &View<'_>, event: usize) -> Option<usize> {
     let connection = view.frame(event).connection;
-    let peers = view.by(view.subject().peer()).filter(|sent| sent.connection == connection && sent.event < event);
-    peers.last().map(|sent| sent.event)
+    let mut peers = view.by(view.subject().peer()).filter(|sent| sent.connection == connection && sent.event < event);
+    peers.next_back().map(|sent| sent.event)
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ fn also_served(out: &mut String, view: &ReportView<'_>) {
 fn traces(out: &mut String, report: &Report) {
     if let Some(folder) = &report.traces {
         let folder = wire::escape::line(folder);
-        let _ = writeln!(out, "Traces of these findings: {folder}");
+        let _ = writeln!(out, "Traces: {folder}");
         let _ = writeln!(out, "(proof check --trace FILE judges one again)\n");
     }
 }

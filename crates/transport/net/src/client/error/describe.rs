@@ -44,7 +44,7 @@ impl OpenError {
         if lines.len() < 2 {
             return format!("{what}\n  at {at}\n  try: {advice}");
         }
-        let quoted: String = lines.iter().map(|line| format!("\n    {}", snippet(line, SNIPPET))).collect();
+        let quoted = lines.iter().fold(String::new(), |text, line| text + "\n    " + &snippet(line, SNIPPET));
         format!("{}\n  at {at}\n  its last lines on stderr:{quoted}\n  try: {advice}", self.end())
     }
 
