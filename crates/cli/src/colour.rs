@@ -26,7 +26,7 @@ pub(crate) fn choose(when: When) {
 }
 
 /// Whether text on stdout has colours.
-pub(crate) fn on_stdout() -> bool {
+pub(crate) fn is_wanted() -> bool {
     match CHOICE.get().copied().unwrap_or_default() {
         When::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         When::Always => true,

@@ -50,7 +50,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
 }
 
 fn print(args: &OutputArgs, view: &ReportView<'_>, page: Page) -> Result<(), Exit> {
-    let colour = args.output.is_none() && page == Page::Stdout && colour::on_stdout();
+    let colour = args.output.is_none() && page == Page::Stdout && colour::is_wanted();
     let text = rendered(args.format, view, args, colour);
     match (&args.output, page) {
         (Some(path), _) => output::write_private(path, &text),

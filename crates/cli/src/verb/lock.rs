@@ -86,7 +86,7 @@ fn is_drift(changes: &[Change]) -> bool {
 fn show(args: &LockArgs, name: &str, entry: &Entry, found: &Found, changes: &[Change]) -> Result<(), Exit> {
     let view = format::View { name, locked: entry, found: &found.entry, changes };
     output::print(&match args.format {
-        LockFormat::Human => format::human(&view, Paint { colour: colour::on_stdout() }),
+        LockFormat::Human => format::human(&view, Paint { colour: colour::is_wanted() }),
         LockFormat::Json => format::json(&view),
         LockFormat::Markdown => format::markdown(&view),
     })?;

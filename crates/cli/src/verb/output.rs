@@ -21,7 +21,7 @@ const PRIVATE: u32 = 0o600;
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
     let mut stdout = std::io::stdout();
     let text = concealed(text);
-    let text = if stdout.is_terminal() || colour::on_stdout() { safe_in_colour(&text) } else { safe(&text) };
+    let text = if stdout.is_terminal() || colour::is_wanted() { safe_in_colour(&text) } else { safe(&text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(usage(&format!("cannot write to stdout: {error}"), "free disk space, or write to a file with --output"))

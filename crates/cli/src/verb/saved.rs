@@ -33,7 +33,7 @@ fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
     let (old, new) = (report(&args.old)?, report(&args.new)?);
     warn_about_other_subject(&old, &new);
     let comparison = compare(&old, &new);
-    let colour = colour::on_stdout();
+    let colour = colour::is_wanted();
     let text = match args.format {
         DiffFormat::Human => diff::human(&old, &new, &comparison, Paint { colour }),
         DiffFormat::Json => diff::json(&old, &new, &comparison),

@@ -51,7 +51,7 @@ fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
         return Ok(Exit::Clean);
     };
     let changes = Surface::from_snapshot(&before).changes(&Surface::from_snapshot(&now));
-    let colour = args.output.is_none() && colour::on_stdout();
+    let colour = args.output.is_none() && colour::is_wanted();
     written(match args.format {
         DriftFormat::Human => format::human(&changes, Paint { colour }),
         DriftFormat::Json => format::json(&changes),

@@ -138,7 +138,7 @@ fn conclude(
     elapsed: Duration,
 ) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
-    let colour = stdout && colour::on_stdout();
+    let colour = stdout && colour::is_wanted();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
     let text = match args.format {
         TestFormat::Human => suite::human(played, elapsed, style),

@@ -3,14 +3,13 @@
 mod bfcl;
 mod files;
 
-use std::io::IsTerminal as _;
-
 use ::eval::summary::{self, Run as Scores};
 use ::eval::{Sample, case};
 use report::render::text::{Paint, count};
 use wire::escape;
 
 use crate::args::eval::{EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
+use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::eval::{self, Report};
 use crate::run::Run;
@@ -60,7 +59,7 @@ fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
     let text = match args.format {
         EvalFormat::Json => eval::json(&report, &redactor),
         EvalFormat::Human => {
-            let colour = args.output.is_none() && std::io::stdout().is_terminal();
+            let colour = args.output.is_none() && colour::is_wanted();
             eval::human(&report, &redactor, Paint { colour }, args.verbose)
         }
     };

@@ -153,7 +153,7 @@ fn write(args: &ScanArgs, view: &ScanView) -> Result<(), Exit> {
     for (format, path) in &args.also {
         output::write_private(path, &rendered(*format, view, Paint { colour: false }))?;
     }
-    let colour = args.output.is_none() && colour::on_stdout();
+    let colour = args.output.is_none() && colour::is_wanted();
     let text = rendered(args.format, view, Paint { colour });
     match &args.output {
         Some(path) => output::write_private(path, &text),

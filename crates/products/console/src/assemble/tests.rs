@@ -1,3 +1,5 @@
+//! Rows of exchanges: what is folded into one, what its status is, and what frames of odd servers come to.
+
 use wire::trace::{Closed, Content, Frame, Mark};
 use wire::{Party, RequestId, Revision};
 

@@ -1,3 +1,5 @@
+//! The filter language: what parses, where an error is, and that no text of a stranger makes it fail.
+
 use proptest::prelude::*;
 use wire::{Level, Revision};
 
