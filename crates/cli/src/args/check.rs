@@ -179,7 +179,10 @@ impl CheckArgs {
             .and_then(|way| Some(format!("--oauth={}", way.to_possible_value()?.get_name())));
         let strained = self.intrusive.then(|| "--intrusive".to_owned());
         let target = Some(self.target(run)).filter(|target| !target.is_empty());
-        let target = target.map(|target| redactor.redact_text(&target).into_owned());
+        let is_url = self.server.named().url.is_some();
+        let redacted = |target: String| redactor.redact_text(&target).into_owned();
+        // A command is quoted already, word by word; an address may hold `&` and `?`.
+        let target = target.map(redacted).map(|target| if is_url { quoted(&target) } else { target });
         given.chain(signed).chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 

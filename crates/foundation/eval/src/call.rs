@@ -56,6 +56,8 @@ pub struct Sample {
     pub is_refusal: bool,
     /// Why there is no complete answer: an error of the endpoint, or a stream that broke off.
     pub broken: Option<String>,
+    /// Whether more would have followed: it broke off, or reached the limit of tokens. That it calls nothing shows nothing then.
+    pub is_partial: bool,
     /// What was odd about the source and did not keep it from being read.
     pub notes: Vec<String>,
 }

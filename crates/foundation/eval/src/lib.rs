@@ -15,6 +15,9 @@ pub mod score;
 pub mod stats;
 pub mod summary;
 
+/// What reports say of a value that is not there.
+pub const NOTHING: &str = "nothing";
+
 pub use call::{Parse, Sample, ToolCall};
 pub use case::{Case, CaseFile};
 pub use catalogue::Catalogue;

@@ -23,7 +23,7 @@ pub(crate) fn json(report: &Report<'_>, redactor: &Redactor) -> String {
         "summary": summary(&scores.summary()),
         "unanswered": scores.unanswered,
         "skipped": skipped,
-        "unknown": scores.strangers,
+        "unknown": scores.strangers.iter().map(|name| redactor.redact_text(name)).collect::<Vec<_>>(),
         "answers": scores.answers.iter().map(|one| answer(one, redactor)).collect::<Vec<_>>(),
         "against": report.comparison.map(comparison),
     });

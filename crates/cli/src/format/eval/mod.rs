@@ -29,6 +29,10 @@ pub(crate) struct Report<'r> {
 
 /// A text of an answer without secrets: by the name under which it stands, and by its shape.
 fn redacted<'t>(redactor: &Redactor, finding: &Finding, text: &'t str) -> Cow<'t, str> {
+    // Our own words for what is missing hold no value of an answer.
+    if text == ::eval::NOTHING {
+        return Cow::Borrowed(text);
+    }
     let Some(name) = pointer::names(&finding.pointer).last() else { return redactor.redact_text(text) };
     let by_name = redactor.redact_value(&json!({ &name: text }));
     match by_name[&name].as_str() {

@@ -7,6 +7,7 @@ use ::eval::summary::{self, Run as Scores};
 use ::eval::{Sample, case};
 use report::render::text::{Paint, count};
 use wire::escape;
+use wire::redact::Redactor;
 
 use crate::args::eval::{EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
 use crate::colour;
@@ -52,10 +53,10 @@ fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
     let scores = score(&samples)?;
     let before = if args.against.is_empty() { None } else { Some(score(&files::samples(&args.against, args)?)?) };
     let comparison = before.as_ref().map(|before| summary::compare(before, &scores));
-    warn(&scores);
+    let redactor = run.redactor();
+    warn(&scores, &redactor);
     let (required, has_passed) = gate(&scores, args.min_score);
     let report = Report { file: path, scores: &scores, comparison: comparison.as_ref(), required, has_passed };
-    let redactor = run.redactor();
     let text = match args.format {
         EvalFormat::Json => eval::json(&report, &redactor),
         EvalFormat::Human => {
@@ -79,12 +80,13 @@ fn gate(scores: &Scores, min_score: Option<f64>) -> (f64, bool) {
     (required, !scores.answers.is_empty() && 100.0 * passed as f64 / total as f64 >= required)
 }
 
-fn warn(scores: &Scores) {
+fn warn(scores: &Scores, redactor: &Redactor) {
     const SHOWN: usize = 5;
     if scores.strangers.is_empty() {
         return;
     }
-    let names: Vec<_> = scores.strangers.iter().take(SHOWN).map(|name| escape::snippet(name, 40)).collect();
+    let names: Vec<_> =
+        scores.strangers.iter().take(SHOWN).map(|name| escape::snippet(&redactor.redact_text(name), 40)).collect();
     let more = scores.strangers.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     tell(format_args!("note: answers to unknown cases were left out: {}{more}", names.join(", ")));

@@ -70,7 +70,9 @@ impl Reader {
     pub(super) fn finish(self) -> Vec<Sample> {
         let Self { mut choices, broken, has_ended, .. } = self;
         if choices.is_empty() {
-            choices.insert(0, Choice::default());
+            let mut none = Choice::default();
+            none.drafts.fail("the response has no `choices`".to_owned());
+            choices.insert(0, none);
         }
         let finish = |mut choice: Choice| {
             if !choice.is_finished && !has_ended {
@@ -164,7 +166,7 @@ impl Choice {
 
 fn finish_reason(drafts: &mut Drafts, why: &str) {
     match why {
-        "length" => drafts.sample.note("the answer was cut off at the limit of tokens"),
+        "length" => drafts.partial("the answer was cut off at the limit of tokens"),
         "content_filter" => drafts.sample.is_refusal = true,
         _ => {}
     }

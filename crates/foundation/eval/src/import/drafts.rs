@@ -108,8 +108,14 @@ impl Drafts {
 
     /// The stream ended too early: a call without arguments may have lost them.
     pub(super) fn cut(&mut self, note: &str) {
-        self.sample.note(note);
+        self.partial(note);
         self.lose();
+    }
+
+    /// The answer is whole as far as it goes, and more would have followed.
+    pub(super) fn partial(&mut self, note: impl Into<String>) {
+        self.sample.note(note);
+        self.sample.is_partial = true;
     }
 
     /// There is no complete answer: what has come of it is not the whole.

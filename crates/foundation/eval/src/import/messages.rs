@@ -101,7 +101,7 @@ fn index(event: &Value) -> u64 {
 fn stop_reason(drafts: &mut Drafts, why: Option<&Value>) {
     match why.and_then(Value::as_str) {
         Some("refusal") => drafts.sample.is_refusal = true,
-        Some("max_tokens") => drafts.sample.note("the answer was cut off at the limit of tokens"),
+        Some("max_tokens") => drafts.partial("the answer was cut off at the limit of tokens"),
         _ => {}
     }
 }

@@ -145,7 +145,7 @@ impl Reader {
     fn limits(&mut self, response: &Value) {
         let why = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
         if let Some(why) = why {
-            self.drafts.sample.note(format!("the response is incomplete: {why}"));
+            self.drafts.partial(format!("the response is incomplete: {why}"));
             self.drafts.sample.is_refusal |= why == "content_filter";
         }
         if text(response, "status") == Some("failed") {

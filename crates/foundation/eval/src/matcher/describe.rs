@@ -32,7 +32,7 @@ impl fmt::Display for Matcher {
             Self::Not(one) => write!(f, "not {one}"),
             Self::All(all) => f.write_str(&list(all, " and ")),
             Self::Optional(one) => write!(f, "{one}, or nothing"),
-            Self::Absent => f.write_str("nothing"),
+            Self::Absent => f.write_str(crate::NOTHING),
             Self::Ignore => f.write_str("anything"),
         }
     }

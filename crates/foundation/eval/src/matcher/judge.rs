@@ -19,7 +19,10 @@ impl Matcher {
             Self::Range(bounds) => value.as_f64().is_some_and(|number| bounds.hold(number)),
             Self::Near { of, by, is_relative } => {
                 let room = if *is_relative { by * of.abs() } else { *by };
-                value.as_f64().is_some_and(|number| (number - of).abs() <= room)
+                // 0.4 is not farther from 0.3 than 0.1, though their difference as doubles is.
+                let slack =
+                    |number: f64| if room > 0.0 { 4.0 * f64::EPSILON * number.abs().max(of.abs()) } else { 0.0 };
+                value.as_f64().is_some_and(|number| (number - of).abs() <= room + slack(number))
             }
             Self::Date(_, moment) => {
                 value.as_str().and_then(Moment::read).is_some_and(|given| moment.is_meant_by(&given))
@@ -66,7 +69,7 @@ impl Matcher {
                 Some(member) => below(one.judge(member), name)?,
                 None if one.allows_absence() => {}
                 None => {
-                    let missing = Mismatch { actual: "nothing".to_owned(), ..one.mismatch(&Value::Null) };
+                    let missing = Mismatch { actual: crate::NOTHING.to_owned(), ..one.mismatch(&Value::Null) };
                     return below(Err(missing), name);
                 }
             }

@@ -29,6 +29,7 @@ fn every_matcher_accepts_and_rejects() {
         (json!({ "length": { "min": 2 } }), json!("üü"), json!("ü")),
         (json!({ "range": [1, 3] }), json!(3), json!(3.5)),
         (json!({ "tolerance": { "of": 10, "by": 0.5 } }), json!(10.5), json!(10.6)),
+        (json!({ "tolerance": { "of": 0.3, "by": 0.1 } }), json!(0.4), json!(0.4001)),
         (json!({ "tolerance": { "of": -100, "percent": 5 } }), json!(-95), json!(-94.9)),
         (json!({ "date": "2026-11-26T09:30:00Z" }), json!("2026-11-26T10:30:00+01:00"), json!("2026-11-26")),
         (json!({ "schema": { "type": "object", "required": ["a"] } }), json!({ "a": 1 }), json!({})),

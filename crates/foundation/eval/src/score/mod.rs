@@ -69,6 +69,9 @@ fn without_calls(case: &Case, sample: &Sample, catalogue: Option<&Catalogue>) ->
     if let Some(attempt) = attempt::find(&sample.text, catalogue) {
         return nothing(case, Outcome::Malformed, "a call, or a text for people", &attempt);
     }
+    if sample.is_partial {
+        return nothing(case, Outcome::Broken, "a whole answer", "it ended early");
+    }
     if case.expect.is_empty() {
         let pairs = vec![(String::new(), String::new())];
         return Scored { outcome: Outcome::Correct, score: 1.0, findings: Vec::new(), pairs };

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 /// What became of an answer. Where several hold, the first in this order names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// There is no complete answer: an error of the endpoint.
+    /// There is no complete answer: an error of the endpoint, or one that ended early and calls nothing.
     Broken,
     /// A call that cannot be read: its arguments are no JSON object, or it stands in the text.
     Malformed,

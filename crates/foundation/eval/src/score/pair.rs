@@ -112,7 +112,7 @@ impl Pair<'_> {
             None => match self.default_of(name) {
                 Some(default) if matcher.judge(default).is_ok() => Ok(()),
                 _ => {
-                    self.find(Outcome::MissingArgument, at, matcher.to_string(), "nothing".to_owned());
+                    self.find(Outcome::MissingArgument, at, matcher.to_string(), crate::NOTHING.to_owned());
                     return;
                 }
             },
@@ -128,8 +128,9 @@ impl Pair<'_> {
         if self.tool.is_some_and(|tool| !tool.knows(name)) {
             self.find(Outcome::HallucinatedArgument, at, "no such argument".to_owned(), shown(value));
         } else if !self.expected.ignores_others && !self.default_of(name).is_some_and(|default| same(default, value)) {
-            let expected =
-                self.default_of(name).map_or_else(|| "nothing".to_owned(), |d| format!("nothing, or {}", shown(d)));
+            let expected = self
+                .default_of(name)
+                .map_or_else(|| crate::NOTHING.to_owned(), |d| format!("nothing, or {}", shown(d)));
             self.find(Outcome::WrongArgument, at, expected, shown(value));
         }
     }
@@ -151,7 +152,7 @@ impl Pair<'_> {
             self.findings.retain(|known| known.pointer != mismatch.pointer || mismatch.pointer.is_empty());
             let is_missing = mismatch.keyword == "required";
             let outcome = if is_missing { Outcome::MissingArgument } else { Outcome::InvalidArgument };
-            let actual = arguments.pointer(&mismatch.pointer).map_or_else(|| "nothing".to_owned(), shown);
+            let actual = arguments.pointer(&mismatch.pointer).map_or_else(|| crate::NOTHING.to_owned(), shown);
             self.find(outcome, mismatch.pointer, mismatch.message, actual);
             if self.right == self.total && self.total > 0 {
                 self.right -= 1;

@@ -34,6 +34,35 @@ fn call(name: &str, arguments: Value) -> Value {
 
 const OSLO: &str = "call: forecast, arguments: { city: Oslo }";
 
+/// What an answer would have gone on to call, nobody knows: it is no abstention.
+#[test]
+fn an_answer_that_ended_early_and_calls_nothing_is_not_correct() {
+    let event = |name: &str, data: Value| format!("event: {name}\ndata: {data}\n\n");
+    let begun = json!({ "type": "message_start", "message": { "id": "m", "role": "assistant", "content": [] } });
+    let piece = json!({ "object": "chat.completion.chunk", "choices": [{ "index": 0, "delta": { "content": "I" } }] });
+    let created = json!({ "type": "response.created", "response": { "id": "r", "output": [] } });
+    let message = |content: Value| json!({ "role": "assistant", "content": content });
+    let chat = |choices: Value| json!({ "object": "chat.completion", "choices": choices }).to_string();
+    let limits = json!({ "reason": "max_output_tokens" });
+    let answers = [
+        event("message_start", begun),
+        format!("data: {piece}\n\n"),
+        event("response.created", created),
+        json!({ "object": "response", "status": "incomplete", "incomplete_details": limits, "output": [] }).to_string(),
+        chat(json!([{ "index": 0, "finish_reason": "length", "message": message(json!("")) }])),
+        json!({ "type": "message", "role": "assistant", "stop_reason": "max_tokens", "content": [] }).to_string(),
+        chat(json!([])),
+    ];
+    for answer in answers {
+        let sample = import::read(answer.as_bytes(), None).unwrap_or_else(|why| panic!("{answer}: {why:?}")).remove(0);
+        let scored = score(&case("abstain: true"), &sample, None);
+        assert_eq!((scored.outcome, scored.passes()), (Outcome::Broken, false), "{answer}");
+    }
+    let whole = chat(json!([{ "index": 0, "finish_reason": "stop", "message": message(json!("No.")) }]));
+    let sample = import::read(whole.as_bytes(), None).unwrap().remove(0);
+    assert!(score(&case("abstain: true"), &sample, None).passes());
+}
+
 #[test]
 fn one_call_has_one_outcome() {
     let oslo = |more: Value| {
