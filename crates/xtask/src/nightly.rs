@@ -15,8 +15,8 @@ use anyhow::{Context as _, bail, ensure};
 use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
-    Verdict, attack, clients_peers, dist, fuzz, gateway_as_client, gateway_authzen, gateway_bridge, gateway_clients,
-    gateway_faults, gateway_peers, peers, root, signing, soak,
+    Verdict, attack, clients_peers, console_page, dist, fuzz, gateway_as_client, gateway_authzen, gateway_bridge,
+    gateway_clients, gateway_faults, gateway_peers, peers, root, signing, soak,
 };
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -116,6 +116,7 @@ const PARTS: &[Part] = &[
         run: |_| task(gateway_bridge::run),
     },
     Part { name: "clients", title: "real clients read what proof add writes", run: |_| task(clients_peers::run) },
+    Part { name: "page", title: "the page of proof inspect in a browser", run: |_| task(console_page::run) },
     Part { name: "packages", title: "static packages of a release, installed and used", run: |_| packages() },
     Part { name: "churn", title: "a gateway and many sessions of one call each: its memory", run: churn },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },

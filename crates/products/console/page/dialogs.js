@@ -1,6 +1,6 @@
 // What opens above the page: keys, palette, a message to edit, a test to save, a rule explained. Focus returns where it was.
 
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
+import { html, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 import { Palette } from "./palette.js";
 import { Button } from "./parts/pane.js";
@@ -68,7 +68,8 @@ function Edit({ dialog }) {
     say(`Sent as row ${row}`);
     store.dispatch({ type: "go", view: "traffic", at: row });
   };
-  useEffect(() => {
+  // Not after the next painting: what is typed right before the key would be left out.
+  useLayoutEffect(() => {
     const key = (/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && (whole || problem === null)) void send();
     };

@@ -41,9 +41,9 @@ test("keys move: j k g G, Enter into the details, Escape back and out", () => on
   await page.waitForFunction(() => location.hash.includes("at=2"));
   await page.waitForSelector(".row-detail .tree");
   await page.keyboard.press("Enter");
-  assert.ok(await page.evaluate(() => document.activeElement.closest(".detail") !== null));
+  await page.waitForFunction(() => document.activeElement.closest(".detail") !== null);
   await page.keyboard.press("Escape");
-  assert.ok(await page.evaluate(() => document.activeElement.getAttribute("role") === "grid"));
+  await page.waitForFunction(() => document.activeElement.getAttribute("role") === "grid");
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.hash.includes("at="));
   await page.keyboard.press("G");
