@@ -1,6 +1,6 @@
 //! HTTP behaviour: what a good server keeps apart, refuses and cleans up though no sentence demands it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::message::{Kind, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
@@ -220,12 +220,13 @@ fn spelling<'v>(x: &Exchange<'v>) -> [&'v str; 2] {
 fn media_types_read(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let asks = all.iter().copied().filter(|x| x.is("POST") && accepts_both(x) && sends_json(x));
-    let asks: Vec<_> = asks.filter_map(|x| Some((x, otherwise(x)?))).collect();
+    let asks: Vec<_> = asks.filter_map(|x| Some((x, (x.connection, otherwise(x)?)))).collect();
+    let mut served: BTreeMap<_, BTreeSet<[&str; 2]>> = BTreeMap::new();
+    for (x, same) in asks.iter().filter(|(x, _)| x.succeeded()) {
+        served.entry(same).or_default().insert(spelling(x));
+    }
     let twin = |(x, same): &(&Exchange<'_>, _)| {
-        let taken = |(other, its): &(&Exchange<'_>, _)| {
-            other.succeeded() && other.connection == x.connection && its == same && spelling(other) != spelling(x)
-        };
-        asks.iter().any(taken)
+        served.get(same).is_some_and(|spellings| spellings.iter().any(|other| *other != spelling(x)))
     };
     let odd = asks.iter().filter(|one| is_about_request(one.0) && twin(one)).map(|(x, _)| *x);
     Verdict::every(odd, "no request was repeated with its media types in another spelling", |x| match x.status() {
