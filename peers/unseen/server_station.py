@@ -37,7 +37,7 @@ FAULTS = [
     # name, area, level, transport, revision, effect
     ("ping-needs-initialized", "lifecycle", "MUST", "any", LEGACY, "A ping between the answer to initialize and the notification initialized is refused."),
     ("one-session-only", "lifecycle", "MUST", "http", LEGACY, "While one session exists, a second client's initialize is refused with 400."),
-    ("instructions-null", "lifecycle", "schema", "any", "both", "The member instructions is null where there are none."),
+    ("instructions-null", "lifecycle", "schema", "any", "both", "The member instructions is null if the server has no instructions."),
     ("cursor-empty-at-end", "pagination", "MUST", "any", "both", "The last page has an empty nextCursor, and an empty cursor gives the first page."),
     ("page-size-as-member", "pagination", "schema", "any", "both", "The cursor of the next page is an object with an offset."),
     ("templates-start-again", "pagination", "MUST", "any", "both", "The list of templates gives its first page, and a cursor to the next, whatever the cursor."),
@@ -105,7 +105,7 @@ class Session:
     def __init__(self, capabilities, out):
         self.capabilities, self.out, self.level, self.watched, self.ready = capabilities, out, "warning", set(), False
         self.pending, self.flying, self.streams, self.id = {}, {}, {}, secrets.token_hex(16)
-        # Over HTTP: the stream of what is no answer, and how often it was opened. Only who opened it last gets it.
+        # Over HTTP: the stream of everything but answers, and how often it was opened. Only who opened it last gets it.
         self.get, self.turn = None, 0
 
 
@@ -557,7 +557,7 @@ def initialize(params, out):
 
 
 def answer(ctx, method):
-    """The response to a request, None where there is none, and the status over HTTP."""
+    """The response to a request, None if it is missing, and the status over HTTP."""
     response, methods = {"jsonrpc": "2.0", "id": ctx.id}, {**BOTH, **(ONLY_MODERN if ctx.modern else ONLY_LEGACY)}
     try:
         if method not in methods:
@@ -595,7 +595,7 @@ def is_id(value):
 
 
 def envelope(message):
-    """The error for what is no message of JSON-RPC; None for what is one."""
+    """The error for anything but a JSON-RPC message; None for a message."""
     id = message.get("id") if isinstance(message, dict) and is_id(message.get("id")) else None
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return failure(id, Refused(-32600, "This is no message of JSON-RPC 2.0"))

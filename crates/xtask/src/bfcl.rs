@@ -117,7 +117,7 @@ fn said(value: &Value) -> Option<(String, Said)> {
 fn theirs(path: &Path) -> anyhow::Result<BTreeMap<String, Said>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |line: &str| said(&serde_json::from_str(line).ok()?);
-    text.lines().map(|one| line(one).context("a verdict that is none")).collect()
+    text.lines().map(|one| line(one).context("a line that is not a verdict")).collect()
 }
 
 fn ours(proof: &Path, folder: &Path, category: &str, results: &Path) -> anyhow::Result<BTreeMap<String, Said>> {

@@ -2,7 +2,7 @@
 
 use suite::generate::MachineFacts;
 
-/// The facts of this process. What stands in `command` is none of them: the test file names it anyway.
+/// The facts of this process. What stands in `command` does not count: the test file names it anyway.
 pub(super) fn facts(command: &[String]) -> MachineFacts {
     let text = |name: &str| std::env::var(name).ok();
     let paths = ["HOME", "TMPDIR", "TMP", "TEMP", "PATH"].into_iter().filter_map(text);

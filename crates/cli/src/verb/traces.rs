@@ -144,7 +144,7 @@ fn prune(folder: &Path, report: &Report) {
     }
 }
 
-/// Makes a new folder `proof-XXXX` that only its owner may read, if it can.
+/// Makes a new folder, `proof-` and a number, that only its owner may read, if it can.
 fn temporary() -> Option<PathBuf> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seed = u64::from(since.subsec_nanos()) ^ (u64::from(std::process::id()) << 32);

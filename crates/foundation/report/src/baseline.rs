@@ -30,7 +30,7 @@ pub struct Known {
     pub revision: String,
     /// The transport; `*` for every one.
     pub transport: String,
-    /// Only defects at these places are known, as patterns of `METHOD POINTER`; all where there are none.
+    /// Only defects at these places are known, as patterns of `METHOD POINTER`; if empty, all are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
     /// What was found when the entry was written, to help with the reason. Nothing compares it.

@@ -43,6 +43,14 @@ pub struct Report {
 }
 
 impl Report {
+    /// How the rules of a level came out in a run.
+    pub fn tally(&self, run: &Run, level: Level) -> Tally {
+        let mut tally = Tally::default();
+        let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
+        self.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
+        tally
+    }
+
     /// A report of these runs and findings, with their counts, and nothing else to say.
     pub fn new(subject: Subject, runs: Vec<Run>, results: Vec<Finding>) -> Self {
         Self {

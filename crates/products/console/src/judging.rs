@@ -83,7 +83,7 @@ pub struct TestFile {
 
 /// Writes test files.
 pub trait CaseWriter: Send + Sync {
-    /// A test file of these exchanges, or why there is none.
+    /// A test file of these exchanges, or why it cannot be made.
     fn test_file(&self, server: &KeptServer, exchanges: Vec<KeptExchange>) -> Result<TestFile, String>;
 }
 

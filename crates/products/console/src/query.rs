@@ -18,7 +18,7 @@ use term::Term;
 /// A filter that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Query {
-    /// All of them hold; everything where there are none.
+    /// All of them hold; if empty, everything matches.
     All(Vec<Query>),
     /// One of them holds.
     Any(Vec<Query>),

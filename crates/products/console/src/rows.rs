@@ -111,7 +111,7 @@ pub struct Row {
     pub took: Option<u64>,
     /// What came of it.
     pub status: Status,
-    /// The method; empty where there is none.
+    /// The method, or an empty text.
     pub method: Box<str>,
     /// The tool, prompt, URI, level or path.
     pub name: Box<str>,

@@ -24,9 +24,9 @@ const STDERR: usize = 64 << 20;
 pub(crate) enum Phase {
     /// A connection is being made.
     Connecting,
-    /// There is one.
+    /// A connection is open.
     Open,
-    /// There is none, for a reason.
+    /// No connection could be made.
     Failed,
     /// It was closed, or ended.
     Closed,

@@ -1,5 +1,5 @@
-//! Who may use the API: the holder of this launch's token, from this page alone. A cookie would reach every other local port, so
-//! there is none.
+//! Who may use the API: the holder of this launch's token, from this page alone. A cookie would reach every other local port: it
+//! is a header.
 
 use std::fmt::{self, Write as _};
 

@@ -251,7 +251,7 @@ impl Client {
         self.session().link.cancel_all(reason).await;
     }
 
-    /// Cancels the pending request of this id; `false` where there is none.
+    /// Cancels the pending request of this id; `false` if no such request is pending.
     pub async fn cancel(&self, id: &RequestId, reason: &str) -> bool {
         self.session().link.cancel_one(id, reason).await
     }

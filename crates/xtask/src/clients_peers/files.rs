@@ -100,7 +100,7 @@ pub(super) const CASES: [Case; 40] = cases! {
 };
 
 impl Case {
-    /// The file before; `None` where there is none.
+    /// The file before; `None` if it did not exist.
     pub(super) fn text(&self) -> Option<String> {
         let key = self.client.key;
         Some(match self.style {

@@ -94,7 +94,7 @@ impl Reader {
             return match self.signed(room)? {
                 Py::Int(whole) => whole.checked_neg().map(Py::Int).ok_or_else(|| "a number too large".to_owned()),
                 Py::Float(number) => Ok(Py::Float(-number)),
-                _ => Err("a sign before what is no number".to_owned()),
+                _ => Err("a sign with no number after it".to_owned()),
             };
         }
         if self.takes("+") {

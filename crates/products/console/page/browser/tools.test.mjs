@@ -63,7 +63,7 @@ test("what is missing or wrong is said before it is sent, and may be sent", () =
   assert.deepEqual(sent(server).body.params.arguments, { count: 9 });
 }));
 
-test("JSON that is none stays in the box and is not sent", () => on("view=tools", async ({ page }) => {
+test("text that is not JSON stays in the box and is not sent", () => on("view=tools", async ({ page }) => {
   await tool("echo")(page);
   await page.keyboard.press("Control+j");
   await page.getByLabel("Arguments as JSON").fill('{ "text": ');

@@ -392,7 +392,7 @@ function objectProblems(field, value, path) {
 }
 
 /**
- * What a typed number means: a number, an exact one, or the text itself where it is none.
+ * What a typed number means: a number, an exact one, or the text itself if it is not a number.
  * @param {string} typed
  * @returns {any}
  */

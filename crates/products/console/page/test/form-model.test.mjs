@@ -80,7 +80,7 @@ test("what is required is there at first, with its default", () => {
   assert.deepEqual(first(field), { a: "d", b: 5 });
 });
 
-test("a typed number stays exact, and what is none stays text", () => {
+test("a typed number stays exact, and anything else stays text", () => {
   assert.equal(numberFrom("1.5"), 1.5);
   assert.equal(numberFrom("-0"), -0);
   assert.ok(numberFrom("9007199254740993") instanceof ExactNumber);

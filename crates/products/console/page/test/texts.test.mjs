@@ -44,7 +44,7 @@ test("a mistake in JSON has a line and a column", () => {
   assert.equal(tryParse("[1]").problem, null);
 });
 
-test("what is no JSON, or too deep, stays as it came", () => {
+test("text that is not JSON, or too deep, stays as it came", () => {
   assert.equal(pretty("{x"), "{x");
   const deep = "[".repeat(20_000) + "]".repeat(20_000);
   assert.equal(pretty(deep), deep);

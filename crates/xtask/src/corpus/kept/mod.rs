@@ -1,5 +1,5 @@
 //! `cargo xtask corpus kept`: the test files in `examples/corpus`. Their servers are catalogues beside them, so no network and no
-//! package is needed. Each file is played and its server is checked the same way; `--write` makes the files anew from the
+//! package is needed. Each file is played and its server is checked the same way; `--write` makes the files again from the
 //! servers, and the page with the results.
 
 mod table;

@@ -8,7 +8,7 @@ use super::findings;
 use super::grid::Grid;
 use super::text::{Places, Prose, Text, Words, number};
 use crate::render::phrases;
-use crate::{Finding, Report, ReportView, Run, Tally};
+use crate::{Report, ReportView, Run, Tally};
 
 /// The name and version that the subject gives itself.
 pub(super) fn title(report: &Report) -> String {
@@ -248,13 +248,7 @@ pub(super) fn runs(out: &mut String, report: &Report) {
 }
 
 fn run_row(out: &mut String, report: &Report, run: &Run) {
-    let tally = |level: Level| {
-        let mut tally = Tally::default();
-        let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
-        report.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
-        tally
-    };
-    let (must, should, safety) = (tally(Level::Must), tally(Level::Should), tally(Level::Safety));
+    let [must, should, safety] = [Level::Must, Level::Should, Level::Safety].map(|level| report.tally(run, level));
     let cut = run.cut_short.as_ref().map_or("", |_| " <b class=\"cut\">cut short</b>");
     let _ = write!(out, "<tr><td>{}</td><th scope=\"row\">{}{cut}</th>", run.transport, run.revision);
     let mut cells = vec![

@@ -10,7 +10,7 @@ use wire::Level;
 use super::groups::{broken, grouped, places};
 use super::phrases::{name, score};
 use super::text::{Paint, count, wrap};
-use crate::{Disposition, Finding, Outcome, Report, ReportView, Tally};
+use crate::{Disposition, Finding, Outcome, Report, ReportView};
 
 /// What to show besides the findings.
 #[derive(Clone, Copy)]
@@ -93,13 +93,7 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
     let _ = writeln!(out, "Rules, by run       MUST                 SHOULD               SAFETY");
     let _ = writeln!(out, "                    pass  fail  not ex.  pass  warn  not ex.  pass  fail   time");
     for run in &report.runs {
-        let tally = |level: Level| {
-            let mut tally = Tally::default();
-            let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
-            report.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
-            tally
-        };
-        let (must, should, safety) = (tally(Level::Must), tally(Level::Should), tally(Level::Safety));
+        let [must, should, safety] = [Level::Must, Level::Should, Level::Safety].map(|level| report.tally(run, level));
         let _ = writeln!(
             out,
             "  {:<6}{:<10}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>4.1}s",

@@ -167,7 +167,7 @@ mod tests {
     use super::MachineFacts;
 
     fn propose(one: &serde_json::Value, other: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
-        let machine = MachineFacts::new(["/home/ada".to_owned()], ["vm17".to_owned()], &[]);
+        let machine = MachineFacts::new(["/srv/ada".to_owned()], ["vm17".to_owned()], &[]);
         super::propose(one, other, (&Redactor::new([7; 32]).knowing(&Secrets::default()), &machine))
     }
 
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn facts_about_the_machine_are_not_written() {
-        let long = format!("/home/ada {}", "x".repeat(super::SHORT));
-        let result = json!({ "structuredContent": { "home": "/home/ada", "file": "in /home/ada/x", "host": "vm17", "long": long } });
+        let long = format!("/srv/ada {}", "x".repeat(super::SHORT));
+        let result = json!({ "structuredContent": { "home": "/srv/ada", "file": "in /srv/ada/x", "host": "vm17", "long": long } });
         let wanted = [
             ("$.structuredContent.home", json!({ "type": "string" })),
             ("$.structuredContent.file", json!({ "matches": "^in .+/x$" })),
@@ -220,9 +220,9 @@ mod tests {
         ];
         assert_eq!(propose(&result, &result), wanted.map(|(path, value)| (path.to_owned(), value)));
         let listed =
-            json!({ "resources": [{ "name": "a", "uri": "file:///home/ada/a" }, { "name": "b", "uri": "x://b" }] });
+            json!({ "resources": [{ "name": "a", "uri": "file:///srv/ada/a" }, { "name": "b", "uri": "x://b" }] });
         let places = format!("{:?}", propose(&listed, &listed));
-        assert!(!places.contains("/home/ada") && places.contains("x://b"), "{places}");
+        assert!(!places.contains("/srv/ada") && places.contains("x://b"), "{places}");
     }
 
     #[test]
