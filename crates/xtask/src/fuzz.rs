@@ -20,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [OPTIONS]
   --target NAME   this target only; may be repeated
   --seconds N     how long each target runs (default: 8)
   --seed N        the seed of the mutations (default: 1)
+  --known         run only the committed inputs, once each, in an ordinary build (what CI does)
   --minimise      run nothing; put the fewest inputs that reach all that is known into fuzz/corpus
   --list          name the targets";
 
@@ -47,6 +48,8 @@ const COUNTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-le
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
+const NO_BUILD: &str = "the fuzz targets do not build; libFuzzer wants a C++ compiler (apt-get install g++)";
+
 /// Seconds that one input may take, and MiB that the process may have.
 const PATIENCE: u32 = 10;
 const MEMORY: u32 = 1024;
@@ -58,12 +61,23 @@ pub(crate) struct Options {
     seconds: u64,
     /// The seed of the mutations.
     seed: u64,
-    minimise: bool,
+    task: Task,
+}
+
+/// What is done with each target.
+#[derive(Clone, Copy, PartialEq)]
+enum Task {
+    /// New inputs are looked for.
+    Search,
+    /// The committed inputs are run.
+    Known,
+    /// The committed inputs are replaced by the fewest that reach as much.
+    Minimise,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { targets: Vec::new(), seconds: 8, seed: 1, minimise: false }
+        Self { targets: Vec::new(), seconds: 8, seed: 1, task: Task::Search }
     }
 }
 
@@ -78,7 +92,8 @@ impl Options {
         let mut words = Words::of(args, USAGE);
         while let Some(option) = words.option() {
             match option {
-                "--minimise" => options.minimise = true,
+                "--known" => options.task = Task::Known,
+                "--minimise" => options.task = Task::Minimise,
                 "--target" => options.targets.push(words.value()?.to_owned()),
                 "--seconds" => options.seconds = words.number()?,
                 "--seed" => options.seed = words.number()?,
@@ -113,18 +128,32 @@ pub(crate) struct Line {
 
 /// Runs the chosen targets, and prints a line for each.
 pub(crate) fn all(options: &Options) -> anyhow::Result<Vec<Line>> {
-    let programs = build()?;
+    let programs = if options.task == Task::Known { build_plain()? } else { build()? };
     let mut lines = Vec::new();
     for (name, longest) in &TARGETS {
         if !options.targets.is_empty() && !options.targets.iter().any(|target| target == name) {
             continue;
         }
         let target = Target::new(&programs, name, *longest)?;
-        let line = if options.minimise { target.minimise()? } else { target.run(options)? };
+        let line = match options.task {
+            Task::Search => target.run(options)?,
+            Task::Known => target.replay()?,
+            Task::Minimise => target.minimise()?,
+        };
         println!("{}", line.text);
         lines.push(line);
     }
     Ok(lines)
+}
+
+/// Builds the targets without counters, from what the tests have built already, and gives the folder that they lie in.
+fn build_plain() -> anyhow::Result<PathBuf> {
+    let target = root().join("target");
+    let mut cargo = cargo();
+    cargo.args(["build", "--quiet", "--locked", "--target-dir"]).arg(&target).current_dir(root().join("fuzz"));
+    let built = cargo.status().context("cannot start cargo")?;
+    ensure!(built.success(), "{NO_BUILD}");
+    Ok(target.join("debug"))
 }
 
 /// Builds the targets and gives the folder that they lie in.
@@ -139,7 +168,7 @@ fn build() -> anyhow::Result<PathBuf> {
         .env("RUSTFLAGS", COUNTED)
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     let built = cargo.status().context("cannot start cargo")?;
-    ensure!(built.success(), "the fuzz targets do not build; libFuzzer wants a C++ compiler (apt-get install g++)");
+    ensure!(built.success(), "{NO_BUILD}");
     Ok(folder.join("target").join(machine).join("release"))
 }
 
@@ -218,6 +247,17 @@ impl<'n> Target<'n> {
             last.kept.saturating_sub(first.kept),
         );
         Ok(Line { well: true, text })
+    }
+
+    /// Runs what is committed, each input once.
+    fn replay(&self) -> anyhow::Result<Line> {
+        let inputs = fs::read_dir(&self.seeds)?.map(|file| Ok(file?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+        ensure!(!inputs.is_empty(), "{}: no input is committed in {}", self.name, self.seeds.display());
+        let status = self.engine()?.args(&inputs).status().context("the target does not start")?;
+        if !status.success() {
+            return Ok(self.failure(&String::from_utf8_lossy(&fs::read(&self.log)?)));
+        }
+        Ok(Line { well: true, text: format!("{:<12} {:>8} inputs", self.name, inputs.len()) })
     }
 
     fn failure(&self, said: &str) -> Line {

@@ -224,7 +224,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         return run_more(&home, &options, &peers);
     }
     let expectations = Expectations::load(&home.peers.join("expected.json"), PEERS)?;
-    home.install()?;
+    home.install(&peers)?;
     if options.install_only {
         return Ok(true);
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 
-use super::catalog::Peer;
+use super::catalog::{PEERS, Peer};
 use crate::cargo::cargo;
 
 /// The official suite: installed in a tree of its own, with the packages that it chooses, except those pinned here.
@@ -168,8 +168,8 @@ impl Home {
         trees.iter().chain(&built).all(|file| file.is_file())
     }
 
-    /// Installs whatever is not there yet.
-    pub(super) fn install(&self) -> anyhow::Result<()> {
+    /// Installs whatever is not there yet; of the peers in Rust, which take minutes to build, those that are `chosen`.
+    pub(super) fn install(&self, chosen: &[&Peer]) -> anyhow::Result<()> {
         let pins = self.prepare()?;
         let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
@@ -178,7 +178,11 @@ impl Home {
         install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.registry == "npm" && pin.package != SUITE))?;
         copy_scripts(&self.peers, &npm)?;
         self.install_python("venv", "pypi", &pins)?;
-        RUST_PEERS.iter().try_for_each(|(peer, _)| self.build_rust(peer))
+        let built = |name: &str| {
+            let program = format!("{{rust}}/{name}");
+            chosen.iter().any(|peer| peer.command.contains(&program.as_str()))
+        };
+        RUST_PEERS.iter().filter(|(name, _)| built(name)).try_for_each(|(name, _)| self.build_rust(name))
     }
 
     /// One for all peers in Rust: what they have in common is compiled once.
@@ -209,7 +213,7 @@ impl Home {
 
     /// Installs the servers that `cargo xtask corpus` tries beyond the peers.
     pub(crate) fn install_corpus(&self) -> anyhow::Result<()> {
-        self.install()?;
+        self.install(&PEERS.iter().collect::<Vec<_>>())?;
         self.install_python("venv1", "pypi1", &self.prepare()?)
     }
 

@@ -24,7 +24,7 @@ struct File {
 struct Entry {
     fingerprint: String,
     reason: String,
-    expires: toml::value::Datetime,
+    expires: toml_edit::Datetime,
 }
 
 /// What was accepted.
@@ -43,7 +43,7 @@ impl Suppressions {
         let shown = output::shown(path);
         let text = given_file::text(path, 4 << 20)
             .map_err(|error| usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions"))?;
-        let file: File = toml::from_str(&text).map_err(|error| wrong(&shown, error.message()))?;
+        let file: File = toml_edit::de::from_str(&text).map_err(|error| wrong(&shown, error.message()))?;
         for entry in &file.suppress {
             if entry.reason.trim().is_empty() {
                 return Err(wrong(&shown, &format!("the suppression of {} has no reason", entry.fingerprint)));
