@@ -15,7 +15,7 @@ use super::InFlight;
 use super::batch::{Batch, BatchBounds, RequestSink, too_long};
 use super::era_check::EraCheck;
 use super::http::{Grant, Limits};
-use super::link::{Closing, Gone, Link, MessageSink, Session};
+use super::link::{Closing, Gone, Link, MessageSink, Session, may_be_left_out};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
 
 /// What waits to be written.
@@ -79,6 +79,10 @@ impl Outgoing {
 
 impl MessageSink for Outgoing {
     fn send(&self, text: String) -> Result<(), Gone> {
+        let half = self.queue().bytes > self.limit / 2;
+        if half && may_be_left_out(&text) {
+            return Ok(());
+        }
         self.push(text.into_bytes())
     }
 }

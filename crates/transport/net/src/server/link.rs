@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
+use wire::message::{Packet, parse};
 use wire::revision::R2025_11_25;
 use wire::{Message, RequestId, Revision};
 
@@ -36,6 +37,13 @@ pub trait MessageSink: Send + Sync {
 
     /// Drops later messages: the request was cancelled. Shared sinks ignore this.
     fn close(&self) {}
+}
+
+/// Whether a message is left out where a peer reads too slowly, so that the answer still reaches it: nothing follows from progress
+/// and log messages. Queues ask this from half of their limit on; the other half is for everything else.
+pub(crate) fn may_be_left_out(text: &str) -> bool {
+    let Ok(Packet::Message(message)) = parse(text.as_bytes()) else { return false };
+    matches!(message.method(), Some("notifications/progress" | "notifications/message"))
 }
 
 #[derive(Serialize)]

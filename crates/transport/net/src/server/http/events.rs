@@ -10,7 +10,7 @@ use wire::framing::sse::Block;
 
 use super::Limits;
 use super::kept::Kept;
-use crate::server::link::{Gone, MessageSink};
+use crate::server::link::{Gone, MessageSink, may_be_left_out};
 use crate::service::Answer;
 
 /// The position of a reader in a stream: the number of its next event. 0 is the priming event.
@@ -49,6 +49,8 @@ struct State {
     /// Which reader is attached; a newer one makes older ones end.
     reader: u64,
     attached: bool,
+    /// The number of the event that the attached reader gets next.
+    at: u64,
     /// Whether the present or the next reader shall end at once and resume later.
     released: bool,
     waker: Option<Waker>,
@@ -83,6 +85,7 @@ impl EventStream {
             ended: false,
             reader: 0,
             attached: false,
+            at: 1,
             released: false,
             waker: None,
         };
@@ -220,6 +223,7 @@ impl EventStream {
         if let Some(text) = usize::try_from(index).ok().and_then(|index| state.texts.get(index)) {
             let event = self.render(*cursor, text);
             *cursor += 1;
+            state.at = *cursor;
             return Poll::Ready(Next::Event(event));
         }
         if state.ended {
@@ -248,6 +252,18 @@ impl EventStream {
 }
 
 impl State {
+    /// Whether the reader has so many events or bytes before it. Without a reader, as when one resumes later, none is behind.
+    fn is_behind(&self, most: usize, most_bytes: usize) -> bool {
+        if !self.attached && self.reader != 0 {
+            return false;
+        }
+        let unread =
+            usize::try_from((self.first + self.texts.len() as u64).saturating_sub(self.at)).unwrap_or(usize::MAX);
+        unread >= most
+            || (self.bytes > most_bytes
+                && self.texts.iter().rev().take(unread).map(String::len).sum::<usize>() > most_bytes)
+    }
+
     fn drop_first(&mut self) {
         let dropped = self.texts.pop_front();
         self.first += 1;
@@ -274,6 +290,9 @@ impl MessageSink for EventStream {
         if state.ended {
             return Err(Gone);
         }
+        if state.is_behind(self.most / 2, self.most_bytes / 2) && may_be_left_out(&text) {
+            return Ok(());
+        }
         state.bytes += text.len();
         state.texts.push_back(text);
         while state.texts.len() > self.most || state.bytes > self.most_bytes {
@@ -297,5 +316,40 @@ impl MessageSink for EventStream {
 
     fn close(&self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    const PROGRESS: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+    const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+    /// Without this, a flood of progress pushes the oldest events out, and the reader ends before the answer.
+    #[test]
+    fn progress_is_left_out_where_the_reader_is_behind() {
+        let limits = Limits { events: 8, ..Limits::default() };
+        let stream = EventStream::new(1, &limits, Arc::new(Kept::new(1 << 20)));
+        let reader = stream.attach();
+        for _ in 0..100 {
+            assert!(stream.send(PROGRESS.to_owned()).is_ok());
+        }
+        assert!(stream.send(CHANGED.to_owned()).is_ok());
+        let (mut cursor, mut events) = (1, Vec::new());
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Next::Event(event)) = stream.poll_next(reader, &mut cursor, &mut context) {
+            events.push(String::from_utf8_lossy(&event).into_owned());
+        }
+        assert_eq!(events.len(), 5, "{events:?}");
+        assert!(events[4].contains("list_changed"));
+        assert!(stream.send(PROGRESS.to_owned()).is_ok());
+        assert!(
+            matches!(stream.poll_next(reader, &mut cursor, &mut context), Poll::Ready(Next::Event(_))),
+            "room again"
+        );
     }
 }

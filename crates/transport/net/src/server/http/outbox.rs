@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::server::link::{Gone, MessageSink};
+use crate::server::link::{Gone, MessageSink, may_be_left_out};
 
 #[derive(Default)]
 struct Queue {
@@ -60,6 +60,10 @@ impl Outbox {
 impl MessageSink for Outbox {
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut queue = self.queue();
+        let half = queue.texts.len() >= self.most / 2 || queue.bytes > self.most_bytes / 2;
+        if half && !queue.overrun && may_be_left_out(&text) {
+            return Ok(());
+        }
         if queue.texts.len() >= self.most || queue.bytes > self.most_bytes {
             queue.overrun = true;
         } else if !queue.overrun {
@@ -70,5 +74,37 @@ impl MessageSink for Outbox {
             waker.wake();
         }
         if queue.overrun { Err(Gone) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRESS: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#;
+    const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+    /// A peer that reads slowly still gets what matters after a flood of what does not.
+    #[test]
+    fn progress_is_left_out_before_the_stream_is_cut() {
+        let outbox = Outbox::new(8, 1 << 20);
+        for _ in 0..100 {
+            assert!(outbox.send(PROGRESS.to_owned()).is_ok());
+        }
+        for _ in 0..4 {
+            assert!(outbox.send(CHANGED.to_owned()).is_ok());
+        }
+        assert!(outbox.send(CHANGED.to_owned()).is_err(), "the limit holds for everything else");
+
+        let outbox = Outbox::new(1000, 4 * PROGRESS.len());
+        for _ in 0..100 {
+            assert!(outbox.send(PROGRESS.to_owned()).is_ok());
+        }
+        let mut waiting = 0;
+        while let Ok(Some(_)) = outbox.pop() {
+            waiting += 1;
+        }
+        assert_eq!(waiting, 3, "half of the bytes, and one more");
     }
 }
