@@ -56,7 +56,8 @@ Examples:
   proof check --manifest auto --keys keys.json https://shop.example/mcp
 
 Without URL and COMMAND, proof checks its own reference server. It calls only
-tools with readOnlyHint, unless you pass --call all or --allow-tool.
+tools that read (readOnlyHint, or no annotations and a name such as get_user),
+unless you pass --call all or --allow-tool.
 
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
 3 no MCP answer; 4 bug in proof.")]
@@ -89,7 +90,7 @@ pub(crate) struct CheckArgs {
     /// Which tools may be called
     #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "Execution")]
     pub(crate) call: CallArg,
-    /// Call this tool although it lacks readOnlyHint (repeatable)
+    /// Call this tool, too, although it may do more than read (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Execution")]
     pub(crate) allow_tool: Vec<String>,
     /// How to trigger progress, sampling, list changes (JSON; proof help hints)
@@ -115,7 +116,7 @@ pub(crate) struct CheckArgs {
 /// Which tools may be called.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum CallArg {
-    /// Tools with readOnlyHint
+    /// Tools that only read
     Safe,
     /// No tools
     None,

@@ -23,8 +23,8 @@ Examples:
 proof runs every case twice, and once more as `proof test` does; the file
 expects what was the same each time. A case that violates a constraint must be
 refused; where the server accepts it, the case is marked `xfail: accepted` and
-reported. Only tools with readOnlyHint are called, unless you pass --call all
-or --allow-tool. The second time, the command gets another USER, LANG and TZ:
+reported. Only tools that read are called (readOnlyHint, or no annotations and a
+name such as get_user), unless you pass --call all or --allow-tool. The second time, the command gets another USER, LANG and TZ:
 what depends on the machine is not expected.
 
 Exit codes: 0 written; 1 nothing to write; 2 usage error; 3 no MCP answer;
@@ -39,7 +39,7 @@ pub(crate) struct GenerateArgs {
     /// Which tools may be called
     #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "Execution")]
     call: CallArg,
-    /// Call this tool although it lacks readOnlyHint (repeatable)
+    /// Call this tool, too, although it may do more than read (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Execution")]
     allow_tool: Vec<String>,
     /// Skip cases whose answer takes longer, in seconds

@@ -39,7 +39,7 @@ use wire::trace::Header;
 use wire::{Era, RequestId, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
-pub use call_policy::CallPolicy;
+pub use call_policy::{CallPolicy, only_reads};
 pub use carrier::{BoxFuture, Carrier, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;

@@ -301,7 +301,7 @@ fn trials(case: &ProbeContext) -> Vec<Trial> {
         Some(Trial {
             hinted: case.setting().hints.arguments.get(name).cloned(),
             schema: tool.get("inputSchema")?.clone(),
-            only_reads: tool.pointer("/annotations/readOnlyHint") == Some(&json!(true)),
+            only_reads: client::only_reads(tool),
             tried: Vec::new(),
             succeeded: 0,
             is_slow: false,

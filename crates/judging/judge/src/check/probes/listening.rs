@@ -273,7 +273,7 @@ fn updated(case: &ProbeContext) -> Vec<String> {
 async fn each_once(case: &ProbeContext) -> Result<Seen, Abort> {
     let changes = |name: &str| {
         let tool = case.survey().tools.iter().find(|tool| tool.get("name").is_some_and(|named| named == name));
-        tool.is_some_and(|tool| tool.pointer("/annotations/readOnlyHint") != Some(&json!(true)))
+        tool.is_some_and(|tool| !client::only_reads(tool))
     };
     let calls = tools::callable(case).into_iter().flat_map(|called| {
         let other = Some(&called).filter(|(name, _)| changes(name)).and_then(|called| otherwise(case, called));
