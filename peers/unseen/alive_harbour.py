@@ -58,7 +58,7 @@ class Stdio:
         except OSError:
             pass
 
-    def exchange(self, message, seconds=0.8, answers=None, **_):
+    def exchange(self, message, seconds=3, answers=None, **_):
         """What the server writes until the response, in order; questions are answered."""
         since, until, seen = len(self.lines), time.time() + seconds, []
         self.send(message)
@@ -82,9 +82,12 @@ class Stdio:
         return seen
 
     def end(self):
-        self.process.stdin.close()
         try:
-            self.process.wait(1.5)
+            self.process.stdin.close()
+        except OSError:
+            pass
+        try:
+            self.process.wait(3)
             left = "exits"
         except subprocess.TimeoutExpired:
             left = "stays"
@@ -307,7 +310,7 @@ def tour_legacy(io, revision):
         io.session, io.version = None, revision
         seen.append(io.exchange(ask(1, "initialize", start)))
     else:
-        seen = [io.exchange(ask(1, "initialize", start), seconds=1.5)]
+        seen = [io.exchange(ask(1, "initialize", start), seconds=5)]
     io.exchange({"jsonrpc": "2.0", "method": "notifications/initialized"}, seconds=0.1)
     seen.append(io.exchange(ask(2, "ping")))
     accept = {"elicitation/create": FORM, "sampling/createMessage": LLM, "roots/list": {"roots": []}}
@@ -420,7 +423,8 @@ def main():
             dead += place is None
             print(f"{fault['name']}: {place or 'DEAD'}", flush=True)
             if options.print and place:
-                print("   clean:", a[:1500], "\n   fault:", b[:1500])
+                at = max(0, len(os.path.commonprefix([a, b])) - 40)
+                print("   clean:", a[at : at + 150], "\n   fault:", b[at : at + 150])
     print(f"{len(faults) - dead} of {len(faults)} alive")
 
 
