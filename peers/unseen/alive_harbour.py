@@ -58,7 +58,7 @@ class Stdio:
         except OSError:
             pass
 
-    def exchange(self, message, seconds=3, answers=None, **_):
+    def exchange(self, message, seconds=6, answers=None, **_):
         """What the server writes until the response, in order; questions are answered."""
         since, until, seen = len(self.lines), time.time() + seconds, []
         self.send(message)
@@ -235,7 +235,7 @@ def common(io, make):
 
 
 def tour_modern(io):
-    seen = [io.exchange(ask("d", "server/discover", modern()))]
+    seen = [io.exchange(ask("d", "server/discover", modern()), seconds=20)]
     for caps, name, arguments, key, method, answers in (
         (ALL, "weigh_cargo", {"container": "C1"}, "seal_and_weight", "elicitation/create", (FORM, {"action": "decline"})),
         (ALL, "draft_notice", {"topic": "fog"}, "notice", "sampling/createMessage", (LLM,)),
@@ -276,6 +276,7 @@ def tour_modern(io):
                       {"Mcp-Name": "=?base64?" + base64.b64encode(b"tide_forecast").decode() + "?="}):
             seen.append(io.exchange(ask("h", "tools/call", modern({"name": "tide_forecast", "arguments": {"station": "lock"}})), headers=given))
     seen += common(io, modern)
+    seen.append(io.exchange(ask("last", "tools/list", modern({"cursor": "dG9vbHMuMTA"}))))
     seen.append(listening(io))
     return seen
 
@@ -294,13 +295,18 @@ def listening(io):
         return [sorted(got), sorted({masked(one) for one in io.exchange("", seconds=1.5)})]
     got, threads = {}, []
     for id, params in ((41, tide), ("second", quiet)):
-        threads.append(threading.Thread(target=lambda id=id, params=params: got.update({id: io.exchange(ask(id, "subscriptions/listen", params), seconds=1.5)})))
+        threads.append(threading.Thread(target=lambda id=id, params=params: got.update({id: io.exchange(ask(id, "subscriptions/listen", params), seconds=2.6)})))
         threads[-1].start()
         time.sleep(0.1)
     io.exchange(dredge)
     for one in threads:
         one.join()
-    return [sorted({masked(each) for each in got[id]}) for id in got]
+    return [messages_of(got[id]) for id in (41, "second")]
+
+
+def messages_of(events):
+    """What a stream carried, without how often and how long."""
+    return sorted({masked(one) for one in events if one not in ("closed", "open", "late") and not str(one).startswith("id: ")})
 
 
 def tour_legacy(io, revision):
@@ -310,14 +316,14 @@ def tour_legacy(io, revision):
         io.session, io.version = None, revision
         seen.append(io.exchange(ask(1, "initialize", start)))
     else:
-        seen = [io.exchange(ask(1, "initialize", start), seconds=5)]
+        seen = [io.exchange(ask(1, "initialize", start), seconds=20)]
     io.exchange({"jsonrpc": "2.0", "method": "notifications/initialized"}, seconds=0.1)
     seen.append(io.exchange(ask(2, "ping")))
     accept = {"elicitation/create": FORM, "sampling/createMessage": LLM, "roots/list": {"roots": []}}
     decline = {"elicitation/create": {"action": "decline"}}
     for name, arguments, answers in (("weigh_cargo", {"container": "C1"}, accept), ("weigh_cargo", {"container": "C1"}, decline), ("draft_notice", {"topic": "fog"}, accept), ("pay_dues", {"invoice": "1"}, decline)):
         seen.append(io.exchange(ask(name, "tools/call", {"name": name, "arguments": arguments}), answers=answers))
-    seen.append(io.exchange(ask("sub", "resources/subscribe", {"uri": "harbour://tide/now"})))
+    seen.append([one for one in io.exchange(ask("sub", "resources/subscribe", {"uri": "harbour://tide/now"})) if "method" not in one])
     if isinstance(io, Stdio):
         seen.append(sorted({masked(one) for one in io.exchange("", seconds=1.3)}))
     else:
@@ -363,7 +369,7 @@ def streams(io, start):
     other, io.session = io.session, first
     for name, session in (("g1", first), ("g2", first), ("other", other)):
         given = {"Mcp-Session-Id": session, "Accept": "text/event-stream"}
-        threads.append(threading.Thread(target=lambda name=name, given=given: got.update({name: io.exchange({}, method="GET", seconds=1.4, headers=given)})))
+        threads.append(threading.Thread(target=lambda name=name, given=given: got.update({name: io.exchange({}, method="GET", seconds=2.2, headers=given)})))
         threads[-1].start()
         time.sleep(0.1)
     call = io.exchange(ask("slow", "tools/call", {"name": "dredge_channel", "arguments": {"channel": "east", "metres": 2}, "_meta": {"progressToken": 1}}), seconds=2)
@@ -371,7 +377,9 @@ def streams(io, start):
         one.join()
     ids = [line[4:] for line in call if isinstance(line, str) and line.startswith("id: ")]
     again = io.exchange({}, method="GET", seconds=0.8, headers={"Accept": "text/event-stream", "Last-Event-ID": ids[0]}) if ids else []
-    return [[(name, sorted({masked(one) for one in got.get(name, [])})) for name in ("g1", "g2", "other")], call, again]
+    ids = [[str(one) for one in got.get(name, []) if str(one).startswith("id: ")] for name in ("g1", "g2")]
+    are_shared = bool(set(ids[0]) & set(ids[1]))
+    return [[(name, messages_of(got.get(name, []))) for name in ("g1", "g2", "other")], are_shared, call[:-1], messages_of(again)]
 
 
 def transcript(transport, revision, fault):
@@ -383,7 +391,7 @@ def transcript(transport, revision, fault):
     if revision != MODERN and transport == "stdio":
         for version, caps in (("1999-01-01", ALL), (revision, {}), (revision, {"elicitation": {}, "sampling": {}})):
             io = Stdio(["--fault", fault] if fault else [])
-            seen.append(io.exchange(ask(1, "initialize", {"protocolVersion": version, "capabilities": caps, "clientInfo": {"name": "a", "version": "1"}})))
+            seen.append(io.exchange(ask(1, "initialize", {"protocolVersion": version, "capabilities": caps, "clientInfo": {"name": "a", "version": "1"}}), seconds=20))
             io.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             for name, arguments in (("weigh_cargo", {"container": "C1"}), ("draft_notice", {"topic": "fog"}), ("pay_dues", {"invoice": "1"})):
                 seen.append(io.exchange(ask(name, "tools/call", {"name": name, "arguments": arguments})))
