@@ -1,7 +1,7 @@
 """A pilot's MCP client: it connects, looks round, calls what it finds, and leaves. Standard library only.
 
     client_pilot.py [--fault NAME] URL
-    client_pilot.py [--fault NAME] --run "COMMAND ARGUMENTS"
+    client_pilot.py [--fault NAME] --run COMMAND [ARGUMENT...] | --run "COMMAND ARGUMENTS"
     client_pilot.py --list-faults
 
 It speaks 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28; PROOF_REVISION names the newest to use. Without a fault it
@@ -258,7 +258,7 @@ class Stdio:
     name = "stdio"
 
     def __init__(self, command):
-        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(shlex.split(command[0]) if len(command) == 1 else command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.waiting, self.lock, self.heard = {}, threading.Lock(), None
         threading.Thread(target=self.read, daemon=True).start()
         self.chatty = F("input-has-log-lines")
@@ -737,6 +737,9 @@ class Client:
     def sampled(self, params):
         if params.get("tools") or params.get("toolChoice"):
             raise RpcError({"code": -32602, "message": "Tools in sampling are not supported"})
+        messages = params.get("messages")
+        if not isinstance(messages, list) or not all(isinstance(one, dict) and one.get("role") in ("user", "assistant") and isinstance(one.get("content"), (dict, list)) for one in messages):
+            raise RpcError({"code": -32602, "message": "The messages are not valid"})
         limit = params.get("maxTokens") if isinstance(params.get("maxTokens"), int) else 50
         words = ["fog"] * 400 if F("max-tokens-ignored") else "Wind north, four knots, fair sight".split()[: max(1, limit)]
         result = {"role": "assistant", "content": {"type": "text", "text": " ".join(words)}, "model": "pilot-1", "stopReason": "endTurn"}
@@ -906,8 +909,8 @@ class Client:
         watched = resources[0]["uri"] if resources and (can_subscribe and not self.modern or F("old-subscribe") and self.modern) else None
         if watched:
             self.tried("resources/subscribe", {"uri": watched})
-        for one in resources[:8]:
-            self.tried("resources/read", {"uri": one["uri"]})
+        for uri in list(dict.fromkeys(one["uri"] for one in resources))[:8]:
+            self.tried("resources/read", {"uri": uri})
         templates = self.walk("resources/templates/list", "resourceTemplates")
         for one in templates[:3]:
             names = re.findall(r"\{(\w+)\}", str(one.get("uriTemplate")))
@@ -940,8 +943,8 @@ def main():
             print(f"unknown fault: {FAULT}", file=sys.stderr)
             return 2
         del arguments[at : at + 2]
-    if len(arguments) == 2 and arguments[0] == "--run":
-        transport = Stdio(arguments[1])
+    if len(arguments) >= 2 and arguments[0] == "--run":
+        transport = Stdio(arguments[1:])
     elif len(arguments) == 1:
         transport = Http(arguments[0])
     else:
