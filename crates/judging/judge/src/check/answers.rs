@@ -25,6 +25,10 @@ pub enum Manner {
     Willing,
     /// Forms are filled in as they do not admit, the model says nonsense, and there are no roots.
     Wrong,
+    /// Forms are accepted without a field that they require.
+    Lacking,
+    /// Forms are filled in with a value beyond what a field admits of its type: its length or bounds.
+    Beyond,
     /// Questions are cancelled, whatever else is asked fails.
     Unable,
     /// Nothing is answered.
@@ -32,7 +36,8 @@ pub enum Manner {
 }
 
 impl Manner {
-    const ALL: [Self; 5] = [Self::Usual, Self::Willing, Self::Wrong, Self::Unable, Self::Silent];
+    const ALL: [Self; 7] =
+        [Self::Usual, Self::Willing, Self::Wrong, Self::Lacking, Self::Beyond, Self::Unable, Self::Silent];
 }
 
 /// The manner of a connection, which a probe may change at any time.
@@ -166,6 +171,8 @@ fn told(params: &Value, manner: Manner) -> Value {
         (_, Manner::Willing) if address => return json!({ "action": "accept" }),
         (Some(schema), Manner::Willing) => filled(schema),
         (Some(schema), Manner::Wrong) => filled(schema).and_then(|content| spoilt(schema, content)),
+        (Some(schema), Manner::Lacking) => filled(schema).and_then(|content| lacking(schema, content)),
+        (Some(schema), Manner::Beyond) => filled(schema).and_then(|content| beyond(schema, content)),
         _ => None,
     };
     content.map_or(decline, |content| json!({ "action": "accept", "content": content }))
@@ -198,6 +205,46 @@ fn spoilt(schema: &Value, mut content: Map<String, Value>) -> Option<Map<String,
     Some(content)
 }
 
+/// The same without the first field that must be there.
+fn lacking(schema: &Value, mut content: Map<String, Value>) -> Option<Map<String, Value>> {
+    let required = schema.get("required")?.as_array()?.iter().find_map(Value::as_str)?;
+    content.remove(required).map(|_| content)
+}
+
+/// The same with the first value that can be of its field's type and yet not what the field admits.
+fn beyond(schema: &Value, mut content: Map<String, Value>) -> Option<Map<String, Value>> {
+    let fields = schema.get("properties")?.as_object()?;
+    let (name, value) = fields.iter().find_map(|(name, field)| Some((name, out_of_range(field)?)))?;
+    content.insert(name.clone(), value);
+    Some(content)
+}
+
+/// How long a text may be that is sent because it is too long.
+const LONGEST: u64 = 1000;
+
+/// A bound and one more, as whole as the bound is.
+fn past(bound: Option<&Value>, step: i32) -> Option<Value> {
+    let bound = bound?;
+    let whole = bound.as_i64().and_then(|bound| bound.checked_add(step.into())).map(|past| json!(past));
+    whole.or_else(|| Some(json!(bound.as_f64()? + f64::from(step))))
+}
+
+/// A value of the field's type that the field does not admit.
+fn out_of_range(field: &Value) -> Option<Value> {
+    let length = |keyword: &str| field.get(keyword).and_then(Value::as_u64);
+    match field.get("type")?.as_str()? {
+        "integer" | "number" => past(field.get("maximum"), 1).or_else(|| past(field.get("minimum"), -1)),
+        // Validators need not look at formats, and a choice has no length.
+        "string" if ["enum", "oneOf", "format"].iter().any(|keyword| field.get(keyword).is_some()) => None,
+        "string" => match (length("maxLength").filter(|most| *most < LONGEST), length("minLength")) {
+            (Some(most), _) => Some(json!("x".repeat(usize::try_from(most).ok()? + 1))),
+            (None, Some(1..)) => Some(json!("")),
+            (None, _) => None,
+        },
+        _ => None,
+    }
+}
+
 /// The answers to the requests within an `input_required` result (modern era), by their keys.
 pub fn inputs(result: &Value, manner: Manner) -> Map<String, Value> {
     let asked = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
@@ -209,4 +256,44 @@ pub fn inputs(result: &Value, manner: Manner) -> Map<String, Value> {
         }
     });
     answered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Manner, told};
+
+    fn content(schema: &Value, manner: Manner) -> Option<Value> {
+        told(&json!({ "mode": "form", "requestedSchema": schema }), manner).get("content").cloned()
+    }
+
+    #[test]
+    fn forms_are_filled_in_as_they_do_not_admit_in_three_ways() {
+        let schema = |field: Value| json!({ "type": "object", "properties": { "a": field }, "required": ["a"] });
+        for (field, beyond) in [
+            (json!({ "type": "integer", "minimum": 1, "maximum": 12 }), json!(13)),
+            (json!({ "type": "number", "minimum": 0.5 }), json!(-0.5)),
+            (json!({ "type": "string", "minLength": 1, "maxLength": 3 }), json!("xxxx")),
+            (json!({ "type": "string", "minLength": 1 }), json!("")),
+        ] {
+            let schema = schema(field);
+            assert_eq!(content(&schema, Manner::Beyond), Some(json!({ "a": beyond })), "{schema}");
+            assert_eq!(content(&schema, Manner::Lacking), Some(json!({})), "{schema}");
+            let validator = schema::Validator::new(&schema).expect("a schema");
+            for manner in [Manner::Wrong, Manner::Lacking, Manner::Beyond] {
+                assert!(!validator.is_valid(&content(&schema, manner).expect("it is accepted")), "{schema} {manner:?}");
+            }
+            assert!(validator.is_valid(&content(&schema, Manner::Willing).expect("it is accepted")), "{schema}");
+        }
+        for field in [
+            json!({ "type": "boolean" }),
+            json!({ "type": "string", "enum": ["low", "high"] }),
+            json!({ "type": "string", "format": "email", "maxLength": 40 }),
+        ] {
+            assert_eq!(content(&schema(field), Manner::Beyond), None, "declined");
+        }
+        let optional = json!({ "type": "object", "properties": { "a": { "type": "boolean" } } });
+        assert_eq!(content(&optional, Manner::Lacking), None, "declined");
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) mod batches;
 pub(crate) mod content;
 pub(crate) mod entropy;
 pub(crate) mod fetching;
+pub(crate) mod holes;
 pub(crate) mod liveness;
 pub(crate) mod questions;
 pub(crate) mod references;

@@ -5,12 +5,18 @@ use std::time::Duration;
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::error_code::{INVALID_REQUEST, URL_ELICITATION_REQUIRED};
-use wire::revision::R2025_11_25;
+use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::{Fault, Kind, ServiceRequest, fault};
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
+
+/// What the server says of an answer that is not what was asked for.
+const UNFIT: &str = "The client's answer is not what was asked for";
+
+/// As long as a digest of 256 bits in Base64.
+const SIGNATURE: &str = "Zk3hJ0q8mN1pQ2rS4tU6vW8xY0zA2bC4dE6fG8hI0jK";
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
@@ -41,6 +47,31 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .legacy()
     .since(R2025_11_25),
+    &fault(
+        "form-sends-away",
+        "elicitation.no-links-in-forms",
+        "the message of every form sends the user to a web address",
+        Kind::SideMessage(ELICIT, |message| {
+            if message["params"]["requestedSchema"].is_object() {
+                message["params"]["message"] = json!("See https://example.com/terms first. What do you choose?");
+            }
+        }),
+    )
+    .legacy()
+    .since(R2025_11_25),
+    &fault(
+        "form-unchecked",
+        "elicitation.content-validated",
+        "a form that is filled in wrongly gives a result that says `undefined`",
+        Kind::Answers(|asked, answer| {
+            let unfit = answer.pointer("/result/content/0/text").and_then(Value::as_str) == Some(UNFIT);
+            if asked.is("tools/call") && unfit {
+                answer["result"] = json!({ "content": [{ "type": "text", "text": "You filled in: undefined" }] });
+            }
+        }),
+    )
+    .legacy()
+    .since(R2025_06_18),
     &address("url-relative", "elicitation.url-valid", "addresses lack scheme and host", |message| {
         visit(message, "visit/1");
     }),
@@ -82,6 +113,19 @@ pub(super) const FAULTS: &[&Fault] = &[
                 Reply::later(std::future::pending())
             } else {
                 reply
+            }
+        }),
+    )
+    .modern(),
+    &fault(
+        "refusal-taken-for-answer",
+        "elicitation.refusals-handled",
+        "a call whose user refuses goes on without a value",
+        Kind::Answers(|asked, answer| {
+            let mut answers = asked.param("inputResponses").as_object().into_iter().flatten();
+            let refused = answers.any(|(_, answer)| answer["action"] == "decline" || answer["action"] == "cancel");
+            if refused && answer.pointer("/result/content/0/text").is_some() {
+                answer["result"]["content"] = json!([{ "type": "text", "text": "You filled in: undefined" }]);
             }
         }),
     )
@@ -138,6 +182,25 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info", "mrtr.state-bound"])
+    .modern(),
+    &fault(
+        "state-signature-ignored",
+        "mrtr.state-verified",
+        "a `requestState` ends in a signature that is not looked at",
+        Kind::Several(&[
+            Kind::Results("tools/call", |answer| {
+                if let Some(state) = answer["result"]["requestState"].as_str() {
+                    answer["result"]["requestState"] = json!(format!("{state}.{SIGNATURE}"));
+                }
+            }),
+            Kind::Receives(|heard| {
+                let Some(state) = heard.message.pointer_mut("/params/requestState") else { return };
+                if let Some((payload, _)) = state.as_str().and_then(|state| state.rsplit_once('.')) {
+                    *state = json!(payload);
+                }
+            }),
+        ]),
+    )
     .modern(),
     &fault(
         "waits-for-return",

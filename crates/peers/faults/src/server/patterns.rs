@@ -170,6 +170,23 @@ pub(super) const FAULTS: &[&Fault] = &[
     .modern()
     .stdio(),
     &fault(
+        "cancellation-ends-subscriptions",
+        "resources.updates-delivered",
+        "after a cancellation, older subscriptions get no updates",
+        Kind::Several(&[
+            Kind::Receives(|heard| {
+                if heard.is("notifications/cancelled") {
+                    let subscriptions = heard.state.of::<Subscriptions>();
+                    let all = subscriptions.acknowledged().clone();
+                    *subscriptions.ended() = all;
+                }
+            }),
+            Kind::SideMessages(unless_ended),
+        ]),
+    )
+    .modern()
+    .stdio(),
+    &fault(
         "updates-unwatched",
         "resources.updates-subscribed",
         "each tool call announces an update of a resource that nobody watches",
@@ -195,6 +212,32 @@ fn on_the_latest(asked: &ServiceRequest, message: Value) -> Vec<Value> {
         *latest = id.clone();
     }
     if message["method"] == UPDATED && *latest != *id { Vec::new() } else { vec![message] }
+}
+
+/// The subscriptions that were acknowledged, and those that a cancellation ended, by their ids.
+#[derive(Default)]
+struct Subscriptions {
+    acknowledged: Mutex<Vec<Value>>,
+    ended: Mutex<Vec<Value>>,
+}
+
+impl Subscriptions {
+    fn acknowledged(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unless_ended(asked: &ServiceRequest, message: Value) -> Vec<Value> {
+    let subscriptions = asked.state.of::<Subscriptions>();
+    let id = &message["params"]["_meta"][SUBSCRIPTION_ID];
+    if message["method"] == ACKNOWLEDGED {
+        subscriptions.acknowledged().push(id.clone());
+    }
+    if message["method"] == UPDATED && subscriptions.ended().contains(id) { Vec::new() } else { vec![message] }
 }
 
 /// The fault `cancellation-ignored`.

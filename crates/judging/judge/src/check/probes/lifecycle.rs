@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::trace::Stimulus;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::http::put;
+use super::{modern, tools};
 use crate::check::answers::Manner;
 use crate::check::context::{Abort, ProbeContext, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
@@ -45,7 +46,33 @@ async fn by_header(case: &ProbeContext) -> Result<(), Abort> {
         put(case, |o| o.header("MCP-Protocol-Version", version)).await?;
     }
     for version in others.into_iter().filter(|version| *version != Revision::NEWEST_LEGACY.as_str()) {
-        case.on_another_connection(async |other| initialize_as(other, version).await).await?;
+        case.on_another_connection(async |other| in_session_of(other, version).await).await?;
+    }
+    Ok(())
+}
+
+/// A few words in a session of another version: what a server does wrong there alone shows only there.
+async fn in_session_of(case: &ProbeContext, version: &str) -> Result<(), Abort> {
+    let mut params = case.initialize_params();
+    params["protocolVersion"] = json!(version);
+    let reply = case.request("initialize", params).await?;
+    if reply.result().and_then(|result| result.get("protocolVersion")) != Some(&json!(version)) {
+        return Ok(());
+    }
+    case.notify("notifications/initialized", json!({})).await?;
+    case.request("ping", json!({})).await?;
+    case.request("proofhouse/no-such-method", json!({})).await?;
+    for (method, _) in modern::lists(case).filter(|_| !case.survey().is_long()) {
+        case.request(method, json!({})).await?;
+    }
+    if case.survey().has("tools") {
+        case.request("tools/call", json!({ "name": "proof-no-such-tool", "arguments": {} })).await?;
+    }
+    // Tasks came with 2025-11-25: at an older version the member means nothing.
+    let as_task = |tool: &Value| matches!(tools::task_support(tool), Some("optional" | "required"));
+    if let Some((name, arguments)) = tools::calls_of(case, as_task).into_iter().next() {
+        let params = json!({ "name": name, "arguments": arguments, "task": { "ttl": 60_000 } });
+        case.request("tools/call", params).await?;
     }
     Ok(())
 }
@@ -95,7 +122,7 @@ fn asked_early(case: &ProbeContext) -> Script<'_> {
         case.request("initialize", case.initialize_params()).await?;
         let asks = |(name, _): &(String, _)| case.setting().learnt.asks(name);
         let (name, arguments) =
-            super::tools::likely_to_ask(case).into_iter().find(asks).ok_or(Abort::Lacks("a tool that asks"))?;
+            tools::likely_to_ask(case).into_iter().find(asks).ok_or(Abort::Lacks("a tool that asks"))?;
         let id = case.next_id();
         let params = json!({ "name": name, "arguments": arguments });
         case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
@@ -145,7 +172,7 @@ fn plain_client(case: &ProbeContext) -> Script<'_> {
                 case.request(method, json!({})).await?;
             }
         }
-        for (name, arguments) in super::tools::asking(case) {
+        for (name, arguments) in tools::asking(case) {
             case.stimulus(Stimulus::AskingCall);
             case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         }

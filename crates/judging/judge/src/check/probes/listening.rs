@@ -117,16 +117,39 @@ async fn subscribed(case: &ProbeContext, declared: bool, begun: Instant) -> Resu
         case.quiet("while subscribed", LISTENED.saturating_sub(begun.elapsed()).max(CROSSED)).await;
         walk_again(case).await?;
     }
-    if narrow.is_some() || third.is_some() {
-        for ended in narrow.into_iter().chain(third) {
-            ended.stop(case).await?;
-        }
-        case.quiet("after unsubscribing", CROSSED).await;
-        once_more(case).await?;
-        case.quiet("after a change outside one subscription", CROSSED).await;
+    let ended: Vec<_> = narrow.into_iter().chain(third).collect();
+    if !ended.is_empty() {
+        let goes_on = wide.is_some().then(|| everything(case, &uris));
+        end_some(case, ended, goes_on, seen).await?;
     }
     match wide {
         Some(wide) => wide.stop(case).await,
+        None => Ok(()),
+    }
+}
+
+/// Ends some subscriptions while another one goes on; then what changed before changes again. A new subscription to the same
+/// shows whether the other one ended with them.
+async fn end_some(case: &ProbeContext, some: Vec<Listening>, goes_on: Option<Value>, seen: Seen) -> Result<(), Abort> {
+    for ended in some {
+        ended.stop(case).await?;
+    }
+    case.quiet("after unsubscribing", CROSSED).await;
+    let beside = match goes_on.filter(|_| has_changed(case)) {
+        Some(filter) => Listening::start(case, filter).await.ok(),
+        None => None,
+    };
+    if beside.is_some() {
+        case.quiet("before what changed changes beside another", CROSSED).await;
+        call_each(case, seen.changing).await?;
+        if let Some(hint) = case.setting().hints.resource_updated.as_ref() {
+            tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
+        }
+    }
+    once_more(case).await?;
+    case.quiet("after a change outside one subscription", CROSSED).await;
+    match beside {
+        Some(beside) => beside.stop(case).await,
         None => Ok(()),
     }
 }
@@ -384,9 +407,14 @@ fn changes(message: &Message) -> bool {
     message.method().is_some_and(|name| CHANGES.iter().any(|end| name.ends_with(end)))
 }
 
+/// Whether anything was announced to have changed.
+fn has_changed(case: &ProbeContext) -> bool {
+    case.connection().received().iter().any(changes)
+}
+
 /// The calls again after which something changed before, if anything did.
 async fn once_more(case: &ProbeContext) -> Result<(), Abort> {
-    if case.connection().received().iter().any(changes) {
+    if has_changed(case) {
         each_once(case).await?;
     }
     Ok(())

@@ -121,6 +121,10 @@ fn worth(setting: &Setting, survey: &Survey) -> bool {
     is_hinted(setting) || survey.tools.iter().any(|tool| setting.calls.allow(tool))
 }
 
+/// How each call that asks is answered, one after the other.
+const UNLIKE: [Manner; 7] =
+    [Manner::Willing, Manner::Willing, Manner::Wrong, Manner::Lacking, Manner::Beyond, Manner::Usual, Manner::Unable];
+
 pub(super) const ANSWERS: Probe =
     Probe::fresh("answers", answers_in_turn).needs("tools").when(worth).when_learnt(anything_asks);
 
@@ -137,7 +141,7 @@ fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
         }
         let mut given = None;
         for call in &asking {
-            for manner in [Manner::Willing, Manner::Willing, Manner::Wrong, Manner::Unable] {
+            for manner in UNLIKE {
                 case.answer(manner);
                 tools::call(case, &call.0, &call.1, json!({})).await?;
             }
@@ -157,15 +161,16 @@ fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-/// Comes back with a changed state, with that of another call, with none, and not at all. Gives the state of this call.
+/// Comes back with a state that is changed in its middle, or in its last part alone, with that of another call, with none, and not at all. Gives the state of this call.
 async fn states(case: &ProbeContext, call: &Call, other: Option<Value>) -> Result<Option<Value>, Abort> {
     let mut own = None;
-    for which in [Some("changed"), Some("other"), None] {
+    for which in [Some("changed"), Some("changed at its end"), Some("other"), None] {
         let Some(asked) = rounds::ask(case, &params(call)).await? else { return Ok(None) };
         own = asked.get("requestState").cloned();
         let Some(state) = own.as_ref().and_then(Value::as_str) else { return Ok(None) };
         let state = match which {
             Some("changed") => Some(json!(changed(state))),
+            Some("changed at its end") => changed_at_its_end(state).map(Value::String),
             Some(_) => other.clone(),
             None => None,
         };
@@ -320,9 +325,16 @@ fn modest_by_request(case: &ProbeContext) -> Script<'_> {
     })
 }
 
+/// A state of several parts with its last part changed, as [`changed`] does: where it is signed, that is the signature.
+fn changed_at_its_end(state: &str) -> Option<String> {
+    let at = state.rfind(['.', ':', '|', '~'])?;
+    let (before, last) = state.split_at(at + 1);
+    (!last.is_empty()).then(|| format!("{before}{}", changed(last)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::changed;
+    use super::{changed, changed_at_its_end};
 
     #[test]
     fn a_changed_state_is_another_of_the_same_make() {
@@ -331,5 +343,13 @@ mod tests {
             assert_ne!(other, state);
             assert!(other.chars().count() <= state.chars().count().max(1) + 1, "{other}");
         }
+    }
+
+    #[test]
+    fn the_last_part_of_a_state_is_changed_alone() {
+        assert_eq!(changed_at_its_end("eyJzIjo5fQ.c2ln").as_deref(), Some("eyJzIjo5fQ.c2mn"));
+        assert_eq!(changed_at_its_end("a:b|ccc").as_deref(), Some("a:b|cdc"));
+        assert_eq!(changed_at_its_end("c3RhdGU0"), None);
+        assert_eq!(changed_at_its_end("c3RhdGU0."), None);
     }
 }

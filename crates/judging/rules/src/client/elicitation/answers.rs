@@ -7,9 +7,11 @@ use wire::error_code::INTERNAL_ERROR;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Kind, Party, Transport};
 
+use super::misuse::{Outcome, Values, breaks_inside, misuse};
 use super::{ELICIT, here, is_form};
 use crate::budget::Budget;
 use crate::reading::content::canonical;
+use crate::reading::holes::hole;
 use crate::reading::liveness::{Incident, server_survives};
 use crate::reading::questions::{Question, Retry, asks_for_input, param, questions, retries};
 use crate::reading::schema_fit::{Fit, fit};
@@ -22,13 +24,13 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.content-validated")
         .says(R2025_06_18, here("security-considerations"), "A server SHOULD check what was filled in against its form.")
         .says(R2025_11_25, here("form-mode-security"), "A server SHOULD check what was filled in against its form.")
-        .how("Compares a call whose form was filled in correctly with the same call where it was not: the second should fail or ask again, and not give the same result with the wrong value in place of the right one. Calls that succeed with an entirely different result are passed over.")
+        .how("Compares a call whose form was filled in correctly with the same call where it was not: the second should fail or ask again. It breaks the rule with the same result that has the wrong value in place of the right one, with a result that speaks of the wrong value and has no word against it, with a word such as `undefined` that stands for no value, and with an internal error. Calls that succeed with another result are passed over.")
         .fix("Validate `content` against the `requestedSchema` that you sent before you use it.")
         .judge(validated),
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
         .timed()
-        .how("Looks at what happens to retries with a refusal, and to the connection. An internal error (-32603) that does not speak of the user breaks it where the same tool succeeds when the user accepts.")
+        .how("Looks at what happens to retries with a refusal, and to the connection. An internal error (-32603) that does not speak of the user breaks it where the same tool succeeds when the user accepts, and so does a word such as `undefined` that stands for no value.")
         .fix("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
     server("elicitation.bound-to-client")
@@ -73,22 +75,27 @@ impl<'v> Filled<'v> {
 
     /// The texts of a result that is not a failure.
     fn sent(&self) -> Option<String> {
-        let result = self.call.result().filter(|result| !asks_for_input(result))?;
-        if result.get("isError") == Some(&Value::Bool(true)) {
-            return None;
-        }
-        let blocks = result.get("content")?.as_array()?;
-        Some(blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n"))
+        texts(&self.call)
     }
 
     /// Every scalar that was filled in, by form and field.
-    fn values(&self) -> BTreeMap<(usize, &'v str), String> {
+    fn values(&self) -> Values<'v> {
         let each = self.forms.iter().enumerate().flat_map(|(form, (_, content))| {
             let fields = content.as_object().into_iter().flatten();
             fields.filter_map(move |(name, value)| Some(((form, name.as_str()), plain(value)?)))
         });
         each.collect()
     }
+}
+
+/// The texts of the call's result, if it is not a failure.
+fn texts(call: &Call<'_>) -> Option<String> {
+    let result = call.result().filter(|result| !asks_for_input(result))?;
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        return None;
+    }
+    let blocks = result.get("content")?.as_array()?;
+    Some(blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n"))
 }
 
 /// A scalar as a text shows it.
@@ -159,39 +166,22 @@ fn validated(view: &View<'_>) -> Verdict {
     let judged = bad.iter().filter_map(|wrong| {
         let response = wrong.call.response.filter(|response| !view.is_envelope_refusal(*response))?;
         let right = good.get(&wrong.subject_key())?;
+        if breaks_inside(&wrong.call) {
+            let why = "what the form does not admit ends in an internal error, and what it admits does not";
+            return Some((response.event, Err(response.breach("/error/code", why))));
+        }
         let Some(sent) = wrong.sent() else { return Some((response.event, Ok(()))) };
         if asks_again(view, wrong) {
             return Some((response.event, Ok(())));
         }
-        taken(wrong, right, &sent).then(|| {
-            let why = "what the form does not admit is used like what it admits";
-            (response.event, Err(response.breach("/result/content", why)))
-        })
+        let well = right.sent()?;
+        let (wrongs, rights) = (wrong.values(), right.values());
+        let why = misuse(&Outcome { values: &wrongs, sent: &sent }, &Outcome { values: &rights, sent: &well })?;
+        Some((response.event, Err(response.breach("/result/content", why))))
     });
     let unseen =
         "no call was seen whose form was filled in once as it demands and once not, with a difference that tells";
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
-}
-
-/// What is too long to be looked for in a text, and a text too long to look in.
-const LONGEST: usize = 256;
-const MOST: usize = 64 << 10;
-
-/// Whether the wrong values stand where the right ones stand otherwise, and nothing else differs.
-fn taken(wrong: &Filled<'_>, right: &Filled<'_>, sent: &str) -> bool {
-    let rights = right.values();
-    let mut mended = sent.to_owned();
-    for (place, value) in wrong.values() {
-        let other = |better: &&String| **better != value && !value.is_empty() && better.len() < LONGEST;
-        let Some(better) = rights.get(&place).filter(other) else { continue };
-        if mended.len() > MOST {
-            return false;
-        }
-        mended = mended.replace(&value, better);
-    }
-    // A value of another type may stand without the quotes that it would have.
-    let bare = |text: &str| text.replace(['"', '\\'], "");
-    mended != sent && right.sent().is_some_and(|right| bare(&right) == bare(&mended))
 }
 
 /// Whether the server asked once more within the call (legacy era).
@@ -225,6 +215,16 @@ fn refusals(view: &View<'_>) -> Verdict {
     if let Some(error) = unhandled.and_then(|retry| retry.call.response) {
         let why = "a refusal by the user is an internal error, though the call succeeds where the user accepts";
         return Verdict::of([(error.event, Err(error.breach("/error/code", why)))], "");
+    }
+    let taken = retries.iter().filter(|retry| retry.answers(ELICIT).any(refused)).find(|retry| {
+        let Some(sent) = texts(&retry.call) else { return false };
+        let alike = retries.iter().filter(|other| name(other) == name(retry) && succeeds(other));
+        let told: Vec<String> = alike.filter_map(|other| texts(&other.call)).collect();
+        !told.is_empty() && told.iter().all(|told| hole(&sent, told).is_some())
+    });
+    if let Some(result) = taken.and_then(|retry| retry.call.response) {
+        let why = "a refusal by the user leaves a word in the result that stands for no value";
+        return Verdict::of([(result.event, Err(result.breach("/result/content", why)))], "");
     }
     let incidents = retries.into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
     let incidents = incidents.map(|retry| Incident { sent: retry.call.request, call: Some(retry.call) });

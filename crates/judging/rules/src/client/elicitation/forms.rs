@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
-        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. Plain addresses may not be meant as links: forms with only those are passed over.")
+        .how("Looks in the message, the titles and the descriptions for links in Markdown or HTML, and for web addresses that the user is asked to see, visit or read. Other plain addresses may not be meant as links: forms with only those are passed over.")
         .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];
@@ -89,6 +89,40 @@ fn has_link(text: &str) -> bool {
         .any(|mark| lower.contains(mark))
 }
 
+/// Words before an address by which a text sends its reader there, and words by which it only shows how one looks.
+const SENDS: [&str; 13] = [
+    "see", "visit", "open", "click", "follow", "read", "browse", "check", "consult", "register", "confirm", "details",
+    "more",
+];
+const SHOWS: [&str; 11] =
+    ["e.g", "eg", "example", "such", "like", "format", "looks", "enter", "paste", "type", "starting"];
+
+/// How many words before an address tell what it is there for.
+const BEFORE: usize = 5;
+
+/// Whether a text sends its reader to a web address: `See https://… first`.
+fn sends_away(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let addresses = lower.match_indices("http").filter(|(at, _)| {
+        let rest = &lower[*at..];
+        rest.starts_with("http://") || rest.starts_with("https://")
+    });
+    let mut sending = addresses.filter(|(at, _)| {
+        let before = &lower[..*at];
+        // A quoted address is one to look at.
+        let quoted = before.ends_with(['`', '"', '\'']);
+        let words: Vec<&str> = before
+            .split(|c: char| c.is_whitespace() || ",;:!?()".contains(c))
+            .map(|word| word.trim_end_matches('.'))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let near = &words[words.len().saturating_sub(BEFORE)..];
+        let has = |known: &[&str]| near.iter().any(|word| known.contains(word));
+        !quoted && has(&SENDS) && !has(&SHOWS)
+    });
+    sending.next().is_some()
+}
+
 fn has_address(text: &str) -> bool {
     text.to_ascii_lowercase().contains("://")
 }
@@ -104,7 +138,7 @@ fn no_links(view: &View<'_>) -> Verdict {
             }
         }
         let sent = question.sent;
-        if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text)) {
+        if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text) || sends_away(text)) {
             return Some((sent.event, Err(sent.breach(pointer, "a link is in a form"))));
         }
         (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
@@ -115,6 +149,26 @@ fn no_links(view: &View<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_counts_where_the_reader_is_sent_there() {
+        for text in [
+            "See https://garden.example/guide first.",
+            "Which plan? Details: https://shop.example/plans",
+            "To go on, please visit http://shop.example/terms",
+        ] {
+            assert!(sends_away(text), "{text}");
+        }
+        for text in [
+            "Your home page, such as https://example.com/ada",
+            "Enter an address (see `https://example.com`)",
+            "The address looks like https://example.com/see/this",
+            "Home page (https://example.com by default)",
+            "See the httpd manual",
+        ] {
+            assert!(!sends_away(text), "{text}");
+        }
+    }
 
     #[test]
     fn secrets_are_known_by_whole_names() {

@@ -5,6 +5,7 @@ pub(crate) mod answers;
 pub(crate) mod clients;
 pub(crate) mod completion;
 pub(crate) mod forms;
+mod misuse;
 pub(crate) mod urls;
 
 use serde_json::Value;

@@ -9,8 +9,8 @@ use wire::shape;
 use super::{METHODS, declares, here};
 use crate::legacy::tasks::lifecycle::final_status;
 use crate::legacy::tasks::results::{always, explained};
-use crate::reading::tasks::{Creation, TaskState, by_tool_call, creations, task_states, tool_call_key};
-use crate::rule::{Rule, server};
+use crate::reading::tasks::{Creation, TaskState, by_tool_call, creations, is_timestamp, task_states, tool_call_key};
+use crate::rule::{Rule, safety, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -63,7 +63,27 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
         .fix("Put the error's own message into `statusMessage` as well.")
         .judge(explained),
+    safety("task-extension.dates")
+        .asks(R2026_07_28, here("tasks"), "The dates of a task are dates and times of ISO 8601, with a `T` between them.")
+        .needs(meta::TASKS_CAPABILITY)
+        .by_default()
+        .how("Reads `createdAt` and `lastUpdatedAt` wherever a task is in an answer or a notification. A time without a zone is accepted, and basic forms without separators are, too.")
+        .fix("Write both in the form 2025-11-25T10:30:00Z.")
+        .judge(dates),
 ];
+
+fn dates(view: &View<'_>) -> Verdict {
+    Verdict::every(task_states(view), "no message about a task was seen", |state| {
+        for member in ["createdAt", "lastUpdatedAt"] {
+            let Some(text) = state.task.get(member).and_then(Value::as_str) else { continue };
+            if !is_timestamp(text) || text.contains(' ') {
+                let why = format!("`{member}` is no date and time of ISO 8601");
+                return Err(state.breach(&format!("/{member}"), why));
+            }
+        }
+        Ok(())
+    })
+}
 
 fn complete(view: &View<'_>) -> Verdict {
     let answers = METHODS.into_iter().flat_map(|method| view.results(method));

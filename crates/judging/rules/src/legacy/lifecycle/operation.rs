@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 use wire::method::{self, End};
-use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
+use wire::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
 use crate::reading::questions;
 use crate::rule::{Anchor, Rule, at, server};
-use crate::verdict::{Breach, Verdict};
-use crate::view::{MessageAt, View, declared};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Call, MessageAt, View, declared};
 
 const OPERATION: Anchor = at("basic/lifecycle", "operation");
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.version-respected")
-        .says(R2024_11_05, OPERATION, "The server SHOULD respect the agreed version: it uses no method of another one.")
-        .says(R2025_06_18, OPERATION, "The server MUST respect the agreed version: it uses no method of another one.")
+        .says(R2024_11_05, OPERATION, "The server SHOULD respect the agreed version: it uses nothing of another one.")
+        .says(R2025_06_18, OPERATION, "The server MUST respect the agreed version: it uses nothing of another one.")
         .gone(R2026_07_28)
-        .how("Looks up the method of every request and notification of the server in the agreed revision.")
+        .how("Looks up the method of every request and notification of the server in the agreed revision, and calls a tool as a task where that revision has no tasks.")
         .fix("Look at the agreed version before you send what only later revisions define.")
         .judge(version_respected),
     server("lifecycle.sampling-negotiated")
@@ -84,21 +84,28 @@ fn agreed(view: &View<'_>, connection: u32) -> Option<Revision> {
 
 fn version_respected(view: &View<'_>) -> Verdict {
     let known = sent(view).into_iter().filter(|(s, _)| s.message.method().is_some_and(method::known_ever));
-    let located = known.map(|(sent, agreed)| (sent.event, (sent, agreed)));
-    Verdict::every(
-        located,
-        "the server sent no request or notification of its own after a handshake",
-        |(_, (sent, agreed))| {
-            let name = sent.message.method().unwrap_or_default();
-            if method::find(name, *agreed).is_some() {
-                return Ok(());
-            }
-            Err(sent.breach(
-                "/method",
-                format!("`{}` is not in {agreed}, the version that was agreed on", name.escape_debug()),
-            ))
-        },
-    )
+    let methods = known.map(|(sent, agreed)| {
+        let name = sent.message.method().unwrap_or_default();
+        let breach = || {
+            let why = format!("`{}` is not in {agreed}, the version that was agreed on", name.escape_debug());
+            sent.breach("/method", why)
+        };
+        (sent.event, if method::find(name, agreed).is_some() { Ok(()) } else { Err(breach()) })
+    });
+    let judged: Vec<(usize, Kept)> = methods.chain(early_tasks(view)).collect();
+    Verdict::of(judged, "the server sent no request or notification of its own after a handshake")
+}
+
+/// Calls that became tasks, though the agreed version has none.
+fn early_tasks(view: &View<'_>) -> Vec<(usize, Kept)> {
+    let task = |call: Call<'_>| {
+        let (response, result) = (call.response?, call.result()?);
+        let agreed = agreed(view, call.request.connection).filter(|agreed| !agreed.at_least(R2025_11_25))?;
+        let created = result.get("content").is_none() && result.pointer("/task/taskId").is_some();
+        let why = format!("a task, and {agreed}, the version that was agreed on, has none");
+        created.then(|| (response.event, Err(response.breach("/result/task", why))))
+    };
+    view.calls_by(Party::Client).filter(|call| call.request.is("tools/call")).filter_map(task).collect()
 }
 
 fn sampling_negotiated(view: &View<'_>) -> Verdict {

@@ -160,6 +160,19 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         Kind::Receives(|heard| declare(heard, "tasks/get")),
     ),
     &extension(
+        "task-dates-with-space",
+        "task-extension.dates",
+        "the dates of tasks have a space between date and time",
+        Kind::Results("tasks/get", |answer| {
+            for member in ["createdAt", "lastUpdatedAt"] {
+                let date = &mut answer["result"][member];
+                if let Some(text) = date.as_str() {
+                    *date = json!(text.replace('T', " "));
+                }
+            }
+        }),
+    ),
+    &extension(
         "task-ttl-missing",
         "shape.results",
         "a task does not say how long it is kept",

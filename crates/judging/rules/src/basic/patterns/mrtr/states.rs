@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("mrtr.state-verified")
         .says(R2026_07_28, SERVERS, "A server MUST refuse a `requestState` that fails its verification.")
         .about(OFFERS)
-        .how("Repeats a request with a `requestState` in which one character is changed. It should fail or be asked again. A success that uses the input breaks the rule where the true state gave one outcome more than once and the changed state gives another: then a client can decide what the state says. A change without effect is not judged.")
+        .how("Repeats a request with a `requestState` in which one character is changed. It should fail or be asked again. A success that uses the input breaks the rule where the true state gave one outcome more than once and the changed state gives another: then a client can decide what the state says. A changed signature at the end of a state breaks it as well, where the same input without any state is no success: then the server reads the state and not its signature. Other changes without effect are not judged.")
         .fix("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
         .judge(verified),
     server("mrtr.state-bound")
@@ -97,6 +97,10 @@ fn verified(view: &View<'_>) -> Verdict {
     let judged = forged.filter_map(|one| {
         let response = one.call.response?;
         let Some(sent) = success(&one.call) else { return Some((response.event, Ok(()))) };
+        if is_signature_ignored(&given, &returns, one) {
+            let why = "a state is taken whose signature is not the one that the server made";
+            return Some((response.event, Err(response.breach("/result", why))));
+        }
         let truly = honest.get(&(one.subject_key.as_str(), one.input.as_str()))?;
         let steady = truly.len() > 1 && truly.iter().all(|other| *other == truly[0]);
         let why = "a state that the server never gave is taken, and changes what comes of the request";
@@ -104,6 +108,32 @@ fn verified(view: &View<'_>) -> Verdict {
             .then(|| (response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no changed state was sent back, or nothing came of the change")
+}
+
+/// Whether a request succeeds with a state that differs from one of the server's in its signature alone, and does not without
+/// any state.
+fn is_signature_ignored(given: &BTreeMap<&str, BTreeSet<String>>, returns: &[Return<'_>], one: &Return<'_>) -> bool {
+    let Some((payload, forged)) = one.state.and_then(signed) else { return false };
+    let differs = |(state, matters): (&&str, &BTreeSet<String>)| {
+        let own = signed(state).filter(|(own, _)| *own == payload);
+        matters.contains(&one.subject_key) && own.is_some_and(|(_, signature)| signature != forged)
+    };
+    let mut stateless = returns
+        .iter()
+        .filter(|other| other.state.is_none() && (&other.subject_key, &other.input) == (&one.subject_key, &one.input))
+        .peekable();
+    given.iter().any(differs) && stateless.peek().is_some() && stateless.all(|other| success(&other.call).is_none())
+}
+
+/// How many characters a digest of 160, 256, 384 or 512 bits has in hexadecimal and in Base64 without padding.
+const DIGESTS: [usize; 8] = [40, 64, 96, 128, 27, 43, 64, 86];
+
+/// What a state says, and the digest that it ends in, if it is of that form.
+fn signed(state: &str) -> Option<(&str, &str)> {
+    let (payload, digest) = state.rsplit_once(['.', ':', '|', '~'])?;
+    let plain = digest.trim_end_matches('=');
+    let made_of_letters = plain.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+/".contains(&b));
+    (!payload.is_empty() && made_of_letters && DIGESTS.contains(&plain.len())).then_some((payload, digest))
 }
 
 /// Whether a text that was brought is in what was said: a success may also say that nothing was done.
