@@ -8,6 +8,7 @@ pub mod call;
 pub mod case;
 pub mod catalogue;
 mod date;
+pub mod export;
 pub mod import;
 mod matcher;
 pub mod python;
@@ -17,6 +18,11 @@ pub mod summary;
 
 /// What reports say of a value that is not there.
 pub const NOTHING: &str = "nothing";
+
+/// The name of a tool, for a person.
+fn shown_name(name: &str) -> String {
+    wire::escape::snippet(name, 60)
+}
 
 pub use call::{Parse, Sample, ToolCall};
 pub use case::{Case, CaseFile};
