@@ -1,10 +1,15 @@
 //! Options of `proof eval`.
 
+pub(crate) mod export;
+pub(crate) mod tools;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Score what a model did with tools, without a model
+use export::ExportArgs;
+
+/// Score what a model did with tools, and bring tools to its API
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
 #[command(after_help = "\
@@ -13,8 +18,9 @@ Examples:
   proof eval score cases.yaml --calls session.trace.jsonl --case weather
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval export-tools --format openai --strict -- npx -y my-server
 
-See docs/eval.md for cases, matchers, outcomes and formats of calls.")]
+No model is asked. See docs/eval.md for cases, matchers, outcomes and formats.")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) verb: EvalVerb,
@@ -25,6 +31,8 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalVerb {
     /// Score recorded calls against the expected ones
     Score(Box<ScoreArgs>),
+    /// Print a server's tools in the form of a model's API
+    ExportTools(Box<ExportArgs>),
 }
 
 /// Score recorded calls against the expected ones
