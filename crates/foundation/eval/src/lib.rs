@@ -10,6 +10,7 @@ pub mod catalogue;
 mod date;
 pub mod export;
 pub mod import;
+pub mod lint;
 pub mod listed;
 mod matcher;
 pub mod python;

@@ -120,9 +120,14 @@ impl Exported {
 
 /// Brings tools into the form of an API; strict where that is asked for and possible.
 pub fn export(catalogue: &Catalogue, api: Api, is_strict: bool) -> Exported {
-    let names = names::names(catalogue.tools().iter().map(|tool| tool.name.as_str()), api);
+    let names = names(catalogue, api);
     let tools = catalogue.tools().iter().zip(names).map(|(tool, name)| one(tool, name, api, is_strict)).collect();
     Exported { tools, api }
+}
+
+/// The names of all tools in an API.
+pub(crate) fn names(catalogue: &Catalogue, api: Api) -> Vec<String> {
+    names::names(catalogue.tools().iter().map(|tool| tool.name.as_str()), api)
 }
 
 fn one(tool: &Tool, name: String, api: Api, is_strict: bool) -> ExportedTool {
