@@ -14,6 +14,7 @@ pub mod lint;
 pub mod listed;
 mod matcher;
 pub mod python;
+pub mod retrieve;
 pub mod score;
 pub mod stats;
 pub mod summary;

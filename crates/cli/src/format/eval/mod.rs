@@ -4,6 +4,8 @@ pub(crate) mod bfcl;
 pub(crate) mod export;
 mod human;
 mod json;
+pub(crate) mod lint;
+pub(crate) mod retrieve;
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eval::Catalogue;
+use eval::{CaseFile, Catalogue};
 use lock::Kind;
 use serde_json::json;
 use wire::escape;
@@ -39,8 +39,20 @@ pub(super) fn tools(run: &Run, args: &ToolsArgs) -> Result<Catalogue, Exit> {
     })
 }
 
+/// Reads the tools: those that are given, or else those that a file of cases names, relative to it.
+pub(super) fn tools_or_those_of(run: &Run, args: &ToolsArgs, path: &Path, file: &CaseFile) -> Result<Catalogue, Exit> {
+    if args.tools.is_some() || !args.server.is_unnamed() {
+        return tools(run, args);
+    }
+    let named = file
+        .tools
+        .as_ref()
+        .ok_or_else(|| usage("the cases name no tools", "`tools: FILE` in the case file, --tools FILE, or a server"))?;
+    in_file(&path.parent().unwrap_or(Path::new("")).join(named))
+}
+
 /// Reads the tools in a file.
-pub(super) fn in_file(path: &Path) -> Result<Catalogue, Exit> {
+fn in_file(path: &Path) -> Result<Catalogue, Exit> {
     let text = given_file::text(path, LIMIT).map_err(|error| unreadable(path, &error.to_string()))?;
     eval::listed::read(&text).map_err(|why| {
         let what = format!("no list of tools in {}: {}", output::shown(path), escape::line(&why));

@@ -135,7 +135,14 @@ fn one(tool: &Tool, name: String, api: Api, is_strict: bool) -> ExportedTool {
     if name != tool.name {
         notes.add(NoteKind::Renamed, "", format!("the API takes no name like `{}`", crate::shown_name(&tool.name)));
     }
-    let closed = if is_strict { strict::close(&tool.schema, &mut notes) } else { None };
+    let closed = match api {
+        Api::OpenAi | Api::OpenAiChat if is_strict => strict::close(&tool.schema, &mut notes),
+        Api::Anthropic | Api::Gemini if is_strict => {
+            notes.add(NoteKind::NotStrict, "", "tools of this API cannot be strict");
+            None
+        }
+        _ => None,
+    };
     let parameters = match (&closed, api) {
         (Some(closed), _) => Some(closed.schema.clone()),
         (None, Api::Gemini) => gemini::parameters(&tool.schema, &mut notes),

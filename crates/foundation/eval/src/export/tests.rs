@@ -146,11 +146,7 @@ fn what_cannot_be_strict_is_reported_with_its_place() {
             "/properties/a/items/properties/a",
             "any type",
         ),
-        (
-            inner(json!({ "type": "array", "prefixItems": [{ "type": "string" }] })),
-            "/properties/a",
-            "schemas of their own",
-        ),
+        (inner(json!({ "type": "array", "prefixItems": [{ "type": "string" }] })), "/properties/a", "each place"),
         (inner(json!({ "allOf": [{ "type": "string" }, { "minLength": 1 }] })), "/properties/a", "several schemas"),
         (inner(json!({ "type": "object", "patternProperties": { "^x": {} } })), "/properties/a", "pattern"),
         (inner(json!({ "type": "object", "enum": [{}] })), "/properties/a", "certain objects"),

@@ -1,6 +1,9 @@
 //! What a catalogue costs in tokens, estimated from the text that each family of clients sends: there are no vocabularies here.
 
+use serde_json::json;
+
 use crate::Catalogue;
+use crate::catalogue::Tool;
 use crate::export::{Api, export};
 
 /// How many letters, digits and signs in a row are about one token.
@@ -34,6 +37,12 @@ pub(super) fn costs(catalogue: &Catalogue) -> Vec<Cost> {
         Cost { family, tokens, tools }
     };
     FAMILIES.iter().map(cost).collect()
+}
+
+/// About how many tokens one tool has in a list.
+pub(crate) fn cost_of(tool: &Tool) -> usize {
+    let listed = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
+    estimate(&listed.to_string())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,8 @@ mod tools;
 
 use crate::{CaseFile, Catalogue};
 
+pub(crate) use alike::index;
+pub(crate) use cost::cost_of;
 pub use cost::{Cost, FAMILIES, estimate};
 
 /// How many findings are kept.

@@ -202,7 +202,7 @@ impl Closer<'_> {
 
     fn array(&mut self, schema: &Value, at: &str, depth: usize) -> (Value, Plan) {
         if schema.get("prefixItems").is_some() || schema.get("items").is_some_and(Value::is_array) {
-            return self.not_strict(at, "its items have schemas of their own");
+            return self.not_strict(at, "each place has another schema");
         }
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
             return self.not_strict(at, "items of any type fit");
