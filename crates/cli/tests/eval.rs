@@ -273,3 +273,30 @@ fn a_tool_search_is_measured() {
     assert!(none.contains("failed: nothing was measured"), "{none}");
     ends_with(2, &proof(&example(), &["eval", "retrieve"]));
 }
+
+#[test]
+fn keys_of_bfcl_are_linted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    let function =
+        r#"{"name":"f","parameters":{"type":"dict","properties":{"x":{"type":"integer"}},"required":["x"]}}"#;
+    let question = |n: usize| format!("{{\"id\":\"simple_python_{n}\",\"function\":[{function}]}}\n");
+    let answer = |n: usize, key: &str| {
+        format!("{{\"id\":\"simple_python_{n}\",\"ground_truth\":[{{\"f\":{{\"x\":{key}}}}}]}}\n")
+    };
+    write("q.json", &(question(0) + &question(1)));
+    write("a.json", &(answer(0, "[1]") + &answer(1, "[]")));
+    write("good.json", &(answer(0, "[1]") + &answer(1, "[2]")));
+    let lint = |answers: &str| proof(folder.path(), &["eval", "lint", "--bfcl", "q.json", answers]);
+    shows(
+        &ends_with(1, &lint("a.json")),
+        &[
+            "simple_python_1",
+            "  error  unsatisfiable",
+            "    bfcl-eval accepts no answer: ",
+            "2 questions: 1 error, ",
+            "failed",
+        ],
+    );
+    shows(&ends_with(0, &lint("good.json")), &["2 questions: 0 errors, ", "passed"]);
+}

@@ -16,6 +16,7 @@ Examples:
   proof eval lint --tools tools.json
   proof eval lint --cases cases.yaml
   proof eval lint --cases cases.yaml --fail-on warning -- ./my-server
+  proof eval lint --bfcl QUESTIONS.json ANSWERS.json
 
 Needs no case and no model, and calls no tool. The tokens of the catalogue are
 estimated. See docs/eval.md for the checks.
@@ -26,6 +27,9 @@ pub(crate) struct LintArgs {
     /// Also check these cases; their `tools` are used where no others are given
     #[arg(long, value_name = "FILE", help_heading = "Tools")]
     pub(crate) cases: Option<PathBuf>,
+    /// Check only a key of bfcl-eval: its questions and possible answers
+    #[arg(long, num_args = 2, value_names = ["QUESTIONS", "ANSWERS"], conflicts_with_all = ["cases", "tools", "url", "command"], help_heading = "Tools")]
+    pub(crate) bfcl: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) tools: ToolsArgs,
     /// Lowest severity that fails

@@ -58,6 +58,9 @@ fn write_finding(out: &mut String, finding: &Finding, paint: Paint) {
 }
 
 fn write_costs(out: &mut String, lint: &Lint) {
+    if lint.costs.is_empty() {
+        return;
+    }
     let families: Vec<String> = lint.costs.iter().map(|cost| format!("{} {}", cost.family, cost.tokens)).collect();
     wrap(out, 0, &format!("Estimated tokens of the whole list: {}", families.join(", ")));
     let Some(cost) = lint.costs.first() else { return };
@@ -73,9 +76,12 @@ fn write_counts(out: &mut String, report: &Report<'_>, verbose: bool) {
     let cases = if report.file.is_some() { format!(" and {}", count(lint.cases, "case")) } else { String::new() };
     let notes = number(Severity::Note);
     let hidden = if verbose || notes == 0 { "" } else { " (-v lists them)" };
+    let examined = match lint.tools {
+        0 => count(lint.cases, "question"),
+        tools => format!("{}{cases}", count(tools, "tool")),
+    };
     let text = format!(
-        "{}{cases}: {}, {}, {}{hidden}",
-        count(lint.tools, "tool"),
+        "{examined}: {}, {}, {}{hidden}",
         count(number(Severity::Error), "error"),
         count(number(Severity::Warning), "warning"),
         count(notes, "note")

@@ -1,8 +1,8 @@
 //! `proof eval lint`: tools and cases examined without a model.
 
-use eval::lint::{Severity, lint};
+use eval::lint::{Lint, Severity, lint};
 
-use super::{files, offered};
+use super::{bfcl, files, offered};
 use crate::args::eval::EvalFormat;
 use crate::args::eval::lint::{LintArgs, LintSeverity};
 use crate::colour;
@@ -17,19 +17,25 @@ pub(super) fn linted(run: &Run, args: &LintArgs) -> Result<Exit, Exit> {
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
+    if let [questions, answers] = args.bfcl.as_slice() {
+        return show(args, &bfcl::linted(questions, answers)?);
+    }
     let cases = args.cases.as_deref().map(files::cases).transpose()?;
     let catalogue = match (&args.cases, &cases) {
         (Some(path), Some(file)) => offered::tools_or_those_of(run, &args.tools, path, file)?,
         _ => offered::tools(run, &args.tools)?,
     };
-    let lint = lint(&catalogue, cases.as_ref());
+    show(args, &lint(&catalogue, cases.as_ref()))
+}
+
+fn show(args: &LintArgs, lint: &Lint) -> Result<Exit, Exit> {
     let least = match args.fail_on {
         LintSeverity::Error => Severity::Error,
         LintSeverity::Warning => Severity::Warning,
         LintSeverity::Note => Severity::Note,
     };
-    let has_passed = lint.findings.iter().all(|finding| finding.severity < least);
-    let report = Report { lint: &lint, file: args.cases.as_deref(), has_passed };
+    let has_passed = lint.tools + lint.cases > 0 && lint.findings.iter().all(|finding| finding.severity < least);
+    let report = Report { lint, file: args.cases.as_deref(), has_passed };
     let text = match args.format {
         EvalFormat::Json => json(&report),
         EvalFormat::Human => {

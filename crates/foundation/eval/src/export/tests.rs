@@ -178,6 +178,20 @@ fn what_is_not_checked_is_noted_and_said_to_the_model() {
     for harmless in [json!({ "type": "string", "minLength": 0 }), json!({ "type": "integer", "minLength": 3 })] {
         assert!(strict(member(harmless.clone(), true)).notes.is_empty(), "{harmless}");
     }
+    let properties = json!({ "a": { "type": "string" }, "b": { "type": "string" } });
+    let either =
+        json!({ "type": "object", "properties": properties, "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+    for (schema, pointer) in [(either.clone(), ""), (member(either.clone(), true), "/properties/a")] {
+        let tool = strict(schema);
+        let note = &tool.notes[0];
+        assert!(
+            tool.is_strict && tool.notes.len() == 1 && note.pointer == pointer && note.why.contains("anyOf"),
+            "{tool:?}"
+        );
+    }
+    let mut more = either;
+    more["anyOf"][0]["properties"] = json!({ "c": { "type": "string" } });
+    assert!(not_strict(more.clone()).1.contains("root") && not_strict(member(more, true)).1.contains("next to"));
     let tool = strict(member(json!({ "oneOf": [{ "type": "integer" }, { "type": "number" }] }), true));
     assert!(tool.is_strict && tool.notes[0].why.contains("oneOf"), "an integer fits both");
     let tool = strict(member(json!({ "oneOf": [{ "type": "integer" }, { "type": "string" }] }), true));

@@ -7,9 +7,9 @@ use crate::catalogue::Tool;
 use crate::export::{Api, export};
 
 /// How many letters, digits and signs in a row are about one token.
-const LETTERS: usize = 8;
+const LETTERS: usize = 12;
 const DIGITS: usize = 3;
-const SIGNS: usize = 3;
+const SIGNS: usize = 4;
 
 /// The families of clients.
 pub const FAMILIES: [(&str, Api); 3] =
@@ -54,7 +54,7 @@ enum Class {
     Space,
 }
 
-/// About how many tokens a text has: one for each word of at most eight letters, three digits or three signs in a row; letters
+/// About how many tokens a text has: one for every twelve letters of a word, three digits or four signs in a row; letters
 /// outside Latin scripts count one each.
 pub fn estimate(text: &str) -> usize {
     let (mut tokens, mut class, mut length, mut before) = (0, Class::Space, 0_usize, ' ');
@@ -82,7 +82,7 @@ fn class_of(c: char) -> Class {
     match c {
         c if c.is_whitespace() => Class::Space,
         c if c.is_ascii_digit() => Class::Digit,
-        c if c.is_alphabetic() && (c as u32) < 0x250 => Class::Letter,
+        c if c.is_alphabetic() && u32::from(c) < 0x250 => Class::Letter,
         c if c.is_alphanumeric() => Class::Wide,
         _ => Class::Sign,
     }

@@ -89,8 +89,14 @@ struct Closer<'c> {
 impl Closer<'_> {
     fn root(&mut self) -> (Value, Plan) {
         let root = self.root;
-        if ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|word| root.get(word).is_some()) {
-            return self.not_strict("", "the root may not be a union or a reference");
+        for word in ["anyOf", "oneOf", "allOf", "$ref"] {
+            match root.get(word) {
+                None => {}
+                Some(Value::Array(parts)) if root.get("properties").is_some() && unions::only_requires(parts) => {
+                    self.unchecked("", word);
+                }
+                Some(_) => return self.not_strict("", "the root may not be a union or a reference"),
+            }
         }
         if allowed_types(root).as_deref() != Some(&["object".to_owned()]) {
             return self.not_strict("", "the root is no object");

@@ -18,8 +18,7 @@ impl Closer<'_> {
             _ => return self.not_strict(at, "it has `anyOf` and `oneOf`"),
         };
         if let Some(other) = beside(schema, &[word, "type"]) {
-            // Often an object whose union only says which members go together.
-            if schema.get("properties").is_none() {
+            if schema.get("properties").is_none() || !only_requires(branches) {
                 return self.not_strict(at, &format!("`{other}` stands next to `{word}`"));
             }
             self.unchecked(at, word);
@@ -91,6 +90,14 @@ impl Closer<'_> {
         let strict: Vec<Value> = plans.iter().map(|(strict, _)| strict.clone()).collect();
         (described(json!({ "anyOf": strict }), schema), union_plan(plans))
     }
+}
+
+/// Whether the branches of a union only say which members of the object around it go together.
+pub(super) fn only_requires(branches: &[Value]) -> bool {
+    let words = ["required", "not", "type", "title", "description"];
+    let is_plain =
+        |branch: &Value| branch.as_object().is_some_and(|all| all.keys().all(|word| words.contains(&word.as_str())));
+    branches.iter().all(is_plain)
 }
 
 /// Whether no value fits both.
