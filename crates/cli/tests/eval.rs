@@ -5,7 +5,7 @@ mod ran;
 
 use std::path::{Path, PathBuf};
 
-use ran::{ends_with, proof};
+use ran::{PROOF, ends_with, proof};
 use serde_json::Value;
 
 fn example() -> PathBuf {
@@ -163,4 +163,141 @@ fn bfcl_files_are_scored() {
     assert_eq!(report["entries"][1]["error_type"], "value_error:others");
     assert_eq!(report["categories"]["simple_python"]["accuracy"], 0.5);
     ends_with(0, &ran(&["--min-score", "50"]));
+}
+
+/// A file with tools that show what each verb finds.
+fn catalogue(folder: &Path) {
+    let text = serde_json::json!({ "tools": [
+        { "name": "get.user", "description": "Shows the profile of one user.", "inputSchema": { "type": "object",
+            "properties": { "id": { "type": "integer", "minimum": 1 }, "note": { "type": "string", "maxLength": 9 } },
+            "required": ["id"] } },
+        { "name": "merge", "description": "Merges values into one map.", "inputSchema": { "type": "object",
+            "properties": { "values": { "type": "object" } }, "required": ["values"] } },
+        { "name": "user_get", "description": "Prints an account.", "inputSchema": { "type": "object" } },
+    ] });
+    std::fs::write(folder.join("tools.json"), text.to_string()).expect("a file");
+}
+
+#[test]
+fn tools_are_exported_and_what_was_lost_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    catalogue(folder.path());
+    let export =
+        |more: &[&str]| proof(folder.path(), &[&["eval", "export-tools", "--tools", "tools.json"], more].concat());
+    let ran = export(&["--format", "openai", "--strict", "--report", "report.json"]);
+    let tools: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    shows(
+        &ends_with(1, &export(&["--format", "openai", "--strict", "--output", "out.json"])),
+        &[
+            "get.user  strict",
+            "  exported as get_user",
+            "  unchecked: /properties/note: `maxLength` is not checked",
+            "merge  not strict",
+            "  /properties/values: it has members of any name",
+            "  narrowed: its schema: it names no arguments: exported without any",
+            "3 tools exported, 2 of them strict",
+        ],
+    );
+    let note = &tools[0]["parameters"]["properties"]["note"];
+    assert_eq!((&tools[0]["strict"], &tools[1]["strict"]), (&Value::Bool(true), &Value::Bool(false)));
+    assert_eq!(*note, serde_json::json!({ "type": ["string", "null"], "description": "(maxLength: 9)" }));
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join(name)).expect("a file")).expect("JSON")
+    };
+    assert_eq!((read("out.json"), &read("report.json")["tools"][0]["name"]), (tools, &Value::from("get_user")));
+    let gemini = ends_with(0, &export(&["--format", "gemini"]));
+    assert!(gemini.contains("functionDeclarations") && gemini.contains("narrowed: /properties/values"), "{gemini}");
+    let wrong = ends_with(2, &export(&["--format", "anthropic", "--strict"]));
+    assert!(wrong.contains("--format openai or --format openai-chat"), "{wrong}");
+    let none = ends_with(2, &proof(folder.path(), &["eval", "export-tools", "--format", "openai"]));
+    assert!(none.contains("error: no tools given"), "{none}");
+}
+
+#[test]
+fn tools_of_a_live_server_are_exported_and_linted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran =
+        proof(folder.path(), &["eval", "export-tools", "--format", "openai-chat", "--", PROOF, "serve", "--stdio"]);
+    ends_with(0, &ran);
+    let tools: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    assert!(
+        tools.as_array().is_some_and(|all| all.len() > 3 && all.iter().all(|one| one["function"]["name"].is_string()))
+    );
+    let lint = ends_with(0, &proof(folder.path(), &["eval", "lint", "--", PROOF, "serve", "--stdio"]));
+    assert!(lint.contains("Estimated tokens of the whole list: openai "), "{lint}");
+}
+
+#[test]
+fn catalogues_and_cases_are_linted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    catalogue(folder.path());
+    let lint = |more: &[&str]| proof(folder.path(), &[&["eval", "lint"], more].concat());
+    shows(
+        &ends_with(0, &lint(&["--tools", "tools.json"])),
+        &[
+            "get.user",
+            "  warning  name",
+            "    APIs do not take this name; exported as get_user",
+            "user_get",
+            "    easily taken for `get.user`: their names have the same words",
+            "Estimated tokens of the whole list: openai ",
+            "3 tools: 0 errors, 3 warnings, 1 note (-v lists them)",
+            "passed",
+        ],
+    );
+    ends_with(1, &lint(&["--tools", "tools.json", "--fail-on", "warning"]));
+    let cases = "tools: tools.json\ncases:\n  - { name: a, call: merge }\n";
+    std::fs::write(folder.path().join("cases.yaml"), cases).expect("a file");
+    shows(
+        &ends_with(1, &lint(&["--cases", "cases.yaml"])),
+        &["a  cases.yaml:3", "  error  unsatisfiable", "    /values: `merge` requires this argument", "failed"],
+    );
+    let ran = lint(&["--cases", "cases.yaml", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    assert_eq!((report["schema"].as_str(), report["passed"].as_bool()), (Some("proof.eval-lint/1"), Some(false)));
+    assert_eq!((&report["findings"][0]["check"], &report["findings"][0]["line"]), (&"unsatisfiable".into(), &3.into()));
+    let clean = ends_with(0, &proof(&example(), &["eval", "lint", "--cases", "cases.yaml"]));
+    shows(&clean, &["3 tools and 4 cases: 0 errors, 3 warnings, "]);
+}
+
+#[test]
+fn a_tool_search_is_measured() {
+    let retrieve = |more: &[&str]| proof(&example(), &[&["eval", "retrieve", "cases.yaml"], more].concat());
+    shows(
+        &ends_with(0, &retrieve(&[])),
+        &["left out: nothing to do: expects no tool", "first   found", "3 questions, 3 tools", "passed"],
+    );
+    let ran = retrieve(&["--format", "json"]);
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    assert_eq!((report["schema"].as_str(), report["questions"].as_u64()), (Some("proof.eval-retrieve/1"), Some(3)));
+    let none = ends_with(1, &retrieve(&["--filter", "nothing to do"]));
+    assert!(none.contains("failed: nothing was measured"), "{none}");
+    ends_with(2, &proof(&example(), &["eval", "retrieve"]));
+}
+
+#[test]
+fn keys_of_bfcl_are_linted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    let function =
+        r#"{"name":"f","parameters":{"type":"dict","properties":{"x":{"type":"integer"}},"required":["x"]}}"#;
+    let question = |n: usize| format!("{{\"id\":\"simple_python_{n}\",\"function\":[{function}]}}\n");
+    let answer = |n: usize, key: &str| {
+        format!("{{\"id\":\"simple_python_{n}\",\"ground_truth\":[{{\"f\":{{\"x\":{key}}}}}]}}\n")
+    };
+    write("q.json", &(question(0) + &question(1)));
+    write("a.json", &(answer(0, "[1]") + &answer(1, "[]")));
+    write("good.json", &(answer(0, "[1]") + &answer(1, "[2]")));
+    let lint = |answers: &str| proof(folder.path(), &["eval", "lint", "--bfcl", "q.json", answers]);
+    shows(
+        &ends_with(1, &lint("a.json")),
+        &[
+            "simple_python_1",
+            "  error  unsatisfiable",
+            "    bfcl-eval accepts no answer: ",
+            "2 questions: 1 error, ",
+            "failed",
+        ],
+    );
+    shows(&ends_with(0, &lint("good.json")), &["2 questions: 0 errors, ", "passed"]);
 }

@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [OPTIONS]
   --list          name the targets";
 
 /// Each target, and the longest input that it is given.
-pub(crate) const TARGETS: [(&str, usize); 15] = [
+pub(crate) const TARGETS: [(&str, usize); 16] = [
     ("http", 4096),
     ("stdio", 4096),
     ("lines", 1024),
@@ -41,6 +41,7 @@ pub(crate) const TARGETS: [(&str, usize); 15] = [
     ("lock", 2048),
     ("guard", 2048),
     ("filter", 512),
+    ("eval", 2048),
 ];
 
 /// Counters at every edge, and comparisons reported to the engine; the build scripts are spared by naming the target machine.

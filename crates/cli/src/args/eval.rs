@@ -1,10 +1,19 @@
 //! Options of `proof eval`.
 
+pub(crate) mod export;
+pub(crate) mod lint;
+pub(crate) mod retrieve;
+pub(crate) mod tools;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Score what a model did with tools, without a model
+use export::ExportArgs;
+use lint::LintArgs;
+use retrieve::RetrieveArgs;
+
+/// Score what a model did with tools; lint and export tools
 #[derive(Args)]
 #[command(disable_help_subcommand = true)]
 #[command(after_help = "\
@@ -13,8 +22,10 @@ Examples:
   proof eval score cases.yaml --calls session.trace.jsonl --case weather
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval lint -- npx -y my-server
+  proof eval export-tools --format openai --strict -- npx -y my-server
 
-See docs/eval.md for cases, matchers, outcomes and formats of calls.")]
+No model is asked. See docs/eval.md for cases, matchers, outcomes and formats.")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) verb: EvalVerb,
@@ -25,6 +36,12 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalVerb {
     /// Score recorded calls against the expected ones
     Score(Box<ScoreArgs>),
+    /// Find tools that models confuse, and cases that no answer can meet
+    Lint(Box<LintArgs>),
+    /// Measure whether a tool search finds the expected tools
+    Retrieve(Box<RetrieveArgs>),
+    /// Print a server's tools in the form of a model's API
+    ExportTools(Box<ExportArgs>),
 }
 
 /// Score recorded calls against the expected ones

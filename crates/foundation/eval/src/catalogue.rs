@@ -20,6 +20,8 @@ pub struct Catalogue {
 pub struct Tool {
     /// Its name.
     pub name: String,
+    /// Its name for people; empty where it has none.
+    pub title: String,
     /// What it says of itself.
     pub description: String,
     /// The JSON Schema of its arguments.
@@ -90,10 +92,11 @@ fn tool(value: &Value) -> Option<Tool> {
     let value = value.get("function").filter(|function| function.is_object()).unwrap_or(value);
     let name = value.get("name")?.as_str()?.to_owned();
     let description = value.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let title = value.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
     let schema = ["inputSchema", "parameters", "input_schema"].iter().find_map(|member| value.get(member)).cloned();
     let schema = schema.unwrap_or(Value::Object(serde_json::Map::new()));
     let validator = Validator::new(&schema).ok();
-    Some(Tool { name, description, schema, validator })
+    Some(Tool { name, title, description, schema, validator })
 }
 
 #[cfg(test)]

@@ -8,15 +8,24 @@ pub mod call;
 pub mod case;
 pub mod catalogue;
 mod date;
+pub mod export;
 pub mod import;
+pub mod lint;
+pub mod listed;
 mod matcher;
 pub mod python;
+pub mod retrieve;
 pub mod score;
 pub mod stats;
 pub mod summary;
 
 /// What reports say of a value that is not there.
 pub const NOTHING: &str = "nothing";
+
+/// The name of a tool, for a person.
+fn shown_name(name: &str) -> String {
+    wire::escape::snippet(name, 60)
+}
 
 pub use call::{Parse, Sample, ToolCall};
 pub use case::{Case, CaseFile};

@@ -21,7 +21,8 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("lock", Some(&["wire", "schema"])),
     ("guard", Some(&["wire"])),
     ("clients", Some(&["document"])),
-    ("eval", Some(&["wire", "schema", "document"])),
+    ("rank", Some(&[])),
+    ("eval", Some(&["wire", "schema", "document", "rank"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
@@ -32,7 +33,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
     ("console", Some(&["wire", "net", "client"])),
-    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "net", "oauth"])),
+    ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",

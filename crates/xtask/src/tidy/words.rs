@@ -16,7 +16,7 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        crates: &["wire", "schema", "document", "clients", "report", "eval", "rules"],
+        crates: &["wire", "schema", "document", "clients", "report", "rank", "eval", "rules"],
         words: &[
             "tokio",
             "std::net",
@@ -51,6 +51,7 @@ const BANS: &[Ban] = &[
             "schema",
             "document",
             "report",
+            "rank",
             "eval",
             "rules",
             "net",
@@ -70,6 +71,7 @@ const BANS: &[Ban] = &[
             "schema",
             "document",
             "report",
+            "rank",
             "eval",
             "rules",
             "client",

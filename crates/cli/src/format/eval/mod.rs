@@ -1,8 +1,11 @@
 //! Reports of `proof eval`: for people in 80 columns, and as one JSON document. Values of answers come through a redactor.
 
 pub(crate) mod bfcl;
+pub(crate) mod export;
 mod human;
 mod json;
+pub(crate) mod lint;
+pub(crate) mod retrieve;
 
 use std::borrow::Cow;
 use std::path::Path;

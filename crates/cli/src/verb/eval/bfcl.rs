@@ -5,6 +5,8 @@ use std::path::Path;
 
 use eval::bfcl::{self, Mode, Output, Verdict};
 use eval::import::Unreadable;
+use eval::lint::{Check, Finding, Lint, Severity};
+use report::render::text::count;
 
 use super::files::{bad, unreadable};
 use crate::args::eval::{EvalFormat, ScoreArgs};
@@ -52,6 +54,28 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
         tell(format_args!("note: {} results belong to no question and were left out", outputs.len()));
     }
     show(args, &report)
+}
+
+/// Finds the keys that no answer can meet.
+pub(super) fn linted(questions: &Path, answers: &Path) -> Result<Lint, Exit> {
+    let text = |path: &Path| given_file::text(path, LIMIT).map_err(|error| unreadable(path, &error.to_string()));
+    let suite = bfcl::entries(&text(questions)?, Some(&text(answers)?))
+        .map_err(|(file, error)| bad(if file == 0 { questions } else { answers }, &error))?;
+    let keys = bfcl::keys(&suite);
+    if keys.others > 0 {
+        tell(format_args!("note: {} without certain calls in Python were left out", count(keys.others, "question")));
+    }
+    let finding = |(subject, why): (String, &'static str)| Finding {
+        check: Check::Unsatisfiable,
+        severity: Severity::Error,
+        subject,
+        line: None,
+        pointer: String::new(),
+        message: format!("bfcl-eval accepts no answer: {why}"),
+        remedy: "leave the question out, or repair its key",
+    };
+    let findings = keys.unsatisfiable.into_iter().map(finding).collect();
+    Ok(Lint { findings, tools: 0, cases: keys.tried, is_compared: true, costs: Vec::new() })
 }
 
 fn show(args: &ScoreArgs, report: &Report<'_>) -> Result<Exit, Exit> {

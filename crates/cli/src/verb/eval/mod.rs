@@ -1,7 +1,11 @@
-//! `proof eval`: what a model did with tools, scored without a model.
+//! `proof eval`: what a model did with tools, scored without a model, and tools for its API.
 
 mod bfcl;
+mod export;
 mod files;
+mod lint;
+mod offered;
+mod retrieve;
 
 use ::eval::summary::{self, Run as Scores};
 use ::eval::{Sample, case};
@@ -23,6 +27,9 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
         EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
         EvalVerb::Score(args) if args.compat.is_some() => bfcl::scored(args),
         EvalVerb::Score(args) => scored(run, args),
+        EvalVerb::Lint(args) => lint::linted(run, args),
+        EvalVerb::Retrieve(args) => retrieve::retrieved(run, args),
+        EvalVerb::ExportTools(args) => export::exported(run, args),
     };
     scored.unwrap_or_else(|exit| exit)
 }

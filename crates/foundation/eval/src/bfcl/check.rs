@@ -100,12 +100,12 @@ fn parallel(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
     Ok(())
 }
 
-fn described<'e>(entry: &'e Entry, possible: &Possible) -> Checked<&'e Function> {
+pub(super) fn described<'e>(entry: &'e Entry, possible: &Possible) -> Checked<&'e Function> {
     entry.functions.iter().find(|function| function.name == possible.function).ok_or(Fault::Raises)
 }
 
 /// One call against one that is possible.
-fn one(function: &Function, call: &Decoded, possible: &Possible, language: Language, mode: Mode) -> Checked {
+pub(super) fn one(function: &Function, call: &Decoded, possible: &Possible, language: Language, mode: Mode) -> Checked {
     if !function.is_complete {
         return Err(Fault::Raises);
     }
@@ -173,7 +173,7 @@ fn meant(kind: &str, language: Language) -> Option<(Type, bool)> {
     })
 }
 
-fn argument(parameter: &Parameter, value: &Py, alternatives: &[Py], language: Language) -> Checked {
+pub(super) fn argument(parameter: &Parameter, value: &Py, alternatives: &[Py], language: Language) -> Checked {
     let kind = parameter.kind.as_deref().ok_or(Fault::Raises)?;
     let (expected, has_items) = meant(kind, language).ok_or(Fault::Raises)?;
     let source = match (language, value) {

@@ -7,6 +7,7 @@ mod check;
 mod decode;
 mod java;
 mod javascript;
+mod keys;
 mod numbers;
 mod read;
 mod values;
@@ -15,6 +16,7 @@ use std::fmt::{self, Display, Formatter};
 
 pub use check::{Function, Possible};
 pub use decode::{Mode, Output, mode};
+pub use keys::{Keys, keys};
 pub use read::{Entry, Results, Suite, entries, results};
 
 use crate::python::Py;

@@ -27,6 +27,8 @@ pub struct Case {
     pub name: String,
     /// Where it stands.
     pub at: Position,
+    /// What the model was asked.
+    pub prompt: Option<String>,
     /// Words to select it by.
     pub tags: Vec<String>,
     /// Why it is not scored, if it is not.

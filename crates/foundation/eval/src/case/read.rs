@@ -72,7 +72,8 @@ impl Reader<'_> {
             self.error(&format!("{pointer}/calls"), what, "a call without `optional`, or `match: subset`");
         }
         let skip = entry.text("skip").map(str::to_owned);
-        Some(Case { name, at, tags: entry.texts("tags"), skip, expect, order, forbid })
+        let prompt = entry.text("prompt").map(str::to_owned);
+        Some(Case { name, at, prompt, tags: entry.texts("tags"), skip, expect, order, forbid })
     }
 
     /// The expected calls: `call`, `calls`, or none with `abstain`.

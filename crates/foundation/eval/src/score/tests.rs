@@ -217,6 +217,61 @@ fn optional_calls_may_be_left_out_but_not_be_wrong() {
     assert_eq!(of(expect, json!([now, call("forecast", json!({ "city": "Rome" }))])).outcome, Outcome::WrongArgument);
 }
 
+/// docs/eval.md lists the outcomes in this order, and says that the first of those that hold names the answer.
+#[test]
+fn the_gravest_outcome_names_the_answer() {
+    let expect = |order: &str| {
+        let calls = "{ call: forecast, arguments: { city: Oslo } }, { call: now }, { call: delete }";
+        format!("match: {order}, forbid: [drop], calls: [{calls}]")
+    };
+    let forecast = |arguments: Value| call("forecast", arguments);
+    let (now, delete) = (call("now", json!({})), call("delete", json!({})));
+    let wrong = forecast(json!({ "city": "Rome" }));
+    let invalid = forecast(json!({ "city": "Rome", "days": 0 }));
+    let missing = forecast(json!({ "days": 0 }));
+    let hallucinated = forecast(json!({ "days": 0, "unit": "C" }));
+    // What is worst is made last: the order of calls does not decide.
+    let worse = [
+        (json!([wrong, now, delete]), Outcome::WrongArgument),
+        (json!([invalid, now, delete]), Outcome::InvalidArgument),
+        (json!([missing, now, delete]), Outcome::MissingArgument),
+        (json!([hallucinated, now, delete]), Outcome::HallucinatedArgument),
+        (json!([hallucinated, now]), Outcome::MissingCall),
+        (json!([hallucinated, now, delete, now]), Outcome::ExtraCall),
+        (json!([hallucinated, now, now]), Outcome::WrongTool),
+        (json!([hallucinated, now, now, call("drop", json!({}))]), Outcome::HallucinatedTool),
+        (json!([hallucinated, now, call("weather", json!({})), call("now", json!("{"))]), Outcome::Malformed),
+    ];
+    for (calls, outcome) in worse {
+        assert_eq!(of(&expect("unordered"), calls.clone()).outcome, outcome, "{calls}");
+    }
+    let forbidden = "forbid: [delete], calls: [{ call: now }, { call: forecast, arguments: { city: Oslo } }]";
+    let both = json!([now, now, delete]);
+    assert_eq!(of(forbidden, both).outcome, Outcome::ForbiddenTool);
+    assert_eq!(of(forbidden, json!([now, delete, call("weather", json!({}))])).outcome, Outcome::HallucinatedTool);
+    assert_eq!(of(&expect("strict"), json!([now, hallucinated])).outcome, Outcome::MissingCall);
+    assert!(Outcome::ALL.is_sorted(), "{:?}", Outcome::ALL);
+    let names = Outcome::ALL.map(Outcome::as_str);
+    let documented = [
+        "no answer",
+        "malformed",
+        "refused",
+        "abstained",
+        "hallucinated tool",
+        "forbidden tool",
+        "wrong tool",
+        "extra call",
+        "missing call",
+        "hallucinated argument",
+        "missing argument",
+        "invalid argument",
+        "wrong argument",
+        "wrong order",
+        "correct",
+    ];
+    assert_eq!(names, documented);
+}
+
 /// The score, in whole percent.
 fn percent(scored: &Scored) -> i64 {
     (scored.score * 100.0).round() as i64

@@ -16,7 +16,8 @@ use compare::{contains, is_a, length, unordered};
 use read::wrong;
 
 pub(super) use bounds::Bounds;
-pub(super) use compare::same;
+/// Whether two values are equal; `1` and `1.0` are.
+pub(super) use wire::json::same;
 
 /// How deep matchers may nest.
 const DEEPEST: usize = 16;

@@ -1,15 +1,13 @@
 //! Large lists of tools: clients see two tools of the gateway, one that finds tools and one that calls what was found. Must not know where
 //! tools are.
 
-mod bm25;
-
 use serde_json::{Value, json};
 use wire::json::duplicate_name;
 use wire::splice::{Splice, member, members};
 
-pub use self::bm25::Index;
 use crate::settings::SearchSettings;
 use crate::view::matches;
+pub use rank::Index;
 
 /// The names of the tools that the gateway adds.
 pub(crate) const FIND: &str = "find_tools";

@@ -1,20 +1,9 @@
 //! How values are compared: equality, containment, order, type and length.
 
 use serde_json::Value;
+use wire::json::same;
 
 use super::{Matcher, Mismatch, mismatch};
-
-/// Whether two values are equal; `1` and `1.0` are.
-pub(in crate::test) fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(a), Value::Number(b)) => a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
-        }
-        (a, b) => a == b,
-    }
-}
 
 /// Whether `whole` contains `part`.
 pub(super) fn contains(whole: &Value, part: &Value) -> bool {

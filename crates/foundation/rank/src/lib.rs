@@ -48,6 +48,11 @@ impl Index {
 
     /// The numbers of the tools that have a word of the question, best first. Of two that are equally good, the first comes first.
     pub fn rank(&self, question: &str) -> Vec<usize> {
+        self.scores(question).into_iter().map(|(number, _)| number).collect()
+    }
+
+    /// The same with their scores.
+    pub fn scores(&self, question: &str) -> Vec<(usize, f64)> {
         let mut asked = HashSet::new();
         split(question, &mut |word| {
             if asked.len() < MOST_ASKED {
@@ -70,8 +75,19 @@ impl Index {
         }
         let mut ranked: Vec<_> = scores.into_iter().collect();
         ranked.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(one.cmp(other)));
-        ranked.into_iter().map(|(number, _)| number).collect()
+        ranked
     }
+}
+
+/// The words of a text that say something.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    split(text, &mut |word| {
+        if words.len() < MOST_WORDS {
+            words.push(word);
+        }
+    });
+    words
 }
 
 /// How often a tool has each word.
@@ -159,13 +175,7 @@ fn stem(word: &str) -> &str {
 mod tests {
     use serde_json::json;
 
-    use super::{Index, split};
-
-    fn words(text: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        split(text, &mut |word| words.push(word));
-        words
-    }
+    use super::{Index, words};
 
     #[test]
     fn words_are_read_from_names_and_sentences() {

@@ -1,0 +1,129 @@
+//! Entries whose key no answer can meet: every alternative of every argument is tried.
+
+use super::check::{Fault, Function, Possible, argument, described, one};
+use super::values::is_empty_text;
+use super::{Decoded, Entry, Kind, Language, Mode, Suite};
+use crate::python::Py;
+
+/// What was found in a file of answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    /// The entries that no answer can meet, and the error that remains.
+    pub unsatisfiable: Vec<(String, &'static str)>,
+    /// How many entries were tried.
+    pub tried: usize,
+    /// How many were not: they expect no certain call, or values are sources of Java or JavaScript.
+    pub others: usize,
+}
+
+/// Tries every key.
+pub fn keys(suite: &Suite) -> Keys {
+    let mut keys = Keys::default();
+    for entry in &suite.entries {
+        let has_calls = matches!(entry.kind, Kind::Simple | Kind::Multiple | Kind::Parallel);
+        if entry.language != Language::Python || !has_calls {
+            keys.others += 1;
+            continue;
+        }
+        keys.tried += 1;
+        let met = if entry.possible.is_empty() {
+            Err(Fault::Raises)
+        } else {
+            entry.possible.iter().try_for_each(|possible| meet(entry, possible))
+        };
+        if let Err(fault) = met {
+            let why = if let Fault::Error(name) = fault { name } else { "bfcl-eval raises an exception" };
+            keys.unsatisfiable.push((entry.id.clone(), why));
+        }
+    }
+    keys
+}
+
+/// Looks for a call that one key accepts. Arguments are judged apart from each other.
+fn meet(entry: &Entry, possible: &Possible) -> Result<(), Fault> {
+    let function = match entry.kind {
+        Kind::Simple => entry.functions.first().ok_or(Fault::Raises)?,
+        _ => described(entry, possible)?,
+    };
+    let chosen = possible.arguments.iter().filter_map(|(name, alternatives)| {
+        let value = chosen(function, name, alternatives, entry.language)?;
+        Some((Py::Str(name.clone()), value))
+    });
+    let call: Decoded = (function.name.clone(), chosen.collect());
+    one(function, &call, possible, entry.language, Mode::Prompt)
+}
+
+/// A value that the key accepts for an argument; `None` to leave it out.
+fn chosen(function: &Function, name: &str, alternatives: &[Py], language: Language) -> Option<Py> {
+    let (_, parameter) = function.parameters.iter().find(|(known, _)| known == name)?;
+    let values = alternatives.iter().filter(|one| !is_empty_text(one));
+    let mut values = values.flat_map(|one| [plain(one), one.clone()]);
+    let met = values.find(|value| argument(parameter, value, alternatives, language).is_ok());
+    // An empty text may be the value itself.
+    met.or_else(|| {
+        let is_required = function.required.iter().any(|required| required == name);
+        let empty = Py::Str(String::new());
+        (is_required && argument(parameter, &empty, alternatives, language).is_ok()).then_some(empty)
+    })
+}
+
+/// A value from a key: each member of a dict has a list of alternatives.
+fn plain(key: &Py) -> Py {
+    match key {
+        Py::List(items) => Py::List(items.iter().map(plain).collect()),
+        Py::Dict(members) => {
+            let member = |(name, alternatives): &(Py, Py)| {
+                let value = match alternatives {
+                    Py::List(all) => all.iter().find(|one| !is_empty_text(one))?.clone(),
+                    other => other.clone(),
+                };
+                Some((name.clone(), value))
+            };
+            Py::Dict(members.iter().filter_map(member).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entries;
+    use super::keys;
+
+    fn of(properties: &str, required: &str, key: &str) -> Vec<&'static str> {
+        let question = format!(
+            r#"{{"id":"simple_python_0","function":[{{"name":"f","parameters":{{"type":"dict","properties":{properties},"required":{required}}}}}]}}"#
+        );
+        let answer = format!(r#"{{"id":"simple_python_0","ground_truth":[{{"f":{key}}}]}}"#);
+        let found = keys(&entries(&question, Some(&answer)).unwrap());
+        assert_eq!((found.tried, found.others), (1, 0));
+        found.unsatisfiable.into_iter().map(|(_, why)| why).collect()
+    }
+
+    #[test]
+    fn keys_that_no_answer_meets_are_found() {
+        let x = r#"{"x":{"type":"integer"}}"#;
+        for (properties, required, key, why) in [
+            (x, r#"["x"]"#, r#"{"x":[]}"#, "simple_function_checker:missing_required"),
+            (x, r#"["x"]"#, "{}", "simple_function_checker:missing_required"),
+            (x, "[]", r#"{"x":[1],"y":[2]}"#, "simple_function_checker:missing_optional"),
+        ] {
+            assert_eq!(of(properties, required, key), [why], "{key}");
+        }
+    }
+
+    #[test]
+    fn keys_that_an_answer_meets_are_not() {
+        for (properties, required, key) in [
+            (r#"{"x":{"type":"integer"}}"#, r#"["x"]"#, r#"{"x":[1, 2]}"#),
+            (r#"{"x":{"type":"integer"}}"#, "[]", r#"{"x":[""]}"#),
+            (r#"{"x":{"type":"string"}}"#, r#"["x"]"#, r#"{"x":[""]}"#),
+            (r#"{"x":{"type":"dict"}}"#, r#"["x"]"#, r#"{"x":[{"a":[1, 2],"b":["", "c"]}]}"#),
+            (r#"{"x":{"type":"array","items":{"type":"dict"}}}"#, r#"["x"]"#, r#"{"x":[[{"a":["b"]}]]}"#),
+            (r#"{"x":{"type":"integer"}}"#, r#"["x"]"#, r#"{"x":["n + 1"]}"#),
+            (r#"{"x":{"type":"array","items":{"type":"float"}}}"#, r#"["x"]"#, r#"{"x":[[1, 2]]}"#),
+        ] {
+            assert!(of(properties, required, key).is_empty(), "{key}: {:?}", of(properties, required, key));
+        }
+    }
+}

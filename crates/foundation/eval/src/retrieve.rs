@@ -1,0 +1,188 @@
+//! Whether a search finds the tools that cases expect: the prompt of each case is the question, the tools of its calls are what
+//! must be found.
+
+use std::collections::BTreeSet;
+
+use crate::{Case, CaseFile, Catalogue};
+
+/// The places at which shares are reported.
+pub const PLACES: [usize; 4] = [1, 3, 5, 10];
+/// The place up to which gain counts.
+const GAIN: usize = 10;
+
+/// What a search found for one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The case.
+    pub case: String,
+    /// Its line in the file.
+    pub line: usize,
+    /// The expected tools, and the place of each from 1; `None` where it was not found.
+    pub tools: Vec<(String, Option<usize>)>,
+    /// The tools at the first places.
+    pub first: Vec<String>,
+    /// The estimated tokens of the tools up to each of [`PLACES`].
+    pub tokens: [usize; PLACES.len()],
+}
+
+impl Found {
+    /// The share of the expected tools that are among the first `k`.
+    pub fn recall(&self, k: usize) -> f64 {
+        let found = self.tools.iter().filter(|(_, place)| place.is_some_and(|place| place <= k)).count();
+        found as f64 / self.tools.len() as f64
+    }
+
+    /// One divided by the place of the first expected tool.
+    fn reciprocal(&self) -> f64 {
+        self.tools.iter().filter_map(|(_, place)| *place).min().map_or(0.0, |place| 1.0 / place as f64)
+    }
+
+    /// The discounted gain, as a share of the best that is possible.
+    fn gain(&self) -> f64 {
+        let gain = |place: usize| 1.0 / (place as f64 + 1.0).log2();
+        let places = self.tools.iter().filter_map(|(_, place)| *place).filter(|place| *place <= GAIN);
+        let best: f64 = (1..=self.tools.len().min(GAIN)).map(gain).sum();
+        places.map(gain).sum::<f64>() / best
+    }
+}
+
+/// What a search found for all cases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Retrieval {
+    /// The cases with a prompt and an expected tool.
+    pub found: Vec<Found>,
+    /// The other cases, and why they were left out.
+    pub skipped: Vec<(String, &'static str)>,
+}
+
+impl Retrieval {
+    fn mean(&self, of: impl Fn(&Found) -> f64) -> f64 {
+        if self.found.is_empty() { 0.0 } else { self.found.iter().map(of).sum::<f64>() / self.found.len() as f64 }
+    }
+
+    /// The mean share of the expected tools among the first `k`.
+    pub fn recall(&self, k: usize) -> f64 {
+        self.mean(|found| found.recall(k))
+    }
+
+    /// The share of cases all of whose tools are among the first `k`.
+    pub fn complete(&self, k: usize) -> f64 {
+        self.mean(|found| {
+            f64::from(u8::from(found.tools.iter().all(|(_, place)| place.is_some_and(|place| place <= k))))
+        })
+    }
+
+    /// The mean reciprocal rank.
+    pub fn mrr(&self) -> f64 {
+        self.mean(Found::reciprocal)
+    }
+
+    /// The mean normalised discounted cumulative gain of the first ten.
+    pub fn ndcg(&self) -> f64 {
+        self.mean(Found::gain)
+    }
+
+    /// The mean estimated tokens of the tools up to each of [`PLACES`].
+    pub fn tokens(&self) -> [f64; PLACES.len()] {
+        std::array::from_fn(|at| self.mean(|found| found.tokens[at] as f64))
+    }
+}
+
+/// Searches for the prompt of each case that `selects` picks.
+pub fn retrieve(catalogue: &Catalogue, file: &CaseFile, selects: &dyn Fn(&str, &[String]) -> bool) -> Retrieval {
+    let index = crate::lint::index(catalogue);
+    let costs: Vec<usize> = catalogue.tools().iter().map(crate::lint::cost_of).collect();
+    let mut retrieval = Retrieval::default();
+    for case in file.cases.iter().filter(|case| selects(&case.name, &case.tags)) {
+        let prompt = match asked(case, catalogue) {
+            Ok(prompt) => prompt,
+            Err(why) => {
+                retrieval.skipped.push((case.name.clone(), why));
+                continue;
+            }
+        };
+        let ranked = index.rank(prompt);
+        let name = |number: &usize| catalogue.tools()[*number].name.as_str();
+        let expected: BTreeSet<&str> =
+            case.expect.iter().filter(|call| !call.is_optional).map(|call| call.tool.as_str()).collect();
+        let place = |tool: &&str| ranked.iter().position(|number| name(number) == *tool).map(|at| at + 1);
+        retrieval.found.push(Found {
+            case: case.name.clone(),
+            line: case.at.line,
+            tools: expected.iter().map(|tool| ((*tool).to_owned(), place(tool))).collect(),
+            first: ranked.iter().take(3).map(|number| name(number).to_owned()).collect(),
+            tokens: PLACES.map(|k| ranked.iter().take(k).map(|number| costs[*number]).sum()),
+        });
+    }
+    retrieval
+}
+
+/// The question of a case that can be asked; or why it cannot.
+fn asked<'c>(case: &'c Case, catalogue: &Catalogue) -> Result<&'c str, &'static str> {
+    if case.skip.is_some() {
+        return Err("skipped");
+    }
+    if case.expect.iter().all(|call| call.is_optional) {
+        return Err("expects no tool");
+    }
+    if case.expect.iter().any(|call| !call.is_optional && catalogue.tool(&call.tool).is_none()) {
+        return Err("expects a tool that is not offered");
+    }
+    case.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()).ok_or("has no prompt")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::case;
+
+    fn tools() -> Catalogue {
+        Catalogue::read(&json!([
+            { "name": "read_file", "description": "Reads a file." },
+            { "name": "write_file", "description": "Writes a file." },
+            { "name": "send_mail", "description": "Sends a mail." },
+        ]))
+        .unwrap()
+    }
+
+    fn near(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-9
+    }
+
+    fn of(cases: &str) -> Retrieval {
+        let file = case::parse(&format!("cases:\n{cases}"), "c.yaml").unwrap_or_else(|errors| panic!("{errors}"));
+        retrieve(&tools(), &file, &|_, _| true)
+    }
+
+    #[test]
+    fn places_become_shares() {
+        // In the list, the file's reader comes before its writer: equally good ones stay in order.
+        let found = of(
+            "  - { name: a, call: read_file, prompt: the file }\n  - { name: b, call: write_file, prompt: the file }\n  \
+                        - { name: c, call: send_mail, prompt: the file }\n  - { name: d, calls: [{ call: write_file }, { call: send_mail }], \
+                        prompt: mail this file }\n",
+        );
+        let places: Vec<Vec<Option<usize>>> =
+            found.found.iter().map(|one| one.tools.iter().map(|(_, place)| *place).collect()).collect();
+        assert_eq!(places, [vec![Some(1)], vec![Some(2)], vec![None], vec![Some(1), Some(3)]]);
+        assert!(near(found.recall(1), (1.0 + 0.0 + 0.0 + 0.5) / 4.0) && near(found.recall(3), 3.0 / 4.0));
+        assert!(near(found.complete(1), 1.0 / 4.0) && near(found.complete(3), 3.0 / 4.0));
+        assert!(near(found.mrr(), (1.0 + 0.5 + 0.0 + 1.0) / 4.0));
+        let (first, second, third) = (1.0, 1.0 / 3f64.log2(), 0.5);
+        let both = (first + third) / (first + second);
+        assert!(near(found.ndcg(), (first + second + 0.0 + both) / 4.0), "{}", found.ndcg());
+        let tokens = found.found[3].tokens;
+        assert!(tokens[0] > 0 && tokens[1] > tokens[0] && tokens[1] == tokens[3], "{tokens:?}");
+    }
+
+    #[test]
+    fn cases_that_cannot_be_asked_say_why() {
+        let found = of("  - { name: a, call: read_file }\n  - { name: b, abstain: true, prompt: x }\n  \
+                        - { name: c, call: delete, prompt: x }\n  - { name: d, call: read_file, prompt: x, skip: later }\n");
+        let why: Vec<&str> = found.skipped.iter().map(|(_, why)| *why).collect();
+        assert_eq!(why, ["has no prompt", "expects no tool", "expects a tool that is not offered", "skipped"]);
+        assert!(found.found.is_empty() && near(found.recall(1), 0.0) && near(found.mrr(), 0.0));
+    }
+}
