@@ -22,6 +22,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("guard", Some(&["wire"])),
     ("clients", Some(&["document"])),
     ("eval", Some(&["wire", "schema", "document"])),
+    ("openapi", Some(&["wire", "schema", "document"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
@@ -32,6 +33,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
     ("console", Some(&["wire", "net", "client"])),
+    ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "net", "oauth"])),
     // The binary puts together what there is.
     (
@@ -44,6 +46,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "lock",
             "guard",
             "eval",
+            "openapi",
             "clients",
             "document",
             "net",
@@ -56,6 +59,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "suite",
             "replay",
             "console",
+            "factory",
             "gateway",
         ]),
     ),
