@@ -3,6 +3,8 @@
 //!
 //! Pure: it knows no model, runtime, clock, file or socket. Whatever a stranger wrote is bounded here.
 
+pub mod answer;
 pub mod model;
+pub mod request;
 
 pub use model::{Api, Operation};
