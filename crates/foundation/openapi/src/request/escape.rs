@@ -7,7 +7,7 @@ const fn is_unreserved(byte: u8) -> bool {
 }
 
 /// Everything encoded but unreserved characters.
-pub(super) fn all(text: &str) -> String {
+pub(crate) fn all(text: &str) -> String {
     encoded(text, is_unreserved)
 }
 
@@ -34,7 +34,8 @@ fn encoded(text: &str, stays: impl Fn(u8) -> bool) -> String {
 fn keeping_escapes(text: &str, stays: impl Fn(u8) -> bool) -> String {
     let (bytes, mut out) = (text.as_bytes(), String::with_capacity(text.len()));
     for (at, &byte) in bytes.iter().enumerate() {
-        let is_escape = byte == b'%' && bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+        let is_escape =
+            byte == b'%' && bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
         if is_escape {
             out.push('%');
         } else {
@@ -54,7 +55,7 @@ fn put(out: &mut String, byte: u8, stays: impl Fn(u8) -> bool) {
 }
 
 /// The bytes that a text with escapes stands for. What is no escape stays.
-pub(super) fn decoded(text: &str) -> Vec<u8> {
+pub(crate) fn decoded(text: &str) -> Vec<u8> {
     let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = bytes.get(at) {
         let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());

@@ -4,7 +4,7 @@
 //! its header.
 
 mod body;
-mod escape;
+pub(crate) mod escape;
 mod file;
 mod multipart;
 mod path;
@@ -18,6 +18,8 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::model::{Kind, Method, Operation, Parameter, Place};
+
+pub(crate) use file::written as base64;
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,8 +230,7 @@ impl Kind {
 }
 
 fn is_text(subtype: &str) -> bool {
-    const TEXTS: [&str; 8] =
-        ["javascript", "ecmascript", "graphql", "yaml", "x-yaml", "toml", "x-ndjson", "jsonlines"];
+    const TEXTS: [&str; 8] = ["javascript", "ecmascript", "graphql", "yaml", "x-yaml", "toml", "x-ndjson", "jsonlines"];
     TEXTS.contains(&subtype) || subtype.ends_with("+yaml")
 }
 

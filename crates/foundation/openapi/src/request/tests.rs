@@ -69,12 +69,32 @@ fn every_style_is_written_as_the_table_says() {
         (Simple, true, path, ["", "blue", "blue,black,brown", "R=100,G=200,B=150"]),
         (Form, false, query, ["color=", "color=blue", "color=blue,black,brown", "color=R,100,G,200,B,150"]),
         (Form, true, query, ["color=", "color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"]),
-        (SpaceDelimited, false, query, ["color=", "color=blue", "color=blue%20black%20brown", "color=R%20100%20G%20200%20B%20150"]),
-        (PipeDelimited, false, query, ["color=", "color=blue", "color=blue%7Cblack%7Cbrown", "color=R%7C100%7CG%7C200%7CB%7C150"]),
-        (DeepObject, true, query, ["color=", "color=blue", "color%5B%5D=blue&color%5B%5D=black&color%5B%5D=brown",
-            "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"]),
+        (
+            SpaceDelimited,
+            false,
+            query,
+            ["color=", "color=blue", "color=blue%20black%20brown", "color=R%20100%20G%20200%20B%20150"],
+        ),
+        (
+            PipeDelimited,
+            false,
+            query,
+            ["color=", "color=blue", "color=blue%7Cblack%7Cbrown", "color=R%7C100%7CG%7C200%7CB%7C150"],
+        ),
+        (
+            DeepObject,
+            true,
+            query,
+            [
+                "color=",
+                "color=blue",
+                "color%5B%5D=blue&color%5B%5D=black&color%5B%5D=brown",
+                "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150",
+            ],
+        ),
     ] {
-        let values = [json!(""), json!("blue"), json!(["blue", "black", "brown"]), json!({ "R": 100, "G": 200, "B": 150 })];
+        let values =
+            [json!(""), json!("blue"), json!(["blue", "black", "brown"]), json!({ "R": 100, "G": 200, "B": 150 })];
         for (value, expected) in values.iter().zip(expected) {
             let template = if place == Place::Path { "/x{color}" } else { "/x" };
             let operation = operation(template, vec![parameter("color", place, style, explode)], None);
@@ -99,7 +119,8 @@ fn headers_and_cookies_are_written_in_their_styles() {
         (true, json!({ "R": 1, "G": true }), "R=1,G=true"),
         (false, json!(1.5), "1.5"),
     ] {
-        let request = built(&operation("/x", vec![header(explode)], None), json!({ "X-Color": value })).expect("a request");
+        let request =
+            built(&operation("/x", vec![header(explode)], None), json!({ "X-Color": value })).expect("a request");
         assert_eq!(request.headers, [("X-Color".to_owned(), expected.to_owned())]);
     }
     let cookie = |name| parameter(name, Place::Cookie, Style::Form, true);
@@ -111,7 +132,8 @@ fn headers_and_cookies_are_written_in_their_styles() {
 #[test]
 fn deep_objects_are_deep() {
     let operation = operation("/x?v=2", vec![parameter("filter", Place::Query, Style::DeepObject, true)], None);
-    let value = json!({ "price": { "gt": 5 }, "tags": ["a", "b&c"], "items": [{ "id": 1 }, { "id": 2 }], "gone": null });
+    let value =
+        json!({ "price": { "gt": 5 }, "tags": ["a", "b&c"], "items": [{ "id": 1 }, { "id": 2 }], "gone": null });
     let request = built(&operation, json!({ "filter": value })).expect("a request");
     let expected = [
         "filter%5Bprice%5D%5Bgt%5D=5",
@@ -137,10 +159,8 @@ fn reserved_characters_stay_only_where_the_description_says_so() {
 
 #[test]
 fn content_parameters_are_written_in_their_media_type() {
-    let json = |place| Parameter {
-        media: Some("application/json".to_owned()),
-        ..parameter("f", place, Style::Form, true)
-    };
+    let json =
+        |place| Parameter { media: Some("application/json".to_owned()), ..parameter("f", place, Style::Form, true) };
     let value = json!({ "f": { "a": [1, null] } });
     let request = built(&operation("/x", vec![json(Place::Query)], None), value.clone()).expect("a request");
     assert_eq!(behind_base(&request), "/x?f=%7B%22a%22%3A%5B1%2Cnull%5D%7D");
@@ -170,7 +190,19 @@ fn a_value_stays_in_its_segment() {
         let request = built(&operation, json!({ "id": value })).expect("a request");
         assert_eq!(behind_base(&request), format!("/users/{expected}/keys"), "{value}");
     }
-    for value in ["..", ".", "../admin", "a/../../b", "..\\admin", "%2e%2e", "%2E%2e%2Fadmin", "%252e%252e", "x/%2e./y", "a/.", ""] {
+    for value in [
+        "..",
+        ".",
+        "../admin",
+        "a/../../b",
+        "..\\admin",
+        "%2e%2e",
+        "%2E%2e%2Fadmin",
+        "%252e%252e",
+        "x/%2e./y",
+        "a/.",
+        "",
+    ] {
         let fault = built(&operation, json!({ "id": value })).expect_err(value);
         assert!(matches!(&fault, Fault::Argument { name, .. } if name == "id"), "{value}: {fault}");
     }
@@ -192,7 +224,9 @@ fn a_template_that_leaves_the_base_is_refused() {
         let fault = built(&operation(path, Vec::new(), None), json!({})).expect_err(path);
         assert!(matches!(fault, Fault::Description { .. }), "{path}");
     }
-    for (path, expected) in [("/a b/ü\\x%20", "/a%20b/%C3%BC%5Cx%20"), ("/#Action=Run", "/"), ("//evil.example/x", "//evil.example/x")] {
+    for (path, expected) in
+        [("/a b/ü\\x%20", "/a%20b/%C3%BC%5Cx%20"), ("/#Action=Run", "/"), ("//evil.example/x", "//evil.example/x")]
+    {
         let request = built(&operation(path, Vec::new(), None), json!({})).expect("a request");
         assert_eq!(behind_base(&request), expected);
     }
@@ -258,9 +292,13 @@ fn null_is_sent_and_what_is_not_given_is_not() {
 
 #[test]
 fn forms_are_written_by_their_encodings() {
-    let arguments = json!({ "to_body": "+49 1", "tags_body": ["a", "b"], "meta_body": { "k": ["v"] }, "none_body": null });
+    let arguments =
+        json!({ "to_body": "+49 1", "tags_body": ["a", "b"], "meta_body": { "k": ["v"] }, "none_body": null });
     let form = body("application/x-www-form-urlencoded", members(&["to", "tags", "meta", "none"]));
-    assert_eq!(text(form.clone(), arguments.clone()), "to=%2B49%201&tags=a&tags=b&meta=%7B%22k%22%3A%5B%22v%22%5D%7D&none=");
+    assert_eq!(
+        text(form.clone(), arguments.clone()),
+        "to=%2B49%201&tags=a&tags=b&meta=%7B%22k%22%3A%5B%22v%22%5D%7D&none="
+    );
     let encoding = |style, explode, media: Option<&str>| Encoding {
         media: media.map(str::to_owned),
         style,
@@ -315,7 +353,9 @@ fn multipart_has_files_json_and_texts() {
     ] {
         assert!(text.contains(&expected), "{text}\n{expected}");
     }
-    assert!(text.contains("name=\"png\"; filename=\"png\"\r\nContent-Type: image/png\r\n") && text.ends_with("--B--\r\n"));
+    assert!(
+        text.contains("name=\"png\"; filename=\"png\"\r\nContent-Type: image/png\r\n") && text.ends_with("--B--\r\n")
+    );
 }
 
 #[test]
