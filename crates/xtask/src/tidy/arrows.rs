@@ -91,11 +91,11 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rustix"], &["net", "reference"]),
     (
         &["tokio", "tokio-util", "futures-util", "tracing"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "factory", "gateway", "cli"],
     ),
     (
         &["fastrand", "getrandom", "rand", "uuid"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "factory", "gateway", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["clap"], &["cli", "gateway"]),

@@ -80,6 +80,8 @@ pub enum Block {
     },
     /// A link to the whole, which is kept.
     Link {
+        /// Its address.
+        uri: String,
         /// Its media type.
         media: String,
         /// How many bytes it has.
@@ -218,8 +220,11 @@ fn of_text(text: String, media: &str, view: &View<'_>) -> Answered {
     }
     let size = text.len();
     let note = format!("The first {end} of {size} bytes are above; the whole is the resource {}", view.uri);
-    let blocks =
-        vec![Block::Text(text[..end].to_owned()), Block::Text(note), Block::Link { media: media.to_owned(), size }];
+    let blocks = vec![
+        Block::Text(text[..end].to_owned()),
+        Block::Text(note),
+        Block::Link { uri: view.uri.to_owned(), media: media.to_owned(), size },
+    ];
     let structured = view.structured.then(|| json!({ "truncated": true, "bytes": size, "resource": view.uri }));
     let kept = Some(Kept { media: media.to_owned(), body: KeptBody::Text(text) });
     Answered { blocks, structured, failure: None, kept }
@@ -231,7 +236,7 @@ fn of_bytes(received: &Received<'_>, media: &str, view: &View<'_>) -> Answered {
     let structured = view.structured.then(|| json!({ "status": received.status, "mediaType": media, "bytes": size }));
     if size > INLINE_FILE {
         let note = format!("{size} bytes of {media} are the resource {}", view.uri);
-        let blocks = vec![Block::Text(note), Block::Link { media: media.clone(), size }];
+        let blocks = vec![Block::Text(note), Block::Link { uri: view.uri.to_owned(), media: media.clone(), size }];
         return Answered { blocks, structured, failure: None, kept: Some(Kept { media, body: KeptBody::Blob(data) }) };
     }
     let block = match media.split('/').next() {

@@ -77,7 +77,7 @@ fn what_is_too_long_is_kept_and_linked() {
     let found = answered(200, JSON, body.as_bytes(), true);
     assert!(text(&found).len() <= 100 && body.starts_with(text(&found)));
     assert_eq!(found.kept.expect("kept").body, KeptBody::Text(body.clone()));
-    let link = Block::Link { media: "application/json".to_owned(), size: body.len() };
+    let link = Block::Link { uri: "answer://1".to_owned(), media: "application/json".to_owned(), size: body.len() };
     assert!(found.blocks.contains(&link));
     assert_eq!(found.structured, Some(json!({ "truncated": true, "bytes": body.len(), "resource": "answer://1" })));
     let found = answered(200, &[("content-type", "image/png")], &vec![0; (1 << 20) + 1], false);
