@@ -17,16 +17,20 @@ pub struct Api {
     pub operations: Vec<Operation>,
     /// What cannot be called, and why.
     pub skipped: Vec<Skipped>,
+    /// What could be called, but was not chosen, and why.
+    pub left: Vec<Skipped>,
+    /// What is read more loosely than it stands, and why: its operation can be called.
+    pub notes: Vec<Skipped>,
     /// How requests are authorized, by the name of the scheme.
     pub schemes: BTreeMap<String, Scheme>,
 }
 
-/// A part of the description that became no operation.
+/// A part of the description, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// Where it is: a JSON pointer into the description.
     pub at: String,
-    /// Why it is left out.
+    /// Why.
     pub why: String,
 }
 
@@ -80,7 +84,7 @@ pub struct Operation {
     pub answer: Option<Answer>,
     /// One of these sets of schemes is needed; empty: none is.
     pub security: Vec<Vec<Requirement>>,
-    /// Schemas that the schemas of this operation refer to as `#/$defs/NAME`: those reached, and no others.
+    /// Schemas that parameters and body of this operation refer to as `#/$defs/NAME`: those reached, and no others.
     pub definitions: BTreeMap<String, Value>,
 }
 
@@ -213,7 +217,8 @@ pub struct Encoding {
 pub struct Answer {
     /// Its media type; none: no body.
     pub media: Option<String>,
-    /// JSON Schema 2020-12 of the body, where it is JSON and said.
+    /// JSON Schema 2020-12 of the body, where it is JSON and said; with `$defs` of its own. None where it is larger than
+    /// [`crate::Limits::answer_bytes`]: [`crate::answer_schema`] makes it.
     pub schema: Option<Value>,
 }
 
