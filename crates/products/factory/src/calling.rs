@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
 use wire::serf::{Category, Details};
 
-use crate::keeping::Keeper;
-use crate::kept_uri;
+use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::operation::{Callable, CallableOperation};
 use crate::sending::{Incoming, Unanswered};
 
@@ -128,7 +127,7 @@ impl Callable {
     fn shown(&self, fetched: Fetched) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
-        let uri = kept_uri(&id);
+        let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
         let view = View {
             structured: self.structured,
             shape: &self.shape,
@@ -136,6 +135,7 @@ impl Callable {
             repeatable: self.operation.method.is_idempotent(),
             now: oauth::now(),
             uri: &uri,
+            file_uri: &file_uri,
         };
         let Incoming { status, headers, body } = &fetched.answer;
         let mut answered = match fetched.page {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use document::{FileError, FileErrors, Shape};
+use openapi::Choice;
 use openapi::answer::shape;
+use openapi::model::Method;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::auth::AuthRule;
 use crate::error::SetupError;
@@ -27,8 +28,8 @@ pub struct Config {
     pub base_url: Option<String>,
     /// The name of the server.
     pub name: Option<String>,
-    /// Which operations become tools, as the file says it.
-    pub choose: Value,
+    /// Which operations become tools.
+    pub choose: Choice,
     /// What is left of answers, by the names of tools; the first rule that fits counts.
     pub shape: Vec<ShapeRule>,
     /// How tools have pages, by their names; the first rule that fits counts.
@@ -131,7 +132,7 @@ struct File {
     #[serde(default)]
     variables: BTreeMap<String, String>,
     #[serde(default)]
-    choose: Value,
+    choose: ChooseEntry,
     #[serde(default)]
     auth: BTreeMap<String, AuthRule>,
     #[serde(default)]
@@ -144,6 +145,18 @@ struct File {
     retries: RetriesEntry,
     #[serde(default)]
     network: NetworkEntry,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ChooseEntry {
+    tags: Vec<String>,
+    paths: Vec<String>,
+    methods: Vec<String>,
+    operations: Vec<String>,
+    without_tags: Vec<String>,
+    without_paths: Vec<String>,
+    deprecated: bool,
 }
 
 #[derive(Deserialize)]
@@ -253,7 +266,7 @@ impl File {
         Ok(Config {
             base_url,
             name: self.name,
-            choose: self.choose,
+            choose: self.choose.choice(),
             shape,
             pagination: self.pagination,
             limits: Limits {
@@ -274,6 +287,21 @@ impl File {
             },
             auth: AuthConfig { rules: self.auth, folder },
         })
+    }
+}
+
+impl ChooseEntry {
+    fn choice(self) -> Choice {
+        let method = |name: &String| Method::ALL.into_iter().find(|method| method.as_str() == name);
+        Choice {
+            tags: self.tags,
+            paths: self.paths,
+            methods: self.methods.iter().filter_map(method).collect(),
+            operations: self.operations,
+            without_tags: self.without_tags,
+            without_paths: self.without_paths,
+            deprecated: self.deprecated,
+        }
     }
 }
 

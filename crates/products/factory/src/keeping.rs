@@ -9,12 +9,14 @@ use openapi::answer::{Kept, KeptBody};
 const MOST: usize = 64;
 const BYTES: usize = 32 << 20;
 
-/// The addresses of what is kept, as a template.
-pub const KEPT_TEMPLATE: &str = "answer://kept/{id}";
+/// The addresses of texts that are kept, as a template.
+pub const TEXT_TEMPLATE: &str = "answer://text/{id}";
+/// The same for bytes.
+pub const FILE_TEMPLATE: &str = "answer://file/{id}";
 
 /// The address of what is kept under an id.
-pub fn kept_uri(id: &str) -> String {
-    KEPT_TEMPLATE.replace("{id}", id)
+pub(crate) fn uri(template: &str, id: &str) -> String {
+    template.replace("{id}", id)
 }
 
 /// What is kept.

@@ -31,7 +31,7 @@ use sending::Sender;
 pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule};
 pub use error::SetupError;
 pub use fetching::fetch;
-pub use keeping::{KEPT_TEMPLATE, kept_uri};
+pub use keeping::{FILE_TEMPLATE, TEXT_TEMPLATE};
 pub use operation::{CallableOperation, Extra};
 
 /// How long a connection and its TLS handshake may take.

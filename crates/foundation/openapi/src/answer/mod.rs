@@ -48,8 +48,10 @@ pub struct View<'a> {
     pub repeatable: bool,
     /// Now, in seconds since 1970: `Retry-After` may name a date.
     pub now: u64,
-    /// The address under which the whole is kept, if it does not go inline.
+    /// The address under which a whole text is kept, if it does not go inline.
     pub uri: &'a str,
+    /// The same for bytes.
+    pub file_uri: &'a str,
 }
 
 /// A part of an answer.
@@ -235,8 +237,8 @@ fn of_bytes(received: &Received<'_>, media: &str, view: &View<'_>) -> Answered {
     let data = request::base64(received.body);
     let structured = view.structured.then(|| json!({ "status": received.status, "mediaType": media, "bytes": size }));
     if size > INLINE_FILE {
-        let note = format!("{size} bytes of {media} are the resource {}", view.uri);
-        let blocks = vec![Block::Text(note), Block::Link { uri: view.uri.to_owned(), media: media.clone(), size }];
+        let note = format!("{size} bytes of {media} are the resource {}", view.file_uri);
+        let blocks = vec![Block::Text(note), Block::Link { uri: view.file_uri.to_owned(), media: media.clone(), size }];
         return Answered { blocks, structured, failure: None, kept: Some(Kept { media, body: KeptBody::Blob(data) }) };
     }
     let block = match media.split('/').next() {

@@ -13,7 +13,15 @@ use crate::model::{Arguments, Body, Kind, Member, Method, Operation, Parameter, 
 fn answered(status: u16, headers: &[(&str, &str)], body: &[u8], structured: bool) -> Answered {
     let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let shape = Shape::default();
-    let view = View { structured, shape: &shape, inline: 100, repeatable: true, now: 0, uri: "answer://1" };
+    let view = View {
+        structured,
+        shape: &shape,
+        inline: 100,
+        repeatable: true,
+        now: 0,
+        uri: "answer://1",
+        file_uri: "answer://2",
+    };
     read(&Received { status, headers: &headers, body }, &view)
 }
 
@@ -330,7 +338,15 @@ fn pages_are_put_together() {
 #[test]
 fn a_page_says_how_to_go_on() {
     let shape = Shape::default();
-    let view = View { structured: true, shape: &shape, inline: 100, repeatable: true, now: 0, uri: "answer://1" };
+    let view = View {
+        structured: true,
+        shape: &shape,
+        inline: 100,
+        repeatable: true,
+        now: 0,
+        uri: "answer://1",
+        file_uri: "answer://2",
+    };
     let found = of_json(json!({ "data": [1] }), Some("page=2"), &view);
     assert_eq!(found.structured, Some(json!({ "data": [1], "next": "page=2" })));
     assert!(matches!(&found.blocks[1], Block::Text(text) if text.contains("cursor `page=2`")));

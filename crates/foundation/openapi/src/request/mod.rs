@@ -235,6 +235,10 @@ fn is_text(subtype: &str) -> bool {
 }
 
 impl Method {
+    /// All methods.
+    pub const ALL: [Self; 8] =
+        [Self::Get, Self::Head, Self::Options, Self::Put, Self::Delete, Self::Post, Self::Patch, Self::Trace];
+
     /// Its name in a request.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -54,7 +54,7 @@ async fn what_is_too_long_to_go_inline_is_kept() {
     let factory = factory(&api.url, "limits: { inline_bytes: 256 }");
     let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
     let text = texts(&answered);
-    let id = text.split("answer://kept/").nth(1).expect("an address").split(['\n', '"']).next().expect("an id");
+    let id = text.split("answer://text/").nth(1).expect("an address").split(['\n', '"']).next().expect("an id");
     let kept = factory.kept(id).expect("it is kept");
     assert!(matches!(kept.body, KeptBody::Text(text) if text.len() == 1002));
     assert!(factory.kept("other").is_none());
