@@ -1,3 +1,5 @@
+//! Which operations a choice takes, and which slips it reports.
+
 use serde_json::json;
 
 use super::{Choice, Head};
@@ -29,6 +31,14 @@ fn an_operation_must_be_in_every_list_that_is_not_empty() {
     let choice = Choice { paths: texts(&["/pets/**"]), without_paths: texts(&["**/secret"]), ..Choice::default() };
     assert!(choice.picks(&head(Method::Get, "/pets/a", &[])).is_ok());
     assert!(choice.picks(&head(Method::Get, "/pets/secret", &[])).is_err());
+}
+
+/// ivo-toby's mcp-openapi-server: a tag that is left out is left out, whatever else chooses the operation.
+#[test]
+fn what_is_left_out_stays_out() {
+    let choice = Choice { operations: texts(&["GET /pets"]), without_tags: texts(&["internal"]), ..Choice::default() };
+    assert!(choice.picks(&head(Method::Get, "/pets", &["pets"])).is_ok());
+    assert!(choice.picks(&head(Method::Get, "/pets", &["pets", "internal"])).is_err());
 }
 
 #[test]

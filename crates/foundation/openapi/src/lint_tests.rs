@@ -1,3 +1,5 @@
+//! Each hint on what it is for, and none on a good tool.
+
 use serde_json::{Value, json};
 
 use super::{Hint, lines, lint};

@@ -1,3 +1,5 @@
+//! Names of tools: where they come from, and that they are unique, legal and stable.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

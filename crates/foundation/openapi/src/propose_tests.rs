@@ -1,3 +1,5 @@
+//! Proposals: how many, of which tags, and that their overlay chooses them.
+
 use serde_json::{Value, json};
 
 use super::{overlay, propose};

@@ -1,3 +1,5 @@
+//! What each part of a description becomes, and what a broken one disables.
+
 use serde_json::{Value, json};
 
 use super::{ReadError, answer_schema, read};

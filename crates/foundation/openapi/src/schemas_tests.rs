@@ -1,3 +1,5 @@
+//! Schemas of descriptions as JSON Schema 2020-12, compiled and tried on values.
+
 use serde_json::{Value, json};
 
 use crate::{Limits, Operation, read};

@@ -68,6 +68,41 @@ impl Annotations {
     }
 }
 
+/// Verbs of what is gone afterwards.
+const DELETES: [&str; 12] = [
+    "delete",
+    "remove",
+    "drop",
+    "purge",
+    "destroy",
+    "erase",
+    "wipe",
+    "kill",
+    "truncate",
+    "revoke",
+    "terminate",
+    "cancel",
+];
+/// Verbs of what changes something, whatever the method.
+const CHANGES: [&str; 12] =
+    ["create", "update", "write", "send", "insert", "add", "edit", "rename", "upload", "publish", "install", "deploy"];
+
+impl Annotations {
+    /// What the method says, and what the name and the path say against it: `POST /pets/{id}/delete` destroys.
+    fn of_operation(operation: &Operation, name: &str) -> Self {
+        let mut annotations = Self::of(operation.method);
+        let verb = name.split('_').next().unwrap_or_default();
+        let last = operation.path.rsplit('/').next().unwrap_or_default();
+        if DELETES.contains(&verb) || (!annotations.read_only && DELETES.contains(&last)) {
+            annotations.read_only = false;
+            annotations.destructive = true;
+        } else if CHANGES.contains(&verb) {
+            annotations.read_only = false;
+        }
+        annotations
+    }
+}
+
 impl Tool {
     /// The tool as `tools/list` has it.
     pub fn to_value(&self) -> Value {
@@ -101,6 +136,7 @@ pub fn tools(api: &Api, limits: &ToolLimits) -> Vec<Tool> {
 fn tool(operation: &Operation, name: String, index: usize, limits: &ToolLimits) -> Tool {
     let (description, full) = description(operation, limits.description);
     let title = operation.summary.as_deref().map(prose::plain).filter(|title| !title.is_empty());
+    let annotations = Annotations::of_operation(operation, &name);
     Tool {
         name,
         title: title.map(|title| prose::shortened(&title, 80)),
@@ -108,7 +144,7 @@ fn tool(operation: &Operation, name: String, index: usize, limits: &ToolLimits) 
         full,
         input: input(operation),
         output: output(operation, limits.output_bytes),
-        annotations: Annotations::of(operation.method),
+        annotations,
         group: operation.tags.first().cloned(),
         operation: index,
     }

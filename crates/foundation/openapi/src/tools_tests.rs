@@ -1,3 +1,5 @@
+//! What a model sees of an operation.
+
 use serde_json::{Value, json};
 
 use super::{Tool, ToolLimits, tools};
@@ -83,6 +85,17 @@ fn annotations_come_from_the_method() {
     assert_eq!(hints[0], json!({"readOnlyHint": true, "openWorldHint": true}));
     let of = |destructive: bool, idempotent: bool| json!({"readOnlyHint": false, "openWorldHint": true, "destructiveHint": destructive, "idempotentHint": idempotent});
     assert_eq!(hints[1..], [of(false, true), of(true, true), of(false, false)]);
+}
+
+#[test]
+fn a_verb_counts_more_than_a_method_that_says_less() {
+    let description = json!({"openapi": "3.0.3", "paths": {
+        "/a": {"get": {"operationId": "deleteMessage"}, "post": {"operationId": "removeIt"}, "put": {"operationId": "listDeleted"}},
+        "/a/{id}/revoke": {"post": {"operationId": "tokenRevoke"}, "get": {"operationId": "createDraft"}},
+    }});
+    let hints: Vec<_> =
+        made(&description).iter().map(|tool| (tool.annotations.read_only, tool.annotations.destructive)).collect();
+    assert_eq!(hints, [(false, true), (false, true), (false, false), (false, true), (false, false)]);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! What overlays change, and which are refused.
+
 use serde_json::{Value, json};
 
 use super::{Applied, apply};

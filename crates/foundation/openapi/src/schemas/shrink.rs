@@ -28,7 +28,7 @@ pub(super) fn shrink(schema: &mut Value, budget: usize) {
         return;
     }
     each_schema(schema, 0, &mut |members, depth| {
-        if depth > 1 {
+        if depth > 0 {
             for name in ["description", "title", "examples", "default"] {
                 members.remove(name);
             }
