@@ -63,7 +63,16 @@ fn request(stream: &mut TcpStream) -> String {
 fn client(folder: &str, description: &str, url: &str, verb: &[&str]) -> Output {
     let (openapi, config) = (example(&format!("{folder}/{description}")), example(&format!("{folder}/api.yaml")));
     let mut command = Command::new(PROOF);
-    command.arg("client").args(verb).args(["--inherit-env", "all", "--", PROOF, "serve", "--stdio", "--openapi", &openapi]);
+    command.arg("client").args(verb).args([
+        "--inherit-env",
+        "all",
+        "--",
+        PROOF,
+        "serve",
+        "--stdio",
+        "--openapi",
+        &openapi,
+    ]);
     command.args(["--config", &config, "--base-url", url]);
     for (name, value) in [
         ("TWILIO_ACCOUNT_SID", "AC0123456789"),
@@ -107,7 +116,18 @@ fn a_token_is_fetched_and_a_refusal_is_a_failure_with_advice() {
     let config = config.replace("    scopes:", &format!("    token_url: {url}/token\n    scopes:"));
     std::fs::write(&config_file, config.replace("limits:", "retries: { attempts: 1 }\nlimits:")).expect("written");
     let mut command = Command::new(PROOF);
-    command.args(["client", "call", "sites_list", "--inherit-env", "all", "--", PROOF, "serve", "--stdio", "--openapi"]);
+    command.args([
+        "client",
+        "call",
+        "sites_list",
+        "--inherit-env",
+        "all",
+        "--",
+        PROOF,
+        "serve",
+        "--stdio",
+        "--openapi",
+    ]);
     command.arg(example("search-console/openapi.yaml")).arg("--config").arg(&config_file).args(["--base-url", &url]);
     command.env("SEARCH_CONSOLE_CLIENT_ID", "robot").env("SEARCH_CONSOLE_CLIENT_SECRET", "client-secret-1");
     let said = ends_with(1, &command.output().expect("the binary runs"));
@@ -172,7 +192,17 @@ fn what_cannot_be_served_says_what_to_do() {
 fn a_check_of_a_served_api_is_clean() {
     let (url, _) = api(|_, _| (200, json!({ "items": [], "next_cursor": null })));
     let mut command = Command::new(PROOF);
-    command.args(["check", "--inherit-env", "all", "--", PROOF, "serve", "--stdio", "--openapi", &example("closebot/openapi.json")]);
+    command.args([
+        "check",
+        "--inherit-env",
+        "all",
+        "--",
+        PROOF,
+        "serve",
+        "--stdio",
+        "--openapi",
+        &example("closebot/openapi.json"),
+    ]);
     command
         .args(["--config", &example("closebot/api.yaml"), "--base-url", &url])
         .env("CLOSEBOT_API_KEY", "closebot-key-1");

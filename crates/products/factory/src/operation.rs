@@ -56,6 +56,9 @@ impl Factory {
         arguments: &[&str],
         structured: bool,
     ) -> Result<CallableOperation, String> {
+        if operation.method == Method::Trace {
+            return Err("TRACE is not sent: its answer repeats the credentials".to_owned());
+        }
         let missing = |schemes| format!("it needs credentials for {schemes}; add them under `auth`");
         let credentials = self.0.authorization.of(&operation).map_err(missing)?;
         let base = self.base_of(&operation)?;
