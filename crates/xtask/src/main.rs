@@ -27,6 +27,7 @@ mod gateway_peers;
 mod jwt;
 mod mutants;
 mod nightly;
+mod openapi;
 mod page;
 mod peers;
 mod pipe;
@@ -144,6 +145,11 @@ const TASKS: &[Task] = &[
         run: mutants::run,
     },
     Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },
+    Task {
+        name: "openapi",
+        help: "openapi DIR: every description in it as tools: counts, reasons, seconds, sizes",
+        run: openapi::run,
+    },
     Task {
         name: "page",
         help: "the page of `proof inspect`: pure modules, types, Chromium with pictures of every view and axe",

@@ -24,6 +24,7 @@ pub(crate) mod saved_reports;
 pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod serve;
+pub(crate) mod serve_api;
 pub(crate) mod serve_tokens;
 pub(crate) mod sign;
 pub(crate) mod snapshot;

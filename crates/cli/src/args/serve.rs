@@ -10,12 +10,13 @@ use clap::Args;
 use super::access::AccessArgs;
 use super::address;
 use super::faults::FaultArgs;
+use super::serve_api::ApiArgs;
 use super::serve_tokens::AuthArgs;
 
 /// Run the reference server
 #[derive(Args)]
 #[group(skip)]
-#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list"])))]
+#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list", "check"])))]
 #[command(after_help = "\
 Examples:
   proof serve --stdio
@@ -26,6 +27,7 @@ Examples:
   proof serve --http 3000 --tls-cert cert.pem --tls-key key.pem
   proof serve --stdio --resources docs          Add the files in docs
   proof serve --stdio --catalog weather.yaml    Serve your own catalogue
+  proof serve --stdio --openapi api.json        Serve a REST API
 
 All transports share one server: every client sees each change.
 The server stops on Ctrl-C or SIGTERM, with --stdio also at the end of stdin.
@@ -92,6 +94,8 @@ pub(crate) struct ServeArgs {
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) faults: FaultArgs,
+    #[command(flatten)]
+    pub(crate) api: ApiArgs,
 }
 
 /// A path without escapes that no other endpoint uses.

@@ -1,5 +1,6 @@
 //! `proof serve`: the reference server, over one or several transports.
 
+mod api;
 mod requests;
 
 use std::fmt::Write as _;
@@ -30,11 +31,17 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     if args.faults.list {
         return list_faults(faults::server::all().map(|f| (f.name, f.rule, f.about, f.place())));
     }
-    let options = match options(args) {
-        Ok(options) => options,
-        Err(exit) => return exit,
-    };
-    serving::run(serve(args, options))
+    serving::run(async {
+        let described = match &args.api.openapi {
+            Some(description) if args.api.check => return api::check(&args.api, description).await,
+            Some(description) => api::catalogue(&args.api, description).await.map(Some),
+            None => Ok(None),
+        };
+        match described.and_then(|described| options(args, described)) {
+            Ok(options) => serve(args, options).await,
+            Err(exit) => exit,
+        }
+    })
 }
 
 async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
@@ -61,7 +68,8 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         .await
 }
 
-fn options(args: &ServeArgs) -> Result<Options, Exit> {
+/// The options of the server, which offers `described` instead of a catalogue, where there is one.
+fn options(args: &ServeArgs, described: Option<Catalogue>) -> Result<Options, Exit> {
     let other_transports = OtherTransports { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
@@ -83,6 +91,9 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, folder, handshake: handshake(args), ..Options::default() };
+    if let Some(described) = described {
+        return Ok(Options { catalogue: Arc::new(described), resources_per_page: usual.items_per_page, ..usual });
+    }
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
         Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },

@@ -11,5 +11,5 @@ mod write;
 pub use file_error::{FileError, FileErrors, Position, nearest, quoted};
 pub use fill::{Filled, Pattern, TooLong, Wrong, size};
 pub use shape::{Misfits, Shape};
-pub use tree::{Content, Entry, Node, read};
+pub use tree::{Bounds, Content, Entry, Node, read, read_within};
 pub use write::{flow, scalar, unfilled};

@@ -10,14 +10,25 @@ use super::file_error::{FileError, Position, quoted};
 use super::scalar;
 use wire::pointer;
 
-/// How deep lists and mappings may nest, aliases resolved.
-const DEEPEST: usize = 64;
-/// How much a file may come to, aliases resolved: bytes of text, and some for each value.
-const HEAVIEST: usize = 8 << 20;
 /// What a value weighs beside its text.
 const WEIGHT: usize = 32;
-/// How long a key may be, in bytes.
-const LONGEST_KEY: usize = 256;
+
+/// How large a file may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How deep lists and mappings may nest, aliases resolved.
+    pub depth: usize,
+    /// How much the file may come to, aliases resolved: bytes of text, and 32 for each value.
+    pub weight: usize,
+    /// How long a key may be, in bytes.
+    pub key: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { depth: 64, weight: 8 << 20, key: 256 }
+    }
+}
 
 /// A value and where it stood.
 #[derive(Clone, Debug)]
@@ -113,7 +124,12 @@ impl Node {
 
 /// Reads the one document of `text`. Duplicate keys come as errors next to the tree, which keeps the first of them.
 pub fn read(text: &str) -> Result<(Node, Vec<FileError>), FileError> {
-    let mut builder = Builder::default();
+    read_within(text, Bounds::default())
+}
+
+/// Reads as [`read`] does, within other bounds.
+pub fn read_within(text: &str, bounds: Bounds) -> Result<(Node, Vec<FileError>), FileError> {
+    let mut builder = Builder { bounds, ..Builder::default() };
     // A scanner that went round in circles would be noticed by its tokens: no text has more events than this.
     let most = 16 * text.len() + 64;
     let mut parser = Parser::new_from_str(text);
@@ -150,6 +166,7 @@ fn position(mark: &Marker) -> Position {
 
 #[derive(Default)]
 struct Builder {
+    bounds: Bounds,
     open: Vec<Open>,
     root: Option<Node>,
     anchors: HashMap<usize, Node>,
@@ -220,10 +237,10 @@ impl Builder {
         if plain && matches!(text, "" | "~") {
             return Err(FileError::new(at, "a key is missing", "a key before the colon"));
         }
-        if text.len() > LONGEST_KEY {
+        if text.len() > self.bounds.key {
             return Err(FileError::new(
                 at,
-                format!("a key is longer than {LONGEST_KEY} bytes"),
+                format!("a key is longer than {} bytes", self.bounds.key),
                 "look for a missing quote",
             ));
         }
@@ -244,8 +261,8 @@ impl Builder {
                 "move it out, or write the value out",
             ));
         };
-        if self.open.len() + node.depth() > DEEPEST {
-            return Err(too_deep(at));
+        if self.open.len() + node.depth() > self.bounds.depth {
+            return Err(self.too_deep(at));
         }
         self.weigh(&node, at)?;
         self.add(node, 0, at)
@@ -264,8 +281,8 @@ impl Builder {
         {
             return Err(unknown_tag(tag, at));
         }
-        if self.open.len() >= DEEPEST {
-            return Err(too_deep(at));
+        if self.open.len() >= self.bounds.depth {
+            return Err(self.too_deep(at));
         }
         self.open.push(Open { at, anchor, inside });
         Ok(())
@@ -283,11 +300,16 @@ impl Builder {
 
     fn weigh(&mut self, node: &Node, at: Position) -> Result<(), FileError> {
         self.weight += node.weight();
-        if self.weight > HEAVIEST {
-            let what = "aliases repeat too much: the file would come to more than 8 MiB";
+        if self.weight > self.bounds.weight {
+            let most = self.bounds.weight >> 20;
+            let what = format!("aliases repeat too much: the file would come to more than {most} MiB");
             return Err(FileError::new(at, what, "fewer aliases of aliases"));
         }
         Ok(())
+    }
+
+    fn too_deep(&self, at: Position) -> FileError {
+        FileError::new(at, format!("lists and mappings nest deeper than {}", self.bounds.depth), "a flatter shape")
     }
 
     fn add(&mut self, node: Node, anchor: usize, at: Position) -> Result<(), FileError> {
@@ -336,10 +358,6 @@ fn content(text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Position) -> R
 fn unknown_tag(tag: &Tag, at: Position) -> FileError {
     let what = format!("the tag {} means nothing here", quoted(&tag.to_string()));
     FileError::new(at, what, "leave it out; quote a text that begins with `!`")
-}
-
-fn too_deep(at: Position) -> FileError {
-    FileError::new(at, format!("lists and mappings nest deeper than {DEEPEST}"), "a flatter shape")
 }
 
 #[cfg(test)]

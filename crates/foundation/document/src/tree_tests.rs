@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::super::file_error::{FileError, Position};
-use super::{DEEPEST, read};
+use super::{Bounds, read};
 
 fn refused(text: &str) -> FileError {
     read(text).expect_err(text)
@@ -85,12 +85,12 @@ fn a_billion_laughs_are_cut_short() {
 #[test]
 fn depth_is_bounded_with_aliases_too() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert!(read(&nested(DEEPEST)).is_ok());
-    assert!(read(&nested(DEEPEST + 1)).is_err());
+    assert!(read(&nested(Bounds::default().depth)).is_ok());
+    assert!(read(&nested(Bounds::default().depth + 1)).is_err());
     assert!(read(&"[".repeat(500_000)).is_err());
     assert!(read(&"- ".repeat(500_000)).is_err());
     assert!(read(&"{a: ".repeat(200_000)).is_err());
-    let half = nested(DEEPEST / 2);
+    let half = nested(Bounds::default().depth / 2);
     assert!(read(&format!("a: &a {half}\nb: {}\n", half.replace("[]", "[*a]"))).is_err());
 }
 

@@ -63,6 +63,8 @@ pub struct ServiceClient {
     source: TokenSource,
     web: Web,
     found: OnceCell<Endpoint>,
+    /// Whether the server is named in a request that names no other target.
+    names_server: bool,
 }
 
 /// Where to ask, and what for.
@@ -98,7 +100,13 @@ impl ServiceClient {
         let (limit, secrets) = (source.timeout, SecretListener::default());
         let backend = Arc::new(NetBackend::plain(limit, source.egress.clone()));
         let web = Web { backend, verifier: Arc::new(StrictVerifier), limit, named, reach: OnceCell::new(), secrets };
-        Ok(Self { source, web, found: OnceCell::new() })
+        Ok(Self { source, web, found: OnceCell::new(), names_server: true })
+    }
+
+    /// The same, which names a target only where [`TokenSource`] does: many authorization servers of APIs know no `resource`.
+    #[must_use]
+    pub fn without_own_name(self) -> Self {
+        Self { names_server: false, ..self }
     }
 
     /// A token for the service itself.
@@ -149,7 +157,7 @@ impl ServiceClient {
         let own_name = || {
             let mut name = server.clone();
             name.set_fragment(None);
-            audience.is_none().then(|| name.to_string())
+            (self.names_server && audience.is_none()).then(|| name.to_string())
         };
         if let Some(url) = token_endpoint {
             let audience = issuer.clone().unwrap_or_else(|| url.to_string());

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("clients", Some(&["document"])),
     ("rank", Some(&[])),
     ("eval", Some(&["wire", "schema", "document", "rank"])),
+    ("openapi", Some(&["wire", "schema", "document"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
@@ -34,6 +35,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("replay", Some(&["wire", "schema", "net", "client"])),
     ("console", Some(&["wire", "net", "client"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
+    ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -45,6 +47,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "lock",
             "guard",
             "eval",
+            "openapi",
             "clients",
             "document",
             "net",
@@ -57,6 +60,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "suite",
             "replay",
             "console",
+            "factory",
             "gateway",
         ]),
     ),
@@ -88,11 +92,11 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rustix"], &["net", "reference"]),
     (
         &["tokio", "tokio-util", "futures-util", "tracing"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "factory", "gateway", "cli"],
     ),
     (
         &["fastrand", "getrandom", "rand", "uuid"],
-        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "gateway", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "console", "factory", "gateway", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["clap"], &["cli", "gateway"]),

@@ -119,8 +119,24 @@ impl HttpUpstream {
     /// Sends one request and returns once the head of its response has come. `headers` are added to the configured ones,
     /// which win. Sent again only where nothing of it was written.
     pub async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Response, Failure> {
-        let mut link = self.pool.take().await?;
+        self.send_request(self.request(method, headers, body)).await
+    }
+
+    /// The same for another path and query of this origin.
+    pub async fn send_to(
+        &self,
+        target: &str,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, Failure> {
         let mut request = self.request(method, headers, body);
+        *request.uri_mut() = target.parse().map_err(|_| Failure::NotSent("HTTP cannot carry this path".to_owned()))?;
+        self.send_request(request).await
+    }
+
+    async fn send_request(&self, mut request: Request<Pieces>) -> Result<Response, Failure> {
+        let mut link = self.pool.take().await?;
         loop {
             let (unwritten, error) = match link.send_once(request).await {
                 Ok(response) => return Ok(Response::new(response, link, Arc::clone(&self.pool))),

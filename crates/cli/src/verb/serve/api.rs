@@ -1,0 +1,254 @@
+//! `proof serve --openapi`: from a description and a configuration to a catalogue of tools.
+
+mod described;
+mod outcome;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use factory::{Base, CallableOperation, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
+use openapi::answer::KeptBody;
+use openapi::{Api, Tool, ToolLimits, lint, tools};
+use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource, Template};
+use report::render::text::{count, wrap};
+use serde_json::{Map, Value, json};
+use wire::escape;
+
+use crate::args::serve_api::ApiArgs;
+use crate::exit::{Exit, tell, usage};
+use crate::verb::output;
+
+/// How many groups the instructions name.
+const GROUPS: usize = 40;
+/// How many skipped parts `--check` lists.
+const SKIPPED: usize = 20;
+
+/// The API as a catalogue.
+pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catalogue, Exit> {
+    let config = config(args)?;
+    let (api, at) = described::read(args, description, &config).await?;
+    let base = base(args, &config, &api, at.as_ref()).map_err(setup)?;
+    let name = config.name.clone();
+    let factory = Factory::new(&api, base, config).map_err(setup)?;
+    let all = tools::tools(&api, &ToolLimits::default());
+    let (callable, left) = callable(&factory, &api, &all);
+    for (why, names) in &left {
+        tell(format_args!("warning: {} left out: {}", count(names.len(), "tool"), escape::line(why)));
+    }
+    if callable.is_empty() {
+        let what = format!("no operation of {} can be called", escape::line(description));
+        return Err(usage(&what, "run it with --check, which says why"));
+    }
+    Ok(made(&api, name, &factory, callable))
+}
+
+/// Prints the tools, what is left out, and what to improve.
+pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
+    let found = async {
+        let config = config(args)?;
+        let (api, at) = described::read(args, description, &config).await?;
+        let factory = base(args, &config, &api, at.as_ref()).and_then(|base| Factory::new(&api, base, config));
+        Ok::<_, Exit>((api, factory))
+    };
+    let (api, factory) = match found.await {
+        Ok(found) => found,
+        Err(exit) => return exit,
+    };
+    let all = tools::tools(&api, &ToolLimits::default());
+    let mut out = String::new();
+    list(&mut out, &api, &all);
+    match &factory {
+        Ok(factory) => {
+            let _ = writeln!(out, "\nThe API is at {}", escape::line(factory.base()));
+            for (why, names) in callable(factory, &api, &all).1 {
+                wrap(&mut out, 0, &format!("{} cannot be called: {}", count(names.len(), "tool"), escape::line(&why)));
+            }
+        }
+        Err(error) => {
+            let _ = writeln!(out, "\nIt cannot be called yet: {error}");
+        }
+    }
+    let hints = lint::lint(&api, &all);
+    let _ = writeln!(out, "\n{} for use by models", count(hints.len(), "suggestion"));
+    for line in lint::lines(&hints) {
+        wrap(&mut out, 2, &escape::line(&line));
+    }
+    match output::print(&out) {
+        Ok(()) if all.is_empty() => Exit::Finding,
+        Ok(()) => Exit::Clean,
+        Err(exit) => exit,
+    }
+}
+
+/// The tools by groups, then what became no tool.
+fn list(out: &mut String, api: &Api, all: &[Tool]) {
+    let _ = writeln!(out, "{}: {}", escape::line(&title(api)), count(all.len(), "tool"));
+    for (group, members) in groups(all) {
+        let _ = writeln!(out, "\n{} ({})", escape::line(group), members.len());
+        let names: Vec<_> = members.iter().map(|tool| tool.name.as_str()).collect();
+        wrap(out, 2, &names.join(", "));
+    }
+    for (parts, what) in [(&api.skipped, "cannot be read"), (&api.left, "not chosen"), (&api.notes, "read loosely")] {
+        if parts.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "\n{} {what}", count(parts.len(), "part"));
+        for part in parts.iter().take(SKIPPED) {
+            wrap(out, 2, &escape::line(&format!("{}: {}", part.at, part.why)));
+        }
+        if parts.len() > SKIPPED {
+            let _ = writeln!(out, "  and {} more", parts.len() - SKIPPED);
+        }
+    }
+}
+
+fn groups(all: &[Tool]) -> BTreeMap<&str, Vec<&Tool>> {
+    let mut groups: BTreeMap<&str, Vec<&Tool>> = BTreeMap::new();
+    for tool in all {
+        groups.entry(tool.group.as_deref().unwrap_or("without a tag")).or_default().push(tool);
+    }
+    groups
+}
+
+fn title(api: &Api) -> String {
+    if api.title.trim().is_empty() { "API".to_owned() } else { escape::snippet(api.title.trim(), 80) }
+}
+
+fn config(args: &ApiArgs) -> Result<Config, Exit> {
+    let Some(path) = &args.config else { return Ok(Config::default()) };
+    Config::load(path).map_err(|errors| {
+        tell(errors);
+        Exit::Usage
+    })
+}
+
+fn base(args: &ApiArgs, config: &Config, api: &Api, at: Option<&url::Url>) -> Result<Base, SetupError> {
+    match args.base_url.as_ref().or(config.base_url.as_ref()) {
+        Some(url) => Base::named(url),
+        None => Base::described(api, at),
+    }
+}
+
+fn setup(error: SetupError) -> Exit {
+    usage(&escape::line(&error.what), &error.remedy)
+}
+
+/// Tools that can be called.
+type Callable<'t> = Vec<(&'t Tool, CallableOperation)>;
+
+/// The tools that can be called, and the names of the others by the reason.
+fn callable<'t>(factory: &Factory, api: &Api, all: &'t [Tool]) -> (Callable<'t>, BTreeMap<String, Vec<&'t str>>) {
+    let (mut callable, mut left) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
+    for tool in all {
+        let members = tool.input.get("properties").and_then(Value::as_object);
+        let arguments: Vec<_> = members.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let operation = api.operations[tool.operation].clone();
+        match factory.operation(&tool.name, operation, &arguments, tool.output.is_some()) {
+            Ok(operation) => callable.push((tool, operation)),
+            Err(why) => left.entry(why).or_default().push(tool.name.as_str()),
+        }
+    }
+    (callable, left)
+}
+
+fn made(api: &Api, name: Option<String>, factory: &Factory, callable: Callable<'_>) -> Catalogue {
+    let title = title(api);
+    let version = if api.version.trim().is_empty() { "1".to_owned() } else { escape::snippet(api.version.trim(), 40) };
+    let mut catalogue = Catalogue::new(name.unwrap_or_else(|| title.clone()), version);
+    let tools: Vec<_> = callable.iter().map(|(tool, _)| (*tool).clone()).collect();
+    catalogue.instructions = Some(instructions(&title, &tools).into());
+    catalogue.title = Some(title.into());
+    let described = tools.iter().filter_map(|tool| Some((tool, tool.full.as_ref()?)));
+    catalogue.resources = described.map(|(tool, full)| whole_description(tool, full)).collect();
+    catalogue.templates = vec![
+        kept(factory, TEXT_TEMPLATE, "text/plain", "Answers that are too long to go inline"),
+        kept(factory, FILE_TEMPLATE, "application/octet-stream", "Files that are too large to go inline"),
+    ];
+    catalogue.tools = callable.into_iter().map(|(tool, operation)| served(tool, operation)).collect();
+    catalogue
+}
+
+/// What the tools are about: their groups, as the description has them.
+fn instructions(title: &str, tools: &[Tool]) -> String {
+    let groups = groups(tools);
+    let mut named: Vec<_> = groups.iter().map(|(group, tools)| (tools.len(), escape::snippet(group, 40))).collect();
+    named.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    let more = if named.len() > GROUPS { ", …" } else { "" };
+    let named: Vec<_> = named.iter().take(GROUPS).map(|(count, group)| format!("{group} ({count})")).collect();
+    format!("Tools that call the API {title}, one for each operation. Groups: {}{more}.", named.join(", "))
+}
+
+fn whole_description(tool: &Tool, full: &str) -> Resource {
+    let name = format!("{} (description)", tool.name);
+    let about = format!("All that the API says about {}", tool.name);
+    Resource::text(format!("description://{}", tool.name), name.clone(), "text/markdown", full.to_owned())
+        .told(name, about)
+}
+
+fn kept(factory: &Factory, template: &'static str, media: &'static str, about: &'static str) -> Template {
+    let factory = factory.clone();
+    let name = media.split('/').next().unwrap_or(media);
+    let name = if name == "text" { "long answers" } else { "large files" };
+    Template::new(template, name, media, move |variables| {
+        Some(match factory.kept(variables.get("id")?)?.body {
+            KeptBody::Text(text) => catalogue::Body::Text(text.into()),
+            KeptBody::Blob(data) => catalogue::Body::Blob(data.into()),
+        })
+    })
+    .told(name, about)
+}
+
+/// A tool whose calls become requests.
+fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
+    let annotations = tool.annotations;
+    let hints = Hints {
+        read_only: annotations.read_only,
+        destructive: annotations.destructive,
+        idempotent: annotations.idempotent,
+        open_world: true,
+    };
+    let input = input(tool, &operation);
+    let operation = Arc::new(operation);
+    let run = move |_, mut invocation: catalogue::Invocation| {
+        let operation = Arc::clone(&operation);
+        async move {
+            let arguments = match invocation.arguments.take() {
+                Value::Object(arguments) => arguments,
+                _ => Map::new(),
+            };
+            let answered = operation.call(arguments).await;
+            Outcome::Done(outcome::output(answered, invocation.call.context.revision))
+        }
+    };
+    let mut made = catalogue::Tool::later(tool.name.clone(), tool.description.clone(), run).input(input).hints(hints);
+    if let Some(title) = &tool.title {
+        made = made.titled(title.clone());
+    }
+    match &tool.output {
+        Some(schema) => made.output(promised(schema)),
+        None => made,
+    }
+}
+
+/// The arguments of a tool, with those for pages.
+fn input(tool: &Tool, operation: &CallableOperation) -> Value {
+    let mut input = tool.input.clone();
+    if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.extend(operation.extras().into_iter().map(|extra| (extra.name.to_owned(), extra.schema)));
+    }
+    input
+}
+
+/// What every answer keeps to: the description says what is usual, but APIs send other objects, too, and long answers are a
+/// link.
+fn promised(schema: &Value) -> Value {
+    let mut usual = schema.clone();
+    let definitions = usual.as_object_mut().and_then(|members| members.shift_remove("$defs"));
+    let mut promised =
+        json!({ "type": "object", "anyOf": [usual, { "description": "Anything else that the API sends" }] });
+    if let Some(definitions) = definitions {
+        promised["$defs"] = definitions;
+    }
+    promised
+}

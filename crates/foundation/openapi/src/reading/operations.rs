@@ -1,0 +1,67 @@
+//! One operation: its head, of which a choice is made, and then all of it.
+
+use serde_json::{Map, Value};
+
+use super::{Reader, Site, answers, arguments, bodies, parameters, security, servers};
+use crate::choice::{Choice, Head};
+use crate::model::{Method, Operation, Skipped};
+
+/// What a choice looks at.
+pub(super) fn head(raw: &Map<String, Value>, at: &str, method: Method, path: &str, open: Option<bool>) -> Head {
+    let tags = raw.get("tags").and_then(Value::as_array);
+    let tags = tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let named = ["x-mcp", "x-speakeasy-mcp"].iter().find_map(|key| raw.get(*key)?.get("name")?.as_str());
+    let id = named.or_else(|| raw.get("operationId").and_then(Value::as_str));
+    Head {
+        at: at.to_owned(),
+        method,
+        path: path.to_owned(),
+        id: id.filter(|id| !id.trim().is_empty()).map(str::to_owned),
+        tags,
+        deprecated: raw.get("deprecated").and_then(Value::as_bool).unwrap_or(false),
+        opinion: Choice::opinion(raw).or(open),
+    }
+}
+
+impl<'v> Reader<'_, 'v> {
+    /// Reads all of an operation. `Err` says why it cannot be called.
+    pub(super) fn operation(&mut self, head: Head, site: &Site<'v>) -> Result<Operation, Skipped> {
+        self.schemas.begin();
+        let (mut parameters, notes) = self.parameters(&head, site)?;
+        for Skipped { at, why } in notes {
+            self.note(&at, why);
+        }
+        let mut body = bodies::read(self.source, &mut self.schemas, site.raw, &head)?;
+        if let Some(form) = self.form(site, &head)? {
+            body = Some(form);
+        }
+        parameters::complete(&mut parameters, &head.path);
+        arguments::assign(&mut parameters, body.as_mut());
+        let definitions = self.schemas.definitions(self.limits.input_bytes);
+        let bytes = self.limits.answer_bytes;
+        let answer = answers::read(self.source, &mut self.schemas, site.raw, &head.at, bytes);
+        let text = |name: &str| texts(site.raw, name).or_else(|| texts(site.item, name));
+        let described =
+            ["x-mcp", "x-speakeasy-mcp"].iter().find_map(|key| texts(site.raw.get(*key)?.as_object()?, "description"));
+        Ok(Operation {
+            at: head.at,
+            method: head.method,
+            path: head.path,
+            id: head.id,
+            tags: head.tags,
+            summary: text("summary"),
+            description: described.or_else(|| text("description")),
+            deprecated: head.deprecated,
+            servers: servers::of_operation(self.source, site.raw, site.item),
+            parameters,
+            body,
+            answer,
+            security: security::requirements(self.source, site.raw),
+            definitions,
+        })
+    }
+}
+
+fn texts(from: &Map<String, Value>, name: &str) -> Option<String> {
+    from.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,156 @@
+//! How requests are authorized: which credentials an operation needs, and where they go. Credentials go to the API alone.
+
+mod configured;
+mod tokens;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use oauth::Secret;
+use openapi::model::{Api, Operation, Place, Scheme};
+use url::Url;
+
+pub(crate) use configured::AuthRule;
+use tokens::Tokens;
+
+use crate::Base;
+use crate::concealing::Concealer;
+use crate::config::AuthConfig;
+use crate::error::SetupError;
+use crate::sending::Sender;
+
+/// The credentials of an API, by the names of their schemes.
+pub(crate) struct Authorization {
+    known: BTreeMap<String, Arc<Credential>>,
+    /// Those that the description does not know: every request has them.
+    always: Vec<Arc<Credential>>,
+}
+
+/// What authorizes a request.
+pub(crate) enum Credential {
+    /// A key in a header, the query or a cookie.
+    Key { place: Place, name: String, value: Secret },
+    /// `Authorization`, whole.
+    Header(Secret),
+    /// A token that is fetched.
+    Token(Tokens),
+}
+
+/// What credentials add to a request.
+#[derive(Default)]
+pub(crate) struct Additions {
+    /// Headers.
+    pub(crate) headers: Vec<(String, Secret)>,
+    /// Pairs of the query, encoded.
+    pub(crate) query: Vec<Secret>,
+    /// Pairs of the header `Cookie`, encoded.
+    pub(crate) cookies: Vec<Secret>,
+}
+
+/// A text with everything but unreserved characters encoded.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+impl Authorization {
+    /// Reads the configured credentials. With any, requests without TLS stay on this machine.
+    pub(crate) fn new(
+        config: &AuthConfig,
+        api: &Api,
+        base: &Base,
+        (sender, concealer): (&Sender, Arc<Concealer>),
+    ) -> Result<Self, SetupError> {
+        if !config.rules.is_empty() && base.url.scheme() != "https" && !oauth::is_loopback(&base.url) {
+            let what = format!("{} has no TLS: everybody on the way would read the credentials", base.as_str());
+            return Err(SetupError::new(what, "use https, or take `auth` away"));
+        }
+        let (mut known, mut always) = (BTreeMap::new(), Vec::new());
+        for (name, rule) in &config.rules {
+            let scheme = api.schemes.get(name);
+            let place = format!("auth.{}", wire::escape::line(name));
+            let credential = rule.credential(scheme, &place, config, base, (sender, &concealer))?;
+            let credential = Arc::new(credential);
+            if scheme.is_some() {
+                known.insert(name.clone(), credential);
+            } else {
+                always.push(credential);
+            }
+        }
+        Ok(Self { known, always })
+    }
+
+    /// The credentials of an operation: those of the first way for which all are configured. An error names what is missing.
+    pub(crate) fn of(&self, operation: &Operation) -> Result<Vec<Arc<Credential>>, String> {
+        let ways = operation.security.iter().map(|way| {
+            let found: Vec<_> = way.iter().map(|one| self.known.get(&one.scheme).cloned()).collect();
+            (way, found)
+        });
+        let mut missing = Vec::new();
+        let mut is_free = operation.security.is_empty();
+        for (way, found) in ways {
+            if way.is_empty() {
+                is_free = true;
+            } else if let Some(all) = found.into_iter().collect::<Option<Vec<_>>>() {
+                return Ok(all.into_iter().chain(self.always.iter().cloned()).collect());
+            } else {
+                let names: Vec<_> = way.iter().map(|one| format!("`{}`", wire::escape::line(&one.scheme))).collect();
+                missing.push(names.join(" and "));
+            }
+        }
+        if is_free || !self.always.is_empty() {
+            return Ok(self.always.clone());
+        }
+        Err(missing.join(", or "))
+    }
+}
+
+impl Credential {
+    /// Adds itself. `refused` is the header `Authorization` that the API did not take.
+    pub(crate) async fn add(&self, additions: &mut Additions, refused: Option<&Secret>) -> Result<(), String> {
+        match self {
+            Self::Key { place: Place::Query, name, value } => {
+                additions.query.push(Secret::new(format!("{}={}", encoded(name), encoded(value.reveal()))));
+            }
+            Self::Key { place: Place::Cookie, name, value } => {
+                additions.cookies.push(Secret::new(format!("{}={}", encoded(name), encoded(value.reveal()))));
+            }
+            Self::Key { name, value, .. } => additions.headers.push((name.clone(), value.clone())),
+            Self::Header(value) => additions.headers.push(("authorization".to_owned(), value.clone())),
+            Self::Token(tokens) => {
+                let token = tokens.token(refused).await?;
+                let value = Secret::new(format!("Bearer {}", token.reveal()));
+                additions.headers.push(("authorization".to_owned(), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether another one can be had when it is refused.
+    pub(crate) const fn is_renewable(&self) -> bool {
+        matches!(self, Self::Token(_))
+    }
+}
+
+/// `Basic` of RFC 7617.
+fn basic(user: &Secret, password: &Secret) -> Secret {
+    Secret::new(format!("Basic {}", STANDARD.encode(format!("{}:{}", user.reveal(), password.reveal()))))
+}
+
+/// Where a token comes from if the configuration does not say: the description's address, if it is on the API's own origin.
+/// Credentials go nowhere else because a description says so.
+fn token_url(scheme: Option<&Scheme>, base: &Url) -> Option<Url> {
+    let Some(Scheme::OAuth { client_credentials: Some(url), .. }) = scheme else { return None };
+    base.join(url).ok().filter(|url| url.origin() == base.origin())
+}

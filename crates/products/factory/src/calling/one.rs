@@ -1,0 +1,144 @@
+//! One request of a call, with its repetitions.
+
+use net::server::http::{HeaderMap, Method};
+use oauth::Secret;
+use openapi::request::{self, Request};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use super::Failed;
+use crate::auth::Additions;
+use crate::operation::Callable;
+use crate::retrying;
+use crate::sending::{Incoming, Outgoing, Unanswered, header};
+
+/// What the answer may be, in the order of preference.
+const ACCEPT: &str = "application/json, application/*+json;q=0.9, */*;q=0.5";
+
+impl Callable {
+    /// Sends the request that `arguments` make, again where that does no harm and there is time; its answer holds no credentials.
+    pub(super) async fn one(&self, arguments: &Map<String, Value>, deadline: Instant) -> Result<Incoming, Failed> {
+        let inner = &self.factory.0;
+        let mut request = request::build(&self.operation, arguments, self.base.as_str()).map_err(Failed::Request)?;
+        let may_repeat = self.mark(&mut request);
+        let mut refused: Option<Secret> = None;
+        let mut attempt = 1;
+        loop {
+            let (outgoing, authorization) = self.authorized(&request, refused.as_ref()).await?;
+            let result = inner.sender.exchange(outgoing, inner.config.limits.answer).await;
+            if result.is_ok() {
+                inner.budget.earn();
+            }
+            // A token may have been revoked: another one is fetched, once.
+            let is_renewable = self.credentials.iter().any(|credential| credential.is_renewable());
+            if refused.is_none() && is_renewable && result.as_ref().is_ok_and(|answer| answer.status == 401) {
+                refused = authorization;
+                continue;
+            }
+            let pause = retrying::pause(&result, attempt, oauth::now()).filter(|_| may_repeat);
+            let pause =
+                pause.filter(|pause| attempt < inner.config.retries.attempts && Instant::now() + *pause < deadline);
+            match pause {
+                Some(pause) if inner.budget.take() => sleep(pause).await,
+                _ => return result.map(|answer| self.concealed(answer)).map_err(Failed::Unanswered),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Whether the request may be sent again: by its method, or because the API recognizes it by a key.
+    fn mark(&self, request: &mut Request) -> bool {
+        if self.operation.method.is_idempotent() {
+            return true;
+        }
+        let Some(name) = &self.factory.0.config.retries.idempotency_header else { return false };
+        if !request.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            request.headers.push((name.clone(), oauth::random()));
+        }
+        true
+    }
+
+    /// The request with its credentials, and the header `Authorization` among them.
+    async fn authorized(
+        &self,
+        request: &Request,
+        refused: Option<&Secret>,
+    ) -> Result<(Outgoing, Option<Secret>), Failed> {
+        let mut additions = Additions::default();
+        for credential in &self.credentials {
+            credential.add(&mut additions, refused).await.map_err(Failed::Credentials)?;
+        }
+        let outgoing = self.outgoing(request, &additions).map_err(Failed::Credentials)?;
+        let authorization = additions.headers.into_iter().find(|(name, _)| name == "authorization");
+        Ok((outgoing, authorization.map(|(_, value)| value)))
+    }
+
+    fn outgoing(&self, request: &Request, additions: &Additions) -> Result<Outgoing, String> {
+        let mut url = Url::parse(&request.url).map_err(|_| "the path makes no URL".to_owned())?;
+        // The builder keeps values in their places; this holds even if it did not.
+        let begin = self.base.path().trim_end_matches('/');
+        if url.origin() != self.base.origin() || !url.path().starts_with(begin) {
+            return Err("the path leads out of the API".to_owned());
+        }
+        if !additions.query.is_empty() {
+            let own = url.query().map(str::to_owned).filter(|query| !query.is_empty());
+            let pairs: Vec<_> =
+                own.into_iter().chain(additions.query.iter().map(|pair| pair.reveal().to_owned())).collect();
+            url.set_query(Some(&pairs.join("&")));
+        }
+        let unsendable = |name: &str| format!("HTTP cannot carry the header {}", wire::escape::line(name));
+        let mut headers = HeaderMap::new();
+        let mut put = |name: &str, value: &str| {
+            let (name, value) = header(name, value).ok_or_else(|| unsendable(name))?;
+            headers.insert(name, value);
+            Ok::<_, String>(())
+        };
+        put("accept", ACCEPT)?;
+        let mut cookies: Vec<_> = additions.cookies.iter().map(|pair| pair.reveal().to_owned()).collect();
+        for (name, value) in &request.headers {
+            if name.eq_ignore_ascii_case("cookie") {
+                cookies.push(value.clone());
+            } else {
+                put(name, value)?;
+            }
+        }
+        if !cookies.is_empty() {
+            put("cookie", &cookies.join("; "))?;
+        }
+        if let Some(body) = &request.body {
+            put("content-type", &body.media)?;
+        }
+        // Last: no argument takes their place.
+        for (name, value) in &additions.headers {
+            put(name, value.reveal())?;
+        }
+        let body = request.body.as_ref().map(|body| body.bytes.clone()).unwrap_or_default();
+        let method =
+            Method::from_bytes(request.method.as_str().as_bytes()).map_err(|_| "an unknown method".to_owned())?;
+        Ok(Outgoing { method, url, headers, body: body.into() })
+    }
+
+    fn concealed(&self, answer: Incoming) -> Incoming {
+        let concealer = &self.factory.0.concealer;
+        let headers = answer.headers.into_iter().map(|(name, value)| (name, concealer.text(&value)));
+        Incoming { status: answer.status, headers: headers.collect(), body: concealer.bytes(answer.body) }
+    }
+}
+
+impl Unanswered {
+    /// Why, as a clause.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::NotSent(why) => format!("not reached: {}", first_line(why)),
+            Self::Unknown(why) => format!("no whole answer: {}", first_line(why)),
+            Self::Forbidden(why) => format!("not allowed: {}", first_line(why)),
+            Self::TooLong(limit) => format!("the answer is longer than {limit} bytes"),
+            Self::Unreadable(why) => format!("the answer cannot be used: {}", first_line(why)),
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

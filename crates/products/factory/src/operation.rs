@@ -1,0 +1,146 @@
+//! An operation that can be called: with its credentials, pages and shape.
+
+use std::sync::Arc;
+
+use openapi::answer::paging::{Chooser, Pager, Paging};
+use openapi::answer::shape::Shape;
+use openapi::model::{Method, Operation};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::auth::Credential;
+use crate::{Factory, shown};
+
+/// An operation that can be called. Clones are the same.
+#[derive(Clone)]
+pub struct CallableOperation(pub(crate) Arc<Callable>);
+
+pub(crate) struct Callable {
+    pub(crate) factory: Factory,
+    pub(crate) operation: Operation,
+    /// Where its path begins.
+    pub(crate) base: Url,
+    pub(crate) credentials: Vec<Arc<Credential>>,
+    pub(crate) shape: Shape,
+    pub(crate) paging: Option<Paging>,
+    /// The argument that takes the cursor of an answer.
+    pub(crate) cursor: &'static str,
+    /// The argument for how many items are fetched, if pages are fetched here.
+    pub(crate) most: Option<&'static str>,
+    /// Whether each success has a structured value.
+    pub(crate) structured: bool,
+}
+
+/// An argument that the description does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extra {
+    /// Its name.
+    pub name: &'static str,
+    /// Its JSON Schema.
+    pub schema: Value,
+}
+
+impl std::fmt::Debug for CallableOperation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("CallableOperation").field(&self.0.operation.at).finish()
+    }
+}
+
+impl Factory {
+    /// Prepares the calls of a tool. `arguments` are the names of its arguments; `structured`: it has an output schema.
+    /// An error says why it cannot be called: credentials are missing, or it is on another server.
+    pub fn operation(
+        &self,
+        tool: &str,
+        operation: Operation,
+        arguments: &[&str],
+        structured: bool,
+    ) -> Result<CallableOperation, String> {
+        if operation.method == Method::Trace {
+            return Err("TRACE is not sent: its answer repeats the credentials".to_owned());
+        }
+        let missing = |schemes| format!("it needs credentials for {schemes}; add them under `auth`");
+        let credentials = self.0.authorization.of(&operation).map_err(missing)?;
+        let base = self.base_of(&operation)?;
+        let free = |names: [&'static str; 2]| names.into_iter().find(|name| !arguments.contains(name));
+        let paging = self.paging(tool, &operation);
+        let (paging, cursor) = match (paging, free(["cursor", "next_cursor"])) {
+            (Some(paging), Some(cursor)) => (Some(paging), cursor),
+            _ => (None, "cursor"),
+        };
+        let is_safe = operation.method == Method::Get && paging.is_some();
+        let most = free(["max_items", "max_items_in_all"]).filter(|_| is_safe);
+        let shape = self.0.config.shape_of(tool);
+        let factory = self.clone();
+        Ok(CallableOperation(Arc::new(Callable {
+            factory,
+            operation,
+            base,
+            credentials,
+            shape,
+            paging,
+            cursor,
+            most,
+            structured,
+        })))
+    }
+
+    /// Where an operation begins: at the base, unless the description gives it a server of its own that is permitted.
+    fn base_of(&self, operation: &Operation) -> Result<Url, String> {
+        let base = &self.0.base;
+        let Some(server) = operation.servers.first().filter(|_| !base.is_named) else { return Ok(base.url.clone()) };
+        let url = base.url.join(server).map_err(|_| format!("its server {} is not a URL", shown(server)))?;
+        if url.origin() == base.url.origin() {
+            return Ok(url);
+        }
+        if self.0.authorization.of(operation).is_ok_and(|credentials| !credentials.is_empty())
+            && url.scheme() != "https"
+        {
+            return Err(format!("its server {} has no TLS", shown(server)));
+        }
+        let why = || format!("its server {} is not in `network.hosts`", shown(server));
+        if self.0.sender.permits(&url) { Ok(url) } else { Err(why()) }
+    }
+
+    fn paging(&self, tool: &str, operation: &Operation) -> Option<Paging> {
+        let recognized = Paging::recognized(operation);
+        let Some(rule) = self.0.config.paging_of(tool) else { return recognized };
+        if rule.off {
+            return None;
+        }
+        let named = rule.cursor.as_ref().map(|argument| {
+            let parameter = operation.parameters.iter().find(|parameter| parameter.argument == *argument);
+            let known = recognized.iter().flat_map(|paging| &paging.choosers).find(|one| one.argument == *argument);
+            known.cloned().unwrap_or_else(|| Chooser {
+                argument: argument.clone(),
+                name: parameter.map_or(argument, |parameter| &parameter.name).clone(),
+                pager: Pager::Cursor,
+                is_number: false,
+                first: 0,
+            })
+        });
+        let choosers = match (named, &recognized) {
+            (Some(chooser), _) => vec![chooser],
+            (None, Some(paging)) => paging.choosers.clone(),
+            (None, None) => return None,
+        };
+        let size = rule.size.clone().or_else(|| recognized.and_then(|paging| paging.size));
+        Some(Paging { choosers, size, next_at: rule.next.clone(), items_at: rule.items.clone() })
+    }
+}
+
+impl CallableOperation {
+    /// The arguments that the description does not have.
+    pub fn extras(&self) -> Vec<Extra> {
+        if self.0.paging.is_none() {
+            return Vec::new();
+        }
+        let about = "The cursor that the answer before this one gave, for the next page";
+        let cursor = json!({ "type": "string", "description": about });
+        let about = "Fetch further pages until there are this many items";
+        let most = json!({ "type": "integer", "minimum": 1, "maximum": 10_000, "description": about });
+        let cursor = Extra { name: self.0.cursor, schema: cursor };
+        let most = self.0.most.map(|name| Extra { name, schema: most });
+        std::iter::once(cursor).chain(most).collect()
+    }
+}

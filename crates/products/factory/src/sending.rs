@@ -1,0 +1,195 @@
+//! One request and its whole answer: over kept connections, to permitted addresses, within bounds. Must not know operations.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use net::client::{HttpAddress, header_list};
+use net::egress::{Egress, EgressRules, HostPattern};
+use net::server::http::{Bytes, HeaderMap, HeaderName, HeaderValue, Method};
+use net::upstream::{Failure, HttpUpstream, Lost};
+use url::{Position, Url};
+
+use crate::config::Network;
+use crate::error::SetupError;
+use crate::{Base, CONNECT, shown};
+
+/// How many redirects one request follows.
+const REDIRECTS: usize = 5;
+/// How many origins have connections.
+const ORIGINS: usize = 64;
+
+/// Sends requests.
+pub(crate) struct Sender {
+    egress: Egress,
+    rules: EgressRules,
+    ca: Option<PathBuf>,
+    base: Url,
+    hosts: Vec<HostPattern>,
+    origins: Mutex<HashMap<String, Arc<HttpUpstream>>>,
+}
+
+/// A request, whole.
+#[derive(Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// An answer, whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) status: u16,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why there is no answer. Texts hold no path or query: these may hold credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The API did not get the request.
+    NotSent(String),
+    /// The API may have got it.
+    Unknown(String),
+    /// The rules do not allow the connection, or the redirect.
+    Forbidden(String),
+    /// The answer is longer than the bound.
+    TooLong(usize),
+    /// The answer cannot be read.
+    Unreadable(String),
+}
+
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotSent(why) => Self::NotSent(why),
+            Failure::Forbidden(refusal) => Self::Forbidden(refusal.to_string()),
+            Failure::Unknown(why) => Self::Unknown(why),
+        }
+    }
+}
+
+impl Sender {
+    /// Sends to the base and the configured hosts. What a description names leads to public addresses only.
+    pub(crate) fn new(base: &Base, network: &Network) -> Result<Self, SetupError> {
+        let bad = |host: &String| {
+            SetupError::new(format!("network.hosts: {} is not a host", shown(host)), "such as files.example.com")
+        };
+        let hosts = network.hosts.iter().map(|host| HostPattern::parse(host).ok_or_else(|| bad(host)));
+        let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+        let own = base.url.host_str().and_then(HostPattern::parse);
+        let own = own.ok_or_else(|| SetupError::new(format!("{} has no host", base.as_str()), "another address"))?;
+        let rules = EgressRules {
+            place: "network".to_owned(),
+            schemes: Some(vec!["http".to_owned(), "https".to_owned()]),
+            hosts: Some(std::iter::once(own).chain(hosts.iter().cloned()).collect()),
+            ports: None,
+            allows_private: network.allows_private,
+            named: Vec::new(),
+        };
+        let named = if base.is_named { rules.naming([&base.url]) } else { rules.clone() };
+        Ok(Self {
+            egress: Egress::new(named),
+            rules,
+            ca: network.ca.clone(),
+            base: base.url.clone(),
+            hosts,
+            origins: Mutex::default(),
+        })
+    }
+
+    /// Where connections to another address may lead, which the user named or did not.
+    pub(crate) fn egress_to(&self, url: &Url, is_named: bool) -> Egress {
+        let host = url.host_str().and_then(HostPattern::parse);
+        let rules = EgressRules { hosts: Some(host.into_iter().collect()), ..self.rules.clone() };
+        Egress::new(if is_named { rules.naming([url]) } else { rules })
+    }
+
+    /// Whether the configuration permits an origin besides the API's own.
+    pub(crate) fn permits(&self, url: &Url) -> bool {
+        let rules = EgressRules { hosts: Some(self.hosts.clone()), ..self.rules.clone() };
+        url.origin() == self.base.origin() || rules.check_url(url).is_ok()
+    }
+
+    /// Sends a request and reads its answer of at most `limit` bytes. Redirects of a GET or HEAD are followed: on the same
+    /// origin as they are, to a permitted one without any header.
+    pub(crate) async fn exchange(&self, mut request: Outgoing, limit: usize) -> Result<Incoming, Unanswered> {
+        for _ in 0..=REDIRECTS {
+            let answer = self.once(&request, limit).await?;
+            let may_follow = matches!(request.method, Method::GET | Method::HEAD);
+            let target = wire::trace::header(&answer.headers, "location");
+            let is_redirect = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
+            let Some(target) = target.filter(|_| is_redirect && may_follow) else { return Ok(answer) };
+            let next = request.url.join(target);
+            let next =
+                next.map_err(|_| Unanswered::Unreadable("it redirects to something that is not a URL".to_owned()))?;
+            if next.origin() != request.url.origin() {
+                self.check_redirect(&request.url, &next)?;
+                request.headers = HeaderMap::new();
+            }
+            request.url = next;
+        }
+        Err(Unanswered::Unreadable(format!("it redirects more than {REDIRECTS} times")))
+    }
+
+    fn check_redirect(&self, from: &Url, to: &Url) -> Result<(), Unanswered> {
+        let place = to.host_str().unwrap_or_default();
+        if from.scheme() == "https" && to.scheme() != "https" {
+            return Err(Unanswered::Forbidden(format!("it redirects to {}, which has no TLS", shown(place))));
+        }
+        if self.permits(to) {
+            return Ok(());
+        }
+        let why = format!("it redirects to {}, which is not in `network.hosts`", shown(place));
+        Err(Unanswered::Forbidden(why))
+    }
+
+    async fn once(&self, request: &Outgoing, limit: usize) -> Result<Incoming, Unanswered> {
+        let upstream = self.upstream(&request.url)?;
+        let target = &request.url[Position::BeforePath..Position::AfterQuery];
+        let (method, headers) = (request.method.clone(), request.headers.clone());
+        let mut response = upstream.send_to(target, method, headers, request.body.clone()).await?;
+        let (status, headers) = (response.status.as_u16(), header_list(&response.headers));
+        let body = match response.whole(limit).await {
+            Ok(body) => body,
+            Err(Lost::TooLarge) => return Err(Unanswered::TooLong(limit)),
+            Err(Lost::Broken) => return Err(Unanswered::Unknown("the answer broke off".to_owned())),
+        };
+        let coding = wire::trace::header(&headers, "content-encoding").map(str::to_ascii_lowercase);
+        if let Some(coding) = coding.filter(|coding| coding != "identity" && !body.is_empty()) {
+            let why = format!("it is compressed ({}), though that was not asked for", shown(&coding));
+            return Err(Unanswered::Unreadable(why));
+        }
+        Ok(Incoming { status, headers, body })
+    }
+
+    /// The connections to the origin of a URL.
+    fn upstream(&self, url: &Url) -> Result<Arc<HttpUpstream>, Unanswered> {
+        let origin = url.origin().ascii_serialization();
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = origins.get(&origin) {
+            return Ok(Arc::clone(known));
+        }
+        // Errors show this address: the origin alone.
+        let plain = Url::parse(&origin).map_err(|_| Unanswered::NotSent("its address has no origin".to_owned()))?;
+        let address = HttpAddress { ca: self.ca.clone(), egress: Some(self.egress.clone()), ..HttpAddress::new(plain) };
+        let made = HttpUpstream::new(&address, CONNECT).map_err(|error| Unanswered::NotSent(error.to_string()))?;
+        if origins.len() == ORIGINS {
+            origins.clear();
+        }
+        let made = Arc::new(made);
+        origins.insert(origin, Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+/// A header, which is not shown in logs.
+pub(crate) fn header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
+    let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+    let mut value = HeaderValue::from_bytes(value.as_bytes()).ok()?;
+    value.set_sensitive(true);
+    Some((name, value))
+}

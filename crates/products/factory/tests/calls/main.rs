@@ -1,0 +1,8 @@
+//! Calls of an API that a test plays: what it gets, and what of its answers comes back.
+
+mod answers;
+mod authorized;
+mod confined;
+mod paged;
+mod repeated;
+mod scene;
