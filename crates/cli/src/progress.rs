@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use judge::check::{Progress, Watch};
+use judge::check::{Progress, RunId, Watch};
+use report::baseline::Seen;
 use report::render::text::count;
 
 use crate::exit::tell;
@@ -14,11 +15,14 @@ use crate::exit::tell;
 /// How often a line is printed where there is no terminal.
 const BEAT: Duration = Duration::from_secs(5);
 
+/// Whether the baseline knows all that was seen of a broken rule.
+pub(crate) type Knows = Arc<dyn Fn(&Seen<'_>) -> bool + Send + Sync>;
+
 /// A line on stderr that comes and goes, or one every five seconds where stderr is no terminal; and a line for each finding.
 pub(crate) struct Ticker {
     bar: Option<ProgressBar>,
-    /// Whether findings are printed as they are confirmed.
-    prints: bool,
+    /// Which findings are printed as they are confirmed: those that it does not know. `None` for none.
+    known: Option<Knows>,
     state: Arc<Mutex<State>>,
     /// Ends the lines without a terminal.
     beat: Option<Sender<()>>,
@@ -47,7 +51,7 @@ impl Ticker {
         let state = Arc::new(Mutex::new(state));
         if !std::io::stderr().is_terminal() || std::env::var_os("CI").is_some() {
             let beat = Some(beat(state.clone()));
-            return Self { bar: None, prints: false, state, beat };
+            return Self { bar: None, known: None, state, beat };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -55,27 +59,27 @@ impl Ticker {
         }
         bar.set_message(doing.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self { bar: Some(bar), prints: false, state, beat: None }
+        Self { bar: Some(bar), known: None, state, beat: None }
     }
 
-    /// Prints each finding as it is confirmed, where `prints`.
-    pub(crate) fn printing(self, prints: bool) -> Self {
-        Self { prints, ..self }
+    /// Prints each finding as it is confirmed, but for those that are known: the report has them.
+    pub(crate) fn printing(self, known: Option<Knows>) -> Self {
+        Self { known, ..self }
     }
 
     /// An observer that keeps the line up to date. An estimate is printed with or without a terminal.
     pub(crate) fn watch(&self) -> Watch {
-        let (bar, prints, state) = (self.bar.clone(), self.prints, self.state.clone());
+        let (bar, known, state) = (self.bar.clone(), self.known.clone(), self.state.clone());
         Watch::new(move |progress| {
             let line = match progress {
-                Progress::Confirmed { run, rule, level, message } => {
-                    let line =
-                        format!("FAIL  {rule}  {}  {} {}  {message}", level.as_str(), run.transport, run.revision);
-                    let line = wire::escape::line(&line).into_owned();
-                    match &bar {
-                        _ if !prints => {}
-                        Some(bar) => bar.suspend(|| tell(line)),
-                        None => tell(line),
+                Progress::Confirmed { run, rule, level, message, defects, more_defects: more } => {
+                    let defects = defects.iter().map(|(method, place)| (method.as_deref(), place.as_str())).collect();
+                    let RunId { revision, transport } = run;
+                    let seen = Seen { rule, revision, transport, defects, more };
+                    if known.as_ref().is_some_and(|knows| !knows(&seen)) {
+                        let line = format!("FAIL  {rule}  {}  {transport} {revision}  {message}", level.as_str());
+                        let line = wire::escape::line(&line).into_owned();
+                        bar.as_ref().map_or_else(|| tell(&line), |bar| bar.suspend(|| tell(&line)));
                     }
                     return;
                 }

@@ -96,6 +96,30 @@ fn a_client_gets_a_token_and_more_scopes_when_needed() {
     assert!(err.contains("401") && err.contains("--oauth"), "{err}");
 }
 
+#[test]
+fn a_recorder_gets_a_token_for_its_clients_and_keeps_it_out_of_the_file() {
+    let server = development();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("a.jsonl");
+    let recorder = |way: &str| {
+        let arguments = ["record", "-o", file.to_str().unwrap(), "--http", "127.0.0.1:0", way, &server.url];
+        Serving::start(&mut proof(&arguments))
+    };
+    let recording = recorder("--oauth");
+    let (code, out, err) = ran(&["client", "call", "touch_resource", &recording.url]);
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""));
+    // A token that the client brings stays: this one is refused.
+    let own = ["client", "--header", "Authorization: Bearer of-the-client-1", "tools", &recording.url];
+    let (code, _, err) = ran(&own);
+    assert!(code == Some(3) && err.contains("401"), "{err}");
+    drop(recording);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("touch_resource") && !tells(directory.path()), "{text}");
+    // Whoever reaches the recorder uses the token.
+    let (code, _, err) = ran(&["record", "-o", file.to_str().unwrap(), "--http", "0.0.0.0:0", "--oauth", &server.url]);
+    assert!(code == Some(2) && err.contains("would use your token"), "{err}");
+}
+
 /// A recording with one greeting, to be added to.
 fn greeted(directory: &Path) -> String {
     let lines = [

@@ -194,6 +194,46 @@ fn a_directory_is_served() {
 }
 
 #[test]
+fn a_changed_catalogue_is_served_and_a_broken_one_is_not() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("tools.yaml");
+    let written = |text: &str| std::fs::write(&path, text).expect("it is ours");
+    let catalogue = |tool: &str| {
+        let answers = format!("inputSchema: {{ type: object }}\n    answers: [{{ text: I am {tool} }}]");
+        format!("name: s\nversion: '1'\ntools:\n  - name: {tool}\n    description: d\n    {answers}\n")
+    };
+    written(&catalogue("first"));
+    let mut serving = Serving::start(&["--http", "127.0.0.1:0", "--catalog", path.to_str().expect("a text")]);
+    let address = serving.address();
+    let call = |tool: &str| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"t","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n");
+        asked(&address, &post(&headers, &body))
+    };
+    assert!(call("first").contains("I am first"), "{}", call("first"));
+    written(&catalogue("second"));
+    assert!(serving.said().ends_with("tools.yaml changed: serving the new version\n"));
+    assert!(call("second").contains("I am second"), "{}", call("second"));
+    assert!(!call("first").contains("I am first"));
+    written("name: s\nversion: '1'\ntuls: []\nmore: [\n");
+    let mistakes = [serving.said(), serving.said(), serving.said()];
+    assert!(mistakes[0].starts_with("error: "), "{mistakes:?}");
+    assert!(mistakes[2].ends_with("has mistakes: still serving the version before\n"), "{mistakes:?}");
+    assert!(call("second").contains("I am second"));
+    // Nothing is lost with the file.
+    std::fs::remove_file(&path).expect("it is ours");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(call("second").contains("I am second"));
+    written(&catalogue("third"));
+    assert!(serving.said().ends_with("tools.yaml changed: serving the new version\n"));
+    assert!(call("third").contains("I am third"));
+    serving.signal("TERM");
+    serving.ends_well();
+}
+
+#[test]
 fn one_server_over_every_transport() {
     let mut serving = Serving::start(&["--http", "127.0.0.1:0", "--sse", "--ws", "--stdio"]);
     let address = serving.address();

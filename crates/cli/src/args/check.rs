@@ -9,9 +9,10 @@ use judge::Reproduce;
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, RevisionChoice, TraceSink};
 use net::client::{Address, Limits};
+use report::{CommandRedactor, PLACEHOLDER};
 use wire::Revision;
 
-use super::line::{quoted, reproduce, shown};
+use super::line::{command_words, quoted, reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
@@ -137,11 +138,11 @@ impl CheckArgs {
         }
     }
 
-    /// The options and the target of a command that reproduces a finding. Values that may be secret are left out.
+    /// The options and the target of a command that reproduces a finding. Placeholders stand for values that may be secret.
     fn reproducing_words(&self, run: &Run) -> String {
-        let named = |given: &[String], mark: char| -> Vec<String> {
+        let named = |given: &[String], mark: char, blank: &str| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
-            given.iter().map(|text| format!("{}{mark}…", name(text))).collect()
+            given.iter().map(|text| format!("{}{mark}{blank}{PLACEHOLDER}", name(text))).collect()
         };
         let path = |path: &Option<PathBuf>| path.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let (call, tools) = match self.call {
@@ -150,9 +151,9 @@ impl CheckArgs {
             CallArg::All => (vec!["all".to_owned()], vec![]),
         };
         let options = [
-            ("--header", named(&self.server.reach.header, ':')),
+            ("--header", named(&self.server.reach.header, ':', " ")),
             ("--bearer-env", self.server.reach.bearer_env.iter().cloned().collect()),
-            ("--env", named(&self.server.reach.env, '=')),
+            ("--env", named(&self.server.reach.env, '=', "")),
             ("--inherit-env", self.server.reach.inherit_env.clone()),
             ("--cwd", path(&self.server.reach.cwd)),
             ("--ca-file", path(&self.server.reach.ca_file)),
@@ -164,12 +165,10 @@ impl CheckArgs {
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
         ];
         // One by one: in the whole line, an address behind a header would look like the header's value.
-        let redactor = run.redactor_of(&self.server.secrets());
+        let redactor = CommandRedactor::of(&run.redactor_of(&self.server.secrets()));
         let given = options.iter().flat_map(|(name, values): &(&str, Vec<String>)| {
             let is_left_out = matches!(*name, "--header" | "--env");
-            let redacted = |value: &String| {
-                if is_left_out { value.clone() } else { redactor.redact_text(value).into_owned() }
-            };
+            let redacted = |value: &String| if is_left_out { value.clone() } else { redactor.text(value) };
             values.iter().map(|value| format!("{name} {}", quoted(&redacted(value)))).collect::<Vec<_>>()
         });
         let signed = self
@@ -179,11 +178,13 @@ impl CheckArgs {
             .oauth
             .and_then(|way| Some(format!("--oauth={}", way.to_possible_value()?.get_name())));
         let strained = self.intrusive.then(|| "--intrusive".to_owned());
-        let target = Some(self.target(run)).filter(|target| !target.is_empty());
-        let is_url = self.server.named().url.is_some();
-        let redacted = |target: String| redactor.redact_text(&target).into_owned();
-        // A command is quoted already, word by word; an address may hold `&` and `?`.
-        let target = target.map(redacted).map(|target| if is_url { quoted(&target) } else { target });
+        let named = self.server.named();
+        let target = match named.url {
+            // An address may hold `&` and `?`.
+            Some(url) => Some(quoted(&redactor.text(url))),
+            None if named.command.is_empty() => None,
+            None => Some(format!("-- {}", redactor.text(&command_words(named.command, &redactor)))),
+        };
         given.chain(signed).chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 

@@ -10,11 +10,12 @@ use judge::check::TraceSink;
 use judge::check::options::matches;
 use judge::check_client::options::{Options, SERVER, URL};
 use judge::check_client::{Ending, all};
+use report::CommandRedactor;
 use wire::Transport;
 use wire::redact::Secrets;
 
 use super::address::socket;
-use super::line::{reproduce, shown};
+use super::line::{command_words, reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::{inherited, seconds, variables};
 use super::select::{SelectArgs, revisions};
@@ -127,9 +128,12 @@ impl CheckClientArgs {
         format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
     }
 
-    /// Makes the command lines that reproduce findings of a client that is named like this.
-    pub(crate) fn reproduce(&self, run: &Run, target: &str) -> Reproduce {
-        reproduce("check-client", run.redactor_of(&self.secrets()).redact_text(target).into_owned())
+    /// Makes the command lines that reproduce findings of a client whose command comes after these options; of one that is
+    /// started elsewhere, `None`.
+    pub(crate) fn reproduce(&self, run: &Run, options: Option<&str>) -> Reproduce {
+        let redactor = CommandRedactor::of(&run.redactor_of(&self.secrets()));
+        let command = || redactor.text(&command_words(&self.command, &redactor));
+        reproduce("check-client", options.map(|options| format!("{options}-- {}", command())).unwrap_or_default())
     }
 
     /// The secrets on the command line, to be redacted in all output.
@@ -157,7 +161,7 @@ impl CheckClientArgs {
         Ok(Options {
             words: self.command.clone(),
             target: self.target(run),
-            reproduce: self.reproduce(run, &self.target(run)),
+            reproduce: self.reproduce(run, Some("")),
             env: variables(&self.env)?,
             cwd: self.cwd.clone(),
             bridge,

@@ -1,10 +1,11 @@
 //! The line to type where a server's or client's command lacks the `--` before it. Must not print.
 
 use clap::{Arg, Command, CommandFactory as _, Parser as _};
+use report::CommandRedactor;
 use wire::redact::Secrets;
 
 use super::Cli;
-use super::line::{quoted, shown};
+use super::line::{command_words, quoted};
 
 /// Advice about a command without `--`.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +30,43 @@ impl Advice {
 
 /// Advice about this program's command line; `None` where no word of it begins a command.
 pub(super) fn of_this_run() -> Option<Advice> {
-    advice(&std::env::args_os().map(|word| word.into_string().ok()).collect::<Option<Vec<_>>>()?)
+    advice(&words_of_this_run()?)
+}
+
+/// This program's command line with `other` in place of `word`, as a line to type; `None` where it would not be accepted.
+pub(super) fn with_word(word: &str, other: &str) -> Option<String> {
+    replaced(words_of_this_run()?, word, other)
+}
+
+/// The long names of the options that the verb of this program's command line has.
+pub(super) fn options_of_this_run() -> Vec<String> {
+    let mut root = Cli::command();
+    root.build();
+    options_of(&root, &words_of_this_run().unwrap_or_default())
+}
+
+fn options_of(root: &Command, words: &[String]) -> Vec<String> {
+    let mut verb = root;
+    for word in words.iter().skip(1).take_while(|word| *word != "--") {
+        verb = verb.find_subcommand(word).unwrap_or(verb);
+    }
+    verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long).map(str::to_owned).collect()
+}
+
+fn words_of_this_run() -> Option<Vec<String>> {
+    std::env::args_os().map(|word| word.into_string().ok()).collect()
+}
+
+fn replaced(mut words: Vec<String>, word: &str, other: &str) -> Option<String> {
+    let at = words.iter().rposition(|one| one == word)?;
+    other.clone_into(&mut words[at]);
+    Cli::try_parse_from(&words).ok()?;
+    Some(format!("proof {}", typed(words.get(1..)?, &words)))
+}
+
+/// Words to type; placeholders stand for the secrets among all words of a line.
+fn typed(words: &[String], all: &[String]) -> String {
+    command_words(words, &CommandRedactor::of(&net::new_redactor().knowing(&secrets(all))))
 }
 
 fn advice(words: &[String]) -> Option<Advice> {
@@ -41,8 +78,7 @@ fn advice(words: &[String]) -> Option<Advice> {
     // Only a line that is accepted is advice.
     Cli::try_parse_from(&with).ok()?;
     let is_ours = |word: &&String| word.strip_prefix("--").is_some_and(|name| option(command, name).is_some());
-    let redactor = net::new_redactor().knowing(&secrets(words));
-    let typed = shown(&[before.get(1..)?, &["--".to_owned()], after].concat(), &redactor);
+    let typed = typed(&[before.get(1..)?, &["--".to_owned()], after].concat(), words);
     let mut passed_on: Vec<String> = after.iter().filter(is_ours).map(|word| quoted(word)).collect();
     passed_on.dedup();
     Some(Advice { program: after.first()?.clone(), line: format!("proof {typed}"), passed_on })
@@ -132,7 +168,7 @@ fn secrets(words: &[String]) -> Secrets {
 
 #[cfg(test)]
 mod tests {
-    use super::{Advice, advice};
+    use super::{Advice, advice, options_of, replaced};
 
     fn of(line: &str) -> Option<Advice> {
         advice(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
@@ -182,6 +218,28 @@ mod tests {
     }
 
     #[test]
+    fn a_verb_has_its_own_options() {
+        let mut root = <super::Cli as clap::CommandFactory>::command();
+        root.build();
+        let of = |line: &str| options_of(&root, &line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(of("proof test --tga x").iter().any(|name| name == "tag"));
+        assert!(of("proof client call echo --arsg {}").iter().any(|name| name == "args"));
+        assert!(!of("proof badge x").iter().any(|name| name == "tag"));
+    }
+
+    #[test]
+    fn a_corrected_word_leaves_the_rest_of_the_line() {
+        let of = |line: &str| {
+            replaced(line.split(' ').map(str::to_owned).collect(), "localhost:1", "http://localhost:1/mcp")
+        };
+        assert_eq!(
+            of("proof check localhost:1 --wait 2 --header X-Key:hunter2hunter2").as_deref(),
+            Some("proof check http://localhost:1/mcp --wait 2 --header X-Key:YOUR-SECRET-HERE")
+        );
+        assert_eq!(of("proof check localhost:1 --no-such-option"), None);
+    }
+
+    #[test]
     fn secrets_do_not_appear_in_advice() {
         for typed in [
             "proof check npx foo --api-key hunter2hunter2",
@@ -190,6 +248,7 @@ mod tests {
         ] {
             let line = of(typed).unwrap().line;
             assert!(!line.contains("hunter2") && line.contains("-- npx foo"), "{line}");
+            assert!(line.contains("YOUR-SECRET-HERE"), "{line}");
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Command lines in output: quoted for a shell, with secrets redacted.
 
 use judge::{Reproduce, Reproduction};
+use report::CommandRedactor;
 use wire::redact::Redactor;
 
 /// Words on one line. Secrets are replaced first: a redactor does not recognise them once they are quoted.
 pub(crate) fn shown(words: &[String], redactor: &Redactor) -> String {
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// Words of a command that people run again: where a secret has to be put in, its placeholder stands.
+pub(crate) fn command_words(words: &[String], redactor: &CommandRedactor) -> String {
+    words.iter().map(|word| quoted(&redactor.word(word))).collect::<Vec<_>>().join(" ")
 }
 
 /// Makes the command lines that reproduce findings: `words` lead to the subject and say what may be done to it.
@@ -44,9 +50,10 @@ fn dollar_quoted(c: char) -> String {
 
 #[cfg(test)]
 mod tests {
+    use report::CommandRedactor;
     use wire::redact::Secrets;
 
-    use super::{quoted, shown};
+    use super::{command_words, quoted, shown};
 
     #[test]
     fn secrets_are_redacted_before_quoting() {
@@ -56,6 +63,8 @@ mod tests {
             secrets.arguments(words.iter().map(String::as_str));
             let shown = shown(&words, &net::new_redactor().knowing(&secrets));
             assert!(shown.starts_with("./server --token ") && !shown.contains("s3cret"), "{shown}");
+            let again = command_words(&words, &CommandRedactor::of(&net::new_redactor().knowing(&secrets)));
+            assert_eq!(again, "./server --token YOUR-SECRET-HERE --key=YOUR-SECRET-HERE");
         }
     }
 

@@ -262,10 +262,18 @@ fn without_dashes(advice: &dashes::Advice) -> Exit {
 
 /// Adds a suggestion to errors whose text alone does not help.
 fn add_suggestion(error: &mut clap::Error) {
+    order_suggestions(error);
     let advice = match error.kind() {
         ErrorKind::UnknownArgument if is_mistyped(error) => {
             // That the option could be passed on to the command is no advice on a slip.
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+            return;
+        }
+        ErrorKind::UnknownArgument if swapped_option(error).is_some() => {
+            if let Some(name) = swapped_option(error) {
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{name}")));
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+            }
             return;
         }
         ErrorKind::UnknownArgument if lacks_dashes(error) => {
@@ -277,6 +285,37 @@ fn add_suggestion(error: &mut clap::Error) {
         _ => return,
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// How many similar names are suggested.
+const SUGGESTED: usize = 3;
+
+/// Puts the most similar name first, and leaves out all but a few.
+fn order_suggestions(error: &mut clap::Error) {
+    let pairs = [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    for (invalid, suggested) in pairs {
+        let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(names))) =
+            (error.get(invalid), error.get(suggested))
+        else {
+            continue;
+        };
+        let mut names = names.clone();
+        let similarity = |name: &str| strsim::jaro_winkler(name, typed);
+        names.sort_by(|one, other| similarity(other).total_cmp(&similarity(one)));
+        names.truncate(SUGGESTED);
+        error.insert(suggested, ContextValue::Strings(names));
+    }
+}
+
+/// The option that an unexpected one is but for one letter: the parser finds none for short names.
+fn swapped_option(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let typed = typed.strip_prefix("--")?;
+    dashes::options_of_this_run().into_iter().find(|name| strsim::osa_distance(typed, name) == 1)
 }
 
 /// Whether an unexpected option is nearly one that exists.
@@ -298,7 +337,7 @@ const MIN_SIMILARITY: f64 = 0.8;
 pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let similar = names.map(|other| (strsim::jaro_winkler(other, name), other));
     let (similarity, nearest) = similar.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (similarity > MIN_SIMILARITY).then_some(nearest)
+    (similarity > MIN_SIMILARITY || strsim::osa_distance(nearest, name) == 1).then_some(nearest)
 }
 
 /// Reports an unknown rule, with a suggestion.
@@ -321,6 +360,17 @@ pub(crate) fn unknown_rule(id: &str) -> Exit {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+
+    #[test]
+    fn the_most_similar_verb_is_suggested_first() {
+        for (typed, tip) in [("chek", "'check', 'check-client'"), ("clients", "'client'"), ("tst", "'test'")] {
+            let parsed = <super::Cli as clap::Parser>::try_parse_from(["proof", typed]);
+            let mut error = parsed.err().expect("no such verb");
+            super::add_suggestion(&mut error);
+            let text = error.render().to_string();
+            assert!(text.contains(tip) && text.matches('\'').count() <= 10, "{text}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -152,9 +152,11 @@ impl Reach {
                 text if text.is_empty() || text.contains("://") => {
                     "start the URL with http://, or put a command after `--`".to_owned()
                 }
-                text if has_port => {
-                    let path = if text.contains('/') { "" } else { "/mcp" };
-                    format!("`http://{text}{path}`, or put a command after `--`")
+                address if has_port => {
+                    let path = if address.contains('/') { "" } else { "/mcp" };
+                    let url = format!("http://{address}{path}");
+                    let line = dashes::with_word(text, &url).unwrap_or(url);
+                    format!("`{line}`, or put a command after `--`")
                 }
                 text => format!("put a command after `--`: -- {text}"),
             };
@@ -173,19 +175,7 @@ impl Reach {
     /// The headers for every HTTP request.
     pub(crate) fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
         let mut headers = headers_of(&self.header)?;
-        if let Some(variable) = &self.bearer_env {
-            let Ok(token) = std::env::var(variable) else {
-                return Err(usage(
-                    &format!("environment variable {variable} is not set"),
-                    "export it, then run the command again",
-                ));
-            };
-            if !is_header("Authorization", &token) {
-                let what = format!("the value of {variable} is not valid in a header");
-                return Err(usage(&what, "use a token of one line without control characters"));
-            }
-            headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
-        }
+        headers.extend(bearer(self.bearer_env.as_deref())?);
         Ok(headers)
     }
 
@@ -221,6 +211,20 @@ pub(crate) fn environment(names: &[String]) -> Environment {
 /// Takes in what is secret in the variables that children inherit.
 pub(crate) fn inherited(secrets: &mut Secrets, names: &[String]) {
     environment(names).add_secrets(secrets);
+}
+
+/// The header with the token of `--bearer-env`.
+pub(crate) fn bearer(variable: Option<&str>) -> Result<Vec<(String, String)>, Exit> {
+    let Some(variable) = variable else { return Ok(Vec::new()) };
+    let Ok(token) = std::env::var(variable) else {
+        let what = format!("environment variable {variable} is not set");
+        return Err(usage(&what, "export it, then run the command again"));
+    };
+    if !is_header("Authorization", &token) {
+        let what = format!("the value of {variable} is not valid in a header");
+        return Err(usage(&what, "use a token of one line without control characters"));
+    }
+    Ok(vec![("Authorization".to_owned(), format!("Bearer {token}"))])
 }
 
 /// The headers of `--header`.

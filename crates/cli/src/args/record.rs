@@ -10,15 +10,18 @@ use wire::redact::Secrets;
 
 use super::access::AccessArgs;
 use super::address::{socket, url};
+use super::oauth::OAuthArgs;
 use super::reach::environment;
 
 /// Record the traffic between a client and a server
 #[derive(Args)]
+#[command(mut_arg("oauth", |arg| arg.requires("http").help("Get a token if the server requires one, and add it to every request")))]
 #[command(after_help = "\
 Examples:
   proof record -o weather.jsonl -- node weather.js
   proof record -o weather.jsonl --http 4000 \\
                http://127.0.0.1:3000/mcp
+  proof record -o shop.jsonl --http 4000 --oauth https://shop.example/mcp
   proof replay weather.jsonl --stdio
   proof check --trace weather.jsonl
 
@@ -43,6 +46,11 @@ pub(crate) struct RecordArgs {
     to: Option<Url>,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
+    /// Add the bearer token in this environment variable to every request
+    #[arg(long, value_name = "VAR", requires = "http", help_heading = "Authorization")]
+    pub(crate) bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) oauth: OAuthArgs,
     /// Pass only these variables on to the command [default: all]
     #[arg(long, value_name = "K[,K]|all", value_delimiter = ',', conflicts_with = "http")]
     pub(crate) inherit_env: Vec<String>,
@@ -68,6 +76,12 @@ impl RecordArgs {
         secrets.arguments(self.command.iter().map(String::as_str));
         if let Some(url) = self.upstream() {
             secrets.address(url.as_str());
+        }
+        if let Some(token) = self.bearer_env.as_ref().and_then(|variable| std::env::var(variable).ok()) {
+            secrets.add(&token);
+        }
+        if let Some(password) = self.oauth.password() {
+            secrets.add(&password);
         }
         for (name, value) in std::env::vars_os() {
             secrets.variable(&name.to_string_lossy(), &value.to_string_lossy());

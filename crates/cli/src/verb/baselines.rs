@@ -1,13 +1,15 @@
 //! The files of `--baseline` and `--write-baseline`: read before a check, written after it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use report::baseline::{Baseline, Known};
+use report::baseline::{Baseline, Known, Seen};
 use report::{Report, RuleIndex};
 
 use crate::args::check::read;
 use crate::args::output::OutputArgs;
 use crate::exit::{Exit, tell, usage};
+use crate::progress::Knows;
 use crate::verb::output;
 
 /// How many entries a message names.
@@ -29,6 +31,13 @@ impl Baselines {
         Ok(Self { given, written })
     }
 
+    /// Which findings are known while the check runs. What is to be written as known is no news.
+    pub(crate) fn knows(&self) -> Knows {
+        let writes = self.written.is_some();
+        let given = self.given.as_ref().map(|(_, baseline)| baseline.clone());
+        Arc::new(move |seen: &Seen<'_>| writes || given.as_ref().is_some_and(|given| given.knows_seen(seen)))
+    }
+
     /// The baseline for a report; writes it with `--write-baseline`.
     pub(crate) fn settle(self, report: &Report, rules: &RuleIndex) -> Result<Option<Baseline>, Exit> {
         let Some((path, before)) = self.written else {
@@ -37,8 +46,9 @@ impl Baselines {
         };
         let previous = self.given.map(|(_, baseline)| baseline).or(before);
         let exists = |id: &str| rules.has(id);
-        let baseline = Baseline::of(report, previous.as_ref(), &exists);
+        let baseline = Baseline::of(report, previous.as_ref(), rules);
         output::write(&path, &baseline.text())?;
+        previous.iter().for_each(|previous| tell_added(previous, &baseline));
         for entry in previous.iter().flat_map(|previous| previous.stale(report, &exists)) {
             tell(format_args!("removed from the baseline: {} is no longer broken", describe(entry)));
         }
@@ -72,6 +82,21 @@ fn replaced(path: &Path) -> Result<Option<Baseline>, Exit> {
 
 fn invalid(path: &Path, why: &str, remedy: &str) -> Exit {
     usage(&format!("{} is not a baseline: {}", output::shown(path), wire::escape::line(why)), remedy)
+}
+
+/// Tells which defects came to entries that have a reason: it was given for others.
+fn tell_added(previous: &Baseline, baseline: &Baseline) {
+    let same = |one: &Known, other: &Known| {
+        (&one.rule, &one.revision, &one.transport) == (&other.rule, &other.revision, &other.transport)
+    };
+    for entry in baseline.known.iter().filter(|entry| !entry.lacks_reason()) {
+        let before = previous.known.iter().find(|known| same(known, entry) && !known.covers_all());
+        let is_new = |defect: &&String| before.is_some_and(|before| !before.defects.contains(defect));
+        for defect in entry.defects.iter().filter(is_new) {
+            let defect = wire::escape::line(defect);
+            tell(format_args!("added to the baseline: {} at {defect}, with its old reason", describe(entry)));
+        }
+    }
 }
 
 /// Warns about entries without a reason.

@@ -16,10 +16,11 @@ use crate::args::line::{quoted, reproduce};
 use crate::args::output::Format;
 use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell, usage};
-use crate::progress::Ticker;
+use crate::progress::{Knows, Ticker};
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::conclude::{Page, conclude, prepared};
+use crate::verb::baselines::Baselines;
+use crate::verb::conclude::{Page, conclude, made, prepared};
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
 use crate::verb::{manifest, output};
@@ -33,7 +34,7 @@ pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
         // A recording is a trace already.
         let is_kept = args.output.save_trace.is_some() || args.trace.is_none();
         let traces = is_kept.then(|| Traces::into(args.output.save_trace.as_deref()));
-        let mut checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        let mut checked = judged(run, &args, &baselines, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         if let Some(manifest) = manifest {
             manifest.judge(run, &args, &mut checked.report)?;
         }
@@ -42,6 +43,7 @@ pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
             (None, Some(path)) => name_recording(&mut checked.report, path),
             (None, None) => {}
         }
+        checked.report.made = Some(made(&run.redactor_of(&args.server.secrets())));
         conclude(&args.output, baselines, &checked, Page::Stdout)
     });
     match outcome {
@@ -57,7 +59,7 @@ fn name_recording(report: &mut Report, path: &Path) {
     }
 }
 
-fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit> {
+fn judged(run: &Run, args: &CheckArgs, baselines: &Baselines, keep: TraceSink) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
@@ -79,7 +81,7 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
     })?;
     let checked = runtime.block_on(async {
         tokio::select! {
-            checked = live(run, args, address, keep) => checked,
+            checked = live(run, args, (address, baselines.knows()), keep) => checked,
             signal = interrupted() => {
                 tell("interrupted");
                 Err(Exit::Interrupted(signal))
@@ -90,8 +92,14 @@ fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit>
     checked
 }
 
-async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
-    let ticker = Ticker::start("connecting").printing(args.output.format == Format::Human);
+async fn live(
+    run: &Run,
+    args: &CheckArgs,
+    (address, knows): (Option<Address>, Knows),
+    keep: TraceSink,
+) -> Result<Checked, Exit> {
+    let prints = args.output.format == Format::Human;
+    let ticker = Ticker::start("connecting").printing(Some(knows).filter(|_| prints));
     let checked = match address {
         Some(address) => {
             let mut options = args.options(run, vec![address], keep)?;

@@ -16,7 +16,7 @@ use crate::exit::{self, Exit, tell};
 use crate::progress::Ticker;
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::conclude::{Page, conclude, prepared};
+use crate::verb::conclude::{Page, conclude, made, prepared};
 use crate::verb::output;
 use crate::verb::traces::Traces;
 use report::render::text::{count, wrap};
@@ -35,6 +35,7 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
         let traces = Traces::into(args.output.save_trace.as_deref());
         let (mut checked, signal) = judged(run, args, traces.keep())?;
         traces.outcome(&mut checked.report)?;
+        checked.report.made = Some(made(&run.redactor_of(&args.secrets())));
         let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
         let exit = conclude(&args.output, baselines, &checked, page)?;
         Ok(signal.map_or(exit, Exit::Interrupted))

@@ -1,10 +1,14 @@
 //! Writes the report and returns the exit code, for every verb that judges.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use judge::check::Checked;
-use report::ReportView;
 use report::render::text::Paint;
 use report::render::{html, human, json, junit, markdown, sarif, tap};
+use report::{CommandRedactor, Made, ReportView};
+use wire::redact::Redactor;
 
+use crate::args::line::quoted;
 use crate::args::output::{Format, OutputArgs};
 use crate::colour;
 use crate::exit::{Exit, tell};
@@ -31,6 +35,18 @@ pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
         output::folder(directory)?;
     }
     Baselines::read(args)
+}
+
+/// When this report is made, and the command line as typed; placeholders stand for secrets.
+pub(crate) fn made(redactor: &Redactor) -> Made {
+    let redactor = CommandRedactor::of(redactor);
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words.map(|word| quoted(&redactor.text(&redactor.word(&word))));
+    let command = std::iter::once("proof".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
+    let now = wire::timestamp::rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+    // To the second.
+    let at = now.split_once('.').map_or_else(|| now.clone(), |(seconds, _)| format!("{seconds}Z"));
+    Made { at, command }
 }
 
 /// Writes and prints the report; returns the exit code.

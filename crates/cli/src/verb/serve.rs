@@ -1,6 +1,7 @@
 //! `proof serve`: the reference server, over one or several transports.
 
 mod api;
+mod reloading;
 mod requests;
 
 use std::fmt::Write as _;
@@ -24,6 +25,7 @@ use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
 use crate::verb::serving::{self, Endpoints};
 use crate::verb::{keys, manifest, output};
+use reloading::Reloading;
 use report::render::text::{count, wrap};
 
 /// Serves until a signal, or over stdio until stdin ends.
@@ -46,10 +48,11 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
 
 async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
     let interrupted = interrupted();
-    options.http.guard = match guard(args, &options).await {
+    let guard = match guard(args, &options).await {
         Ok(guard) => guard,
         Err(exit) => return exit,
     };
+    options.http.guard = guard.clone().map(|guard| guard as Arc<dyn http::Guard>);
     let endpoints = Endpoints {
         http: args.http,
         path: &args.path,
@@ -58,14 +61,29 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         guarded: options.http.guard.is_some() || options.http.bearer.is_some(),
         scheme: options.http.scheme(),
     };
-    let server = match faulty(args, Server::new(options)) {
+    let server = Server::new(options);
+    let reloading = Reloading::of(args, &server, guard.as_ref());
+    let server = match faulty(args, server) {
         Ok(server) => server,
         Err(exit) => return exit,
     };
     let listen = async |address| server.http(address).await;
-    endpoints
-        .serve(interrupted, listen, async |stop| server.stdio(stop).await, |address| print_requirements(args, address))
-        .await
+    let served = endpoints.serve(
+        interrupted,
+        listen,
+        async |stop| server.stdio(stop).await,
+        |address| print_requirements(args, address),
+    );
+    let reloaded = async {
+        match reloading {
+            Some(reloading) => reloading.run().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        exit = served => exit,
+        () = reloaded => Exit::Bug,
+    }
 }
 
 /// The options of the server, which offers `described` instead of a catalogue, where there is one.
@@ -144,7 +162,7 @@ fn faulty(args: &ServeArgs, server: Server) -> Result<FaultyServer, Exit> {
 }
 
 /// The guard that checks tokens, if tokens are required.
-async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn http::Guard>>, Exit> {
+async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<TokenGuard>>, Exit> {
     let Some(tokens) = args.auth.tokens().await? else { return Ok(None) };
     let ours = matches!(tokens, Tokens::Ours(_));
     if let Some(address) = args.http.filter(|at| ours && !at.ip().is_loopback() && !args.auth.auth_anywhere) {

@@ -46,7 +46,8 @@ fn listed() -> String {
 pub(crate) fn unknown(word: &str, verbs: &[&str]) -> Exit {
     let what = format!("neither a verb nor a topic: `{}`", wire::escape::snippet(word, 60));
     let names = verbs.iter().copied().chain(TOPICS.iter().map(|(name, ..)| *name));
-    match suggestion(word, names) {
+    match suggestion(word, names.chain(["topics"])) {
+        Some("topics") => usage(&what, "`proof help topics`"),
         Some(similar) => usage(&what, &format!("`proof help {similar}`; `proof help topics` lists the topics")),
         None => usage(&what, "`proof --help` lists the verbs, `proof help topics` the topics"),
     }
@@ -67,6 +68,11 @@ mod tests {
                 assert!(line.chars().count() <= 80, "{name}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_mistyped_list_of_topics_is_suggested() {
+        assert_eq!(crate::args::suggestion("topcs", ["test", "topics"].into_iter()), Some("topics"));
     }
 
     /// Every `proof` command line in a topic is accepted.

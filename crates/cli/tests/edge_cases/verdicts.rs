@@ -84,7 +84,7 @@ impl Checked {
     #[track_caller]
     pub(crate) fn is_clean(&self) -> &Self {
         self.ran.ends_with(0);
-        self.says(&["Score 100.0 %", "coverage"]);
+        self.says(&["Score 100/100: all ", "applicable"]);
         assert_eq!(self.ran.last_line(), "Passed: no rule is broken.");
         self
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{check, results};
+use crate::harness::{check, proof, results};
 use crate::printed::Printed;
 
 fn written(folder: &Path) -> PathBuf {
@@ -148,7 +148,7 @@ fn entries_that_were_not_judged_are_not_stale() {
         known[0]["transport"] = "stdio".into();
     });
     let ran = with("broken.jsonl", &path, &["--only", "ping.answered,tools.names-case-sensitive"]);
-    assert!(!ran.stderr.contains("stale") && !ran.stdout.contains("known"), "{}{}", ran.stderr, ran.stdout);
+    assert!(!ran.stderr.contains("stale") && !ran.stdout.contains("KNOWN"), "{}{}", ran.stderr, ran.stdout);
 }
 
 #[test]
@@ -234,4 +234,58 @@ fn a_file_that_is_not_a_baseline_is_not_overwritten() {
     assert_eq!(fs::read_to_string(&path).expect("the file"), "{\"schema\":\"proof.report/1\"}");
     fs::write(&path, "").expect("the file can be written");
     assert_eq!(check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]).code, Some(0));
+}
+
+#[test]
+fn a_written_entry_names_its_defects_and_another_defect_is_new() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    let of = |rule: &str| entries(&path).into_iter().find(|entry| entry["rule"] == rule).expect("an entry");
+    let defects = of("shape.results")["defects"].as_array().expect("defects").clone();
+    assert!(defects.iter().all(|defect| defect.as_str().is_some_and(|text| text.contains(' '))), "{defects:?}");
+    edited(&path, |known| {
+        let entry = known.iter_mut().find(|entry| entry["rule"] == "shape.results").expect("an entry");
+        entry["defects"][0] = "tools/list /result/elsewhere".into();
+    });
+    let ran = with("broken.jsonl", &path, &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("FAIL  shape.results"), "{}", ran.stdout);
+    // Written again, it names the defect of today, and says that the reason was given for another.
+    let again = check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]);
+    assert!(again.stderr.contains("added to the baseline: shape.results at 2025-11-25"), "{}", again.stderr);
+    assert_eq!(of("shape.results")["defects"].as_array(), Some(&defects));
+}
+
+#[test]
+fn an_entry_of_an_older_file_covers_all_and_the_report_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    edited(&path, |known| {
+        for entry in known {
+            entry.as_object_mut().expect("an entry").remove("defects");
+        }
+    });
+    let ran = with("broken.jsonl", &path, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Each: also covers later defects of this rule"), "{}", ran.stdout);
+}
+
+#[test]
+fn known_findings_are_not_printed_as_failures_while_the_check_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("known.json");
+    let ran = |more: &[&str]| {
+        let server = ["--", env!("CARGO_BIN_EXE_proof"), "serve", "--stdio", "--fault", "ping-pong"];
+        proof(&[&["check", "--only", "ping.*", "--revision", "2025-11-25"], more, &server].concat())
+    };
+    let failing = |ran: &Printed| ran.stderr.lines().filter(|line| line.starts_with("FAIL ")).count();
+    let first = ran(&[]);
+    assert_eq!((first.code, failing(&first)), (Some(1), 1), "{}", first.stderr);
+    let written = ran(&["--write-baseline", &path.to_string_lossy()]);
+    assert_eq!((written.code, failing(&written)), (Some(0), 0), "{}", written.stderr);
+    let known = ran(&["--baseline", &path.to_string_lossy()]);
+    assert_eq!((known.code, failing(&known)), (Some(0), 0), "{}", known.stderr);
+    edited(&path, |known| known[0]["defects"] = json!(["tools/list /result/elsewhere"]));
+    let new = ran(&["--baseline", &path.to_string_lossy()]);
+    assert_eq!((new.code, failing(&new)), (Some(1), 1), "{}", new.stderr);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::harness::{RECORDINGS, check, proof, report, results};
+use crate::harness::{RECORDINGS, check, proof, report, results, unmade};
 
 /// Rules that the hostile recording breaks, keeps, does not exercise, and that do not apply to it.
 const FEW: &str = "tools.names-unique,tools.names-characters,shape.results,jsonrpc.result-id,jsonrpc.version-member,\
@@ -125,11 +125,15 @@ fn additional_formats_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |format: &str| folder.path().join(format).to_string_lossy().into_owned();
     let also: Vec<_> = FORMATS.iter().map(|format| format!("--also={format}={}", path(format))).collect();
-    let ran = check("broken.jsonl", &also.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(ran.stdout, check("broken.jsonl", &[]).stdout);
+    let also: Vec<_> = also.iter().map(String::as_str).collect();
+    let ran = check("broken.jsonl", &also);
+    let told = |text: &str, arguments: &[&str]| unmade(text, "broken.jsonl", arguments);
+    assert_eq!(told(&ran.stdout, &also), told(&check("broken.jsonl", &[]).stdout, &[]));
     for format in FORMATS {
-        let direct = check("broken.jsonl", &["--format", format]);
-        assert_eq!(std::fs::read_to_string(path(format)).expect("a report"), direct.stdout);
+        let arguments = ["--format", format];
+        let direct = check("broken.jsonl", &arguments);
+        let written = std::fs::read_to_string(path(format)).expect("a report");
+        assert_eq!(told(&written, &also), told(&direct.stdout, &arguments));
         assert_eq!(direct.code, ran.code);
     }
 }

@@ -15,7 +15,31 @@ pub(crate) fn proof(arguments: &[&str]) -> Printed {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
     command.args(arguments).stdin(Stdio::null()).env_remove("RUST_LOG");
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings"));
-    Printed::by(&mut command)
+    let ran = Printed::by(&mut command);
+    Printed { stdout: undated(&ran.stdout), ..ran }
+}
+
+/// A text with one date in place of every time at which a report was made.
+fn undated(text: &str) -> String {
+    const FORM: &str = "0000-00-00T00:00:00";
+    let is_time = |text: &[u8]| {
+        text.iter().zip(FORM.bytes()).all(|(c, due)| if due == b'0' { c.is_ascii_digit() } else { *c == due })
+    };
+    let mut text = text.as_bytes().to_vec();
+    for at in 0..text.len().saturating_sub(FORM.len()) {
+        if is_time(&text[at..at + FORM.len()]) {
+            text[at..at + FORM.len()].copy_from_slice(b"2026-01-02T03:04:05");
+        }
+    }
+    String::from_utf8(text).expect("UTF-8")
+}
+
+/// What a report of `proof check --trace RECORDING` with these arguments says, but for when and by which command it was made;
+/// with one blank between words.
+pub(crate) fn unmade(report: &str, recording: &str, arguments: &[&str]) -> String {
+    let command = [&["proof check --trace", recording], arguments].concat().join(" ");
+    let words = undated(report).replace("<span>", "").replace("</span>", "");
+    words.split_whitespace().collect::<Vec<_>>().join(" ").replace(&command, "COMMAND")
 }
 
 /// `proof check --trace RECORDING` with more arguments.

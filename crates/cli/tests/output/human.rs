@@ -124,5 +124,5 @@ fn the_reproducing_command_checks_the_same_server() {
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a report");
     let again = results(&report)[0]["repro"].as_str().expect("a way to see it again");
     let (_, options) = again.split_once("--transport stdio ").expect("the place");
-    assert_eq!(options, format!("--env 'A=…' --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
+    assert_eq!(options, format!("--env A=YOUR-SECRET-HERE --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
 }

@@ -43,7 +43,10 @@ fn text<'v>(value: &'v Value, of: &[&str]) -> &'v str {
 fn has_these_members_and_no_others() {
     for recording in RECORDINGS {
         let report = report(recording, &["--safety"]);
-        members(&report, &["schema", "proof", "subject", "runs", "summary", "results", "verdict"], &[]);
+        members(&report, &["schema", "proof", "subject", "runs", "summary", "results", "verdict", "made"], &[]);
+        let made = members(&report["made"], &["at", "command"], &[]);
+        let command = text(&made["command"], &[]);
+        assert!(command.starts_with("proof check --trace ") && command.contains("--safety"), "{command}");
         assert_eq!(report["schema"], "proof.report/1");
         text(&report["proof"], &[env!("CARGO_PKG_VERSION")]);
         members(&report["subject"], &["kind", "target", "name", "version"], &[]);
@@ -52,7 +55,8 @@ fn has_these_members_and_no_others() {
         for run in report["runs"].as_array().expect("runs") {
             members(run, &["transport", "revision", "probes", "elapsed_ms"], &["cut_short"]);
         }
-        members(&report["summary"], &["score", "must", "should", "may", "safety"], &[]);
+        let summary = members(&report["summary"], &["score", "must", "should", "may", "safety"], &["grade"]);
+        assert_eq!(summary.contains_key("grade"), summary["score"] == 100.0, "{summary:?}");
         assert!(!results(&report).is_empty());
         for finding in results(&report) {
             result(finding);

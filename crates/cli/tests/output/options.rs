@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{check, report, results};
+use crate::harness::{check, report, results, unmade};
 
 /// The values of one member over all results.
 fn all(recording: &str, arguments: &[&str], member: &str) -> BTreeSet<String> {
@@ -47,10 +47,13 @@ fn the_report_goes_to_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     for format in ["human", "json"] {
         let path = folder.path().join(format);
-        let direct = check("broken.jsonl", &["--format", format]);
-        let ran = check("broken.jsonl", &["--format", format, "--output", &path.to_string_lossy()]);
+        let to_file = ["--format", format, "--output", &path.to_string_lossy()];
+        let direct = check("broken.jsonl", &to_file[..2]);
+        let ran = check("broken.jsonl", &to_file);
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (direct.code, "", ""));
-        assert_eq!(std::fs::read_to_string(path).expect("the file"), direct.stdout);
+        let written = std::fs::read_to_string(&path).expect("the file");
+        let told = |text: &str, arguments: &[&str]| unmade(text, "broken.jsonl", arguments);
+        assert_eq!(told(&written, &to_file), told(&direct.stdout, &to_file[..2]));
     }
 }
 

@@ -130,7 +130,10 @@ fn badges() {
         (label, green)
     };
     let label_of = |recording: &str| label(&report(recording, &["--only", FEW]));
-    assert_eq!(label_of("clean.jsonl"), ("MCP 2025-11-25: passed · 3/3 MUST judged".to_owned(), true));
+    assert_eq!(
+        label_of("clean.jsonl"),
+        ("MCP 2025-11-25: passed · 100/100 · all MUST were exercised".to_owned(), true)
+    );
     assert_eq!(label_of("broken.jsonl"), ("MCP 2025-11-25: 2 MUST broken".to_owned(), false));
     let nothing = label(&report("clean.jsonl", &["--only", "http.accepted-202"]));
     assert_eq!(nothing, ("MCP: nothing judged".to_owned(), false));

@@ -93,7 +93,7 @@ fn a_finding_over_http_has_commands_that_show_it_again() {
     let report: Value = serde_json::from_str(&ran.stdout).expect("a report");
     let finding = &results(&report)[0];
     let place = "proof check --only result.type-present --revision 2026-07-28 --transport http";
-    let again = format!("{place} --header 'X-Api-Key:…' --timeout 20 {}", serving.url);
+    let again = format!("{place} --header 'X-Api-Key: YOUR-SECRET-HERE' --timeout 20 {}", serving.url);
     assert_eq!(finding["repro"].as_str(), Some(again.as_str()));
     let sent = &finding["evidence"][0]["sent"];
     assert_eq!(sent["answered"], true);

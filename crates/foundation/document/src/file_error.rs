@@ -23,6 +23,8 @@ pub struct FileError {
     pub what: String,
     /// Where in the file; `None` where it is about the file itself.
     pub at: Option<Position>,
+    /// Where in words, in place of the file: for what was not written by a person.
+    pub place: Option<String>,
     /// What to try.
     pub remedy: String,
 }
@@ -30,7 +32,7 @@ pub struct FileError {
 impl FileError {
     /// An error at a place, or of the file itself.
     pub fn new(at: impl Into<Option<Position>>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { what: what.into(), at: at.into(), remedy: remedy.into() }
+        Self { what: what.into(), at: at.into(), place: None, remedy: remedy.into() }
     }
 }
 
@@ -60,9 +62,10 @@ impl FileErrors {
 impl fmt::Display for FileErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = escape::line(&self.file);
-        for (index, FileError { what, at, remedy }) in self.list.iter().enumerate() {
+        for (index, FileError { what, at, place, remedy }) in self.list.iter().enumerate() {
             let begin = if index == 0 { "" } else { "\n" };
-            write!(f, "{begin}error: {} – {file}", escape::line(what))?;
+            let place = place.as_deref().map_or_else(|| file.clone(), escape::line);
+            write!(f, "{begin}error: {} – {place}", escape::line(what))?;
             if let Some(Position { line, column }) = at {
                 write!(f, ":{line}:{column}")?;
             }
@@ -77,24 +80,45 @@ impl fmt::Display for FileErrors {
 
 impl std::error::Error for FileErrors {}
 
-/// The names among `known` that `name` may be a slip for: the one that it shortens (`args`) or else the nearest, or
-/// all where none is near.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
-    let meant = known
-        .clone()
-        .map(|other| (shortens(name, other), likeness(other), other))
+/// How many names a suggestion has at most where none is near.
+const NAMED: usize = 12;
+
+/// The name among `known` that `name` is most likely a slip for: one that it shortens (`args`), or else the nearest.
+pub fn slip<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|other| (shortens(name, other), likeness(name, other), other))
         .filter(|(shortens, likeness, _)| *shortens || *likeness > 0.75)
-        .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    if let Some((.., meant)) = meant {
+        .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
+        .map(|(.., meant)| meant)
+}
+
+/// Whether a slip leaves no doubt, so that it can be taken for the other name.
+pub(super) fn is_near(name: &str, other: &str) -> bool {
+    shortens(name, other) || likeness(name, other) > 0.85
+}
+
+/// The name among `known` that `name` is a slip for, or those that there are, the nearest first.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    if let Some(meant) = slip(name, known.clone()) {
         return format!("`{meant}`");
     }
-    let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let mut names: Vec<&str> = known.collect();
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 {
+        names.sort_by(|one, other| likeness(name, other).total_cmp(&likeness(name, one)));
+        names.truncate(NAMED);
+    }
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
         [] => "leave it out".to_owned(),
         [only] => only.clone(),
-        names => format!("one of {}", names.join(", ")),
+        names => format!("one of {}{rest}", names.join(", ")),
     }
+}
+
+fn likeness(name: &str, other: &str) -> f64 {
+    strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase())
 }
 
 /// Whether `name` is `other` with letters left out, though not the first, and three or more of them kept.

@@ -3,12 +3,13 @@
 
 mod file_error;
 mod fill;
+mod respelled;
 mod scalar;
 mod shape;
 mod tree;
 mod write;
 
-pub use file_error::{FileError, FileErrors, Position, nearest, quoted};
+pub use file_error::{FileError, FileErrors, Position, nearest, quoted, slip};
 pub use fill::{Filled, Pattern, TooLong, Wrong, size};
 pub use shape::{Misfits, Shape};
 pub use tree::{Bounds, Content, Entry, Node, read, read_within};

@@ -8,12 +8,16 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
-use super::file_error::{FileError, nearest, quoted};
+use super::file_error::{FileError, is_near, nearest, quoted, slip};
+use super::respelled::Respelled;
 use super::tree::Node;
 use wire::pointer;
 
 /// How many errors are looked for.
 const MOST: usize = 1000;
+
+/// How deep misspelt keys may nest in others.
+const DEEPEST: usize = 6;
 
 /// The shape of a kind of file: a JSON Schema without references to others.
 #[derive(Debug)]
@@ -26,6 +30,10 @@ pub struct Shape {
     lists: &'static [&'static str],
     /// Whether an entry keeps what fits of it.
     keeps_rest: bool,
+    /// Words that people use for a key, each with the key.
+    aliases: &'static [(&'static str, &'static str)],
+    /// What to do about a value of another type, by its pointer.
+    advice: fn(&str, &Value) -> Option<String>,
     compiled: OnceLock<Option<Schema>>,
 }
 
@@ -36,19 +44,35 @@ struct Schema {
 }
 
 /// What does not fit, and where something is missing now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Misfits {
     /// What does not fit.
     pub errors: Vec<FileError>,
     /// Pointers to the mappings that lost an unknown key: what they lack may be what was misspelt.
     pub lost: HashSet<String>,
+    /// The file's tree, with the keys that were meant in place of misspelt ones.
+    pub tree: Node,
 }
 
 impl Shape {
     /// The shape that the JSON Schema `text` gives a file. `guide` is the page that describes such files, `lists` are the
     /// members of the root whose entries stand for themselves.
     pub const fn new(text: &'static str, guide: &'static str, lists: &'static [&'static str]) -> Self {
-        Self { text, guide, lists, keeps_rest: false, compiled: OnceLock::new() }
+        Self { text, guide, lists, keeps_rest: false, aliases: &[], advice: |_, _| None, compiled: OnceLock::new() }
+    }
+
+    /// The same, taking each first word for the second where that may stand there.
+    #[must_use]
+    pub const fn with_aliases(mut self, aliases: &'static [(&'static str, &'static str)]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// The same with advice for some values of another type; it gets the value's pointer.
+    #[must_use]
+    pub const fn with_advice(mut self, advice: fn(&str, &Value) -> Option<String>) -> Self {
+        self.advice = advice;
+        self
     }
 
     /// The same, but an entry keeps what fits of it, so that the rest can be checked too. All members of an entry must be
@@ -78,28 +102,29 @@ impl Shape {
     pub fn check(&self, tree: &Node, value: &mut Value) -> Misfits {
         let Some(schema) = self.compiled() else {
             let error = FileError::new(None, "the schema of such files is broken", "report it: this is a bug of ours");
-            return Misfits { errors: vec![error], ..Misfits::default() };
+            return Misfits { errors: vec![error], lost: HashSet::new(), tree: tree.clone() };
         };
-        self.misfits(schema, tree, value)
+        self.misfits(schema, tree, value, true)
     }
 
-    fn misfits(&self, schema: &Schema, tree: &Node, value: &mut Value) -> Misfits {
-        let mut errors = Vec::new();
+    /// What does not fit in the beginning of a file, of which the rest could not be read: nothing is missing in it.
+    pub fn check_beginning(&self, tree: &Node) -> Vec<FileError> {
+        let misfits = |schema: &Schema| self.misfits(schema, tree, &mut tree.to_value(), false).errors;
+        self.compiled().map(misfits).unwrap_or_default()
+    }
+
+    fn misfits(&self, schema: &Schema, tree: &Node, value: &mut Value, is_whole: bool) -> Misfits {
+        let mut tree = tree.clone();
+        let mut errors = self.respell(schema, &mut tree, value);
         let (mut unknown, mut broken) = (Vec::new(), Vec::new());
         for error in schema.validator.iter_errors(value).take(MOST) {
             let path = error.instance_path().to_string();
             if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
-                let known = known(schema, &error);
                 for key in unexpected.iter().take(MOST) {
-                    let at = tree.place(&format!("{path}/{}", pointer::escape(key)));
-                    let what = format!("the key {} is unknown here", quoted(key));
-                    // A key that is there already would be the next error.
-                    let is_free = |name: &&str| error.instance().get(*name).is_none();
-                    let remedy = nearest(key, known.iter().map(String::as_str).filter(is_free));
-                    errors.push(FileError::new(at, what, remedy));
+                    errors.push(self.unknown_key(schema, &error, &tree, key));
                     unknown.push((path.clone(), key.clone()));
                 }
-            } else {
+            } else if is_whole || !is_of_missing(&error) {
                 let (what, remedy) = self.explain(schema, &error, &path);
                 errors.push(FileError::new(tree.place(&path), what, remedy));
                 broken.push(path);
@@ -124,7 +149,50 @@ impl Shape {
                 take_out(value, &pointer, self.lists);
             }
         }
-        Misfits { errors, lost }
+        Misfits { errors, lost, tree }
+    }
+
+    /// Takes misspelt keys for the ones that are meant, from the outside to the inside; an error for each.
+    fn respell(&self, schema: &Schema, tree: &mut Node, value: &mut Value) -> Vec<FileError> {
+        let mut errors = Vec::new();
+        for _ in 0..DEEPEST {
+            let mut found = Vec::new();
+            for error in schema.validator.iter_errors(value).take(MOST) {
+                let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else { continue };
+                let mapping = error.instance_path().to_string();
+                for written in unexpected.iter().take(MOST) {
+                    let Some(meant) = self.meant(schema, &error, written) else { continue };
+                    let why = self.unknown_key(schema, &error, tree, written);
+                    found.push((why, Respelled { mapping: mapping.clone(), written: written.clone(), meant }));
+                }
+            }
+            let before = errors.len();
+            errors.extend(found.into_iter().filter(|(_, one)| one.apply(tree, value)).map(|(why, _)| why));
+            if errors.len() == before {
+                break;
+            }
+        }
+        errors
+    }
+
+    /// The key that an unknown one stands for, if there is one.
+    fn meant(&self, schema: &Schema, error: &ValidationError<'_>, written: &str) -> Option<String> {
+        let free = free(schema, error);
+        if let Some((_, key)) = self.aliases.iter().find(|(word, _)| *word == written) {
+            return free.into_iter().find(|name| name == key);
+        }
+        let names = free.iter().map(String::as_str).filter(|name| !name.ends_with('…'));
+        slip(written, names).filter(|name| is_near(written, name)).map(str::to_owned)
+    }
+
+    fn unknown_key(&self, schema: &Schema, error: &ValidationError<'_>, tree: &Node, key: &str) -> FileError {
+        let path = error.instance_path().to_string();
+        let at = tree.place(&format!("{path}/{}", pointer::escape(key)));
+        let remedy = match self.meant(schema, error, key) {
+            Some(meant) => format!("`{meant}`"),
+            None => nearest(key, free(schema, error).iter().map(String::as_str)),
+        };
+        FileError::new(at, format!("the key {} is unknown here", quoted(key)), remedy)
     }
 
     fn explain(&self, schema: &Schema, error: &ValidationError<'_>, path: &str) -> (String, String) {
@@ -140,7 +208,8 @@ impl Shape {
             ValidationErrorKind::Type { kind } => {
                 let wanted = kinds(kind);
                 let quote = wanted == "a text" && matches!(found.as_ref(), Value::Number(_) | Value::Bool(_));
-                let remedy = if quote { format!("quotes: \"{found}\"") } else { wanted.clone() };
+                let usual = || if quote { format!("quotes: \"{found}\"") } else { wanted.clone() };
+                let remedy = (self.advice)(path, found).unwrap_or_else(usual);
                 (format!("{name} is {}, not {wanted}", called(found)), remedy)
             }
             ValidationErrorKind::Enum { options } => {
@@ -167,6 +236,23 @@ impl Shape {
             _ => (format!("{name} may not be {}", shown(found)), format!("what {} says of it", self.guide)),
         }
     }
+}
+
+/// Whether something is missing that may stand further below.
+fn is_of_missing(error: &ValidationError<'_>) -> bool {
+    let is_short = matches!(
+        error.kind(),
+        ValidationErrorKind::Required { .. }
+            | ValidationErrorKind::MinItems { .. }
+            | ValidationErrorKind::MinProperties { .. }
+    );
+    is_short || error.instance().is_null()
+}
+
+/// The keys that may stand where `error` found another, and do not: one that is there already would be the next error.
+fn free(schema: &Schema, error: &ValidationError<'_>) -> Vec<String> {
+    let is_free = |name: &String| error.instance().get(name.as_str()).is_none();
+    known(schema, error).into_iter().filter(is_free).collect()
 }
 
 /// The keys that may stand where `error` found another.

@@ -1,11 +1,13 @@
-//! Known findings: a file of rule × revision × transport with a reason each; patterns stand for several. Entries that are no
-//! longer broken are stale and fail the check, so that a baseline only ever shrinks.
+//! Known findings: a file of rule × revision × transport with a reason each, and the defects that are known there; patterns
+//! stand for several. Entries that are no longer broken are stale and fail the check, so that a baseline only ever shrinks.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use wire::{Revision, Transport};
 
 use crate::glob::{is_pattern, matches};
-use crate::{Evidence, Finding, Outcome, Report};
+use crate::{DefectKey, Evidence, Finding, Outcome, Report, RuleIndex};
 
 /// The name and version of the format.
 pub const FORMAT: &str = "proof.baseline/1";
@@ -30,7 +32,10 @@ pub struct Known {
     pub revision: String,
     /// The transport; `*` for every one.
     pub transport: String,
-    /// Only defects at these places are known, as patterns of `METHOD POINTER`; if empty, all are.
+    /// The defects that are known, each as [`DefectKey::site`] names it. `--write-baseline` writes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defects: Vec<String>,
+    /// Further defects that are known, as patterns of `METHOD POINTER`. Without both, all defects are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
     /// What was found when the entry was written, to help with the reason. Nothing compares it.
@@ -40,21 +45,52 @@ pub struct Known {
     pub reason: String,
 }
 
+/// A broken rule of one run and where its defects are: of a finding, or while the check still runs.
+#[derive(Clone, Debug)]
+pub struct Seen<'s> {
+    /// The rule.
+    pub rule: &'s str,
+    /// The revision.
+    pub revision: Revision,
+    /// The transport.
+    pub transport: Transport,
+    /// The method and the pointer of each different defect.
+    pub defects: Vec<(Option<&'s str>, &'s str)>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl<'s> From<&'s Finding> for Seen<'s> {
+    fn from(finding: &'s Finding) -> Self {
+        let Finding { rule, revision, transport, ref evidence, more_defects: more, .. } = *finding;
+        let defects = evidence.iter().map(|one| (one.method.as_deref(), one.pointer.as_str())).collect();
+        Self { rule, revision, transport, defects, more }
+    }
+}
+
 impl Known {
-    fn names(&self, finding: &Finding) -> bool {
-        matches(&self.rule, finding.rule)
-            && matches(&self.revision, finding.revision.as_str())
-            && matches(&self.transport, finding.transport.as_str())
+    fn names(&self, rule: &str, revision: Revision, transport: Transport) -> bool {
+        matches(&self.rule, rule)
+            && matches(&self.revision, revision.as_str())
+            && matches(&self.transport, transport.as_str())
     }
 
-    /// Whether all of a finding is known: with places, each of its defects, and there are no others.
-    fn covers(&self, finding: &Finding) -> bool {
-        let known = |evidence: &Evidence| {
-            let place = format!("{} {}", evidence.method.as_deref().unwrap_or_default(), evidence.pointer);
-            self.places.iter().any(|pattern| matches(pattern.trim(), place.trim()))
-        };
-        let all = || !finding.evidence.is_empty() && !finding.more_defects && finding.evidence.iter().all(known);
-        self.names(finding) && (self.places.is_empty() || all())
+    fn names_finding(&self, finding: &Finding) -> bool {
+        self.names(finding.rule, finding.revision, finding.transport)
+    }
+
+    /// Whether it covers every defect of its rule, also one that comes later.
+    pub const fn covers_all(&self) -> bool {
+        self.places.is_empty() && self.defects.is_empty()
+    }
+
+    /// Whether it covers a defect of its rule.
+    fn covers(&self, (method, pointer): (Option<&str>, &str)) -> bool {
+        let site = || DefectKey::new(method, pointer, "").site();
+        let place = format!("{} {pointer}", method.unwrap_or_default());
+        self.covers_all()
+            || self.places.iter().any(|pattern| matches(pattern.trim(), place.trim()))
+            || !self.defects.is_empty() && self.defects.contains(&site())
     }
 
     /// Whether it may stand for more or for less than one finding: then `--write-baseline` leaves it as it is.
@@ -83,7 +119,7 @@ impl Known {
     /// Whether the rule was judged there and is kept, or does not exist: of a pattern, whether nothing that it names is broken.
     /// What was not judged may still be broken.
     fn is_stale(&self, report: &Report, exists: &dyn Fn(&str) -> bool) -> bool {
-        let mut named = report.results.iter().filter(|finding| self.names(finding));
+        let mut named = report.results.iter().filter(|finding| self.names_finding(finding));
         let is_broken = named.clone().any(|finding| finding.outcome.is_broken());
         !exists(&self.rule) || !is_broken && named.any(|finding| finding.outcome == Outcome::Pass)
     }
@@ -100,29 +136,48 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Every broken rule of a report. Entries of `previous` keep their reasons, and stay if this report does not judge them.
-    /// `exists` says whether there is a rule of that id.
-    pub fn of(report: &Report, previous: Option<&Self>, exists: &dyn Fn(&str) -> bool) -> Self {
-        let by_hand = |finding: &&Finding| {
-            previous.and_then(|previous| previous.entry(finding)).is_some_and(Known::is_written_by_hand)
-        };
+    /// Every broken rule of a report with its defects. Entries of `previous` keep their reasons, and stay if this report does
+    /// not judge them.
+    pub fn of(report: &Report, previous: Option<&Self>, rules: &RuleIndex) -> Self {
+        let (by_hand, written): (Vec<_>, Vec<_>) =
+            previous.iter().flat_map(|previous| previous.known.iter().cloned()).partition(Known::is_written_by_hand);
+        let (by_hand, written) = (Self::with(by_hand), Self::with(written));
         let mut known: Vec<Known> = broken(report)
-            .filter(|finding| !by_hand(finding))
+            .filter(|finding| !by_hand.knows(finding))
             .map(|finding| Known {
                 rule: finding.rule.to_owned(),
                 revision: finding.revision.to_string(),
                 transport: finding.transport.to_string(),
+                defects: by_hand.others(finding, rules),
                 places: Vec::new(),
                 finding: finding.message.clone(),
-                reason: previous.and_then(|previous| previous.entry(finding)).map_or("", |k| &k.reason).to_owned(),
+                reason: written.naming(finding).next().map_or("", |known| &known.reason).to_owned(),
             })
             .collect();
-        let silent = |entry: &&Known| {
-            let is_written = !entry.is_written_by_hand() && broken(report).any(|finding| entry.names(finding));
-            !entry.is_stale(report, exists) && !is_written
+        let exists = |id: &str| rules.has(id);
+        let stays = |entry: &Known| {
+            let is_written = !entry.is_written_by_hand() && broken(report).any(|finding| entry.names_finding(finding));
+            !entry.is_stale(report, &exists) && !is_written
         };
-        known.extend(previous.iter().flat_map(|previous| &previous.known).filter(silent).cloned());
+        let previous = previous.iter().flat_map(|previous| &previous.known);
+        known.extend(previous.filter(|entry| stays(entry)).cloned());
+        Self::with(known)
+    }
+
+    fn with(known: Vec<Known>) -> Self {
         Self { schema: FORMAT.to_owned(), known }
+    }
+
+    /// The defects of a finding that no entry here covers; none, which stands for all, where timing decides which are seen, or
+    /// where not all are shown.
+    fn others(&self, finding: &Finding, rules: &RuleIndex) -> Vec<String> {
+        if finding.more_defects || rules.find(finding.rule).is_none_or(|rule| rule.timed) {
+            return Vec::new();
+        }
+        let seen = Seen::from(finding).defects.into_iter();
+        let open = seen.filter(|defect| !self.naming(finding).any(|known| known.covers(*defect)));
+        let sites: BTreeSet<String> = open.map(|(method, place)| DefectKey::new(method, place, "").site()).collect();
+        sites.into_iter().collect()
     }
 
     /// The file's text, harmless on a terminal.
@@ -131,14 +186,37 @@ impl Baseline {
         wire::escape::json(&document).into_owned() + "\n"
     }
 
-    /// The entry for a finding.
+    /// The entry whose reason stands for a finding of which all is known.
     pub fn entry(&self, finding: &Finding) -> Option<&Known> {
-        self.known.iter().find(|known| known.covers(finding))
+        let covers = |known: &&Known| Seen::from(finding).defects.iter().any(|defect| known.covers(*defect));
+        let mut entries = self.naming(finding).filter(|_| self.knows(finding));
+        let whole = entries.clone().find(|known| known.covers_all());
+        whole.or_else(|| entries.find(covers))
     }
 
-    /// Whether a finding is known.
+    /// Whether all of a finding is known.
     pub fn knows(&self, finding: &Finding) -> bool {
-        self.entry(finding).is_some()
+        self.knows_seen(&Seen::from(finding))
+    }
+
+    /// The same of a broken rule that no finding describes yet: an entry covers all, or some entry each defect, and there are
+    /// no others.
+    pub fn knows_seen(&self, seen: &Seen<'_>) -> bool {
+        let mut naming = self.known.iter().filter(|known| known.names(seen.rule, seen.revision, seen.transport));
+        let covered = |defect: &(Option<&str>, &str)| naming.clone().any(|known| known.covers(*defect));
+        let each = !seen.defects.is_empty() && !seen.more && seen.defects.iter().all(covered);
+        each || naming.any(Known::covers_all)
+    }
+
+    /// Whether one defect of a finding is known.
+    pub fn knows_defect(&self, finding: &Finding, evidence: &Evidence) -> bool {
+        let defect = (evidence.method.as_deref(), evidence.pointer.as_str());
+        self.naming(finding).any(|known| known.covers(defect))
+    }
+
+    /// The entries of a finding's rule, revision and transport.
+    fn naming<'b, 'f>(&'b self, finding: &'f Finding) -> impl Iterator<Item = &'b Known> + Clone + use<'b, 'f> {
+        self.known.iter().filter(move |known| known.names_finding(finding))
     }
 
     /// The entries that are no longer broken in a report, and those of rules that do not exist.

@@ -17,6 +17,9 @@ pub struct Report {
     pub schema: &'static str,
     /// The version of `proof` that made it.
     pub proof: &'static str,
+    /// When and by which command it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
     /// What was judged.
     pub subject: Subject,
     /// One entry per transport and revision.
@@ -51,11 +54,17 @@ impl Report {
         tally
     }
 
+    /// Whether all judged MUST rules passed, in runs that went to their end.
+    pub fn is_perfect(&self) -> bool {
+        self.summary.is_perfect() && self.runs.iter().all(|run| run.cut_short.is_none())
+    }
+
     /// A report of these runs and findings, with their counts, and nothing else to say.
     pub fn new(subject: Subject, runs: Vec<Run>, results: Vec<Finding>) -> Self {
         Self {
             schema: FORMAT,
             proof: env!("CARGO_PKG_VERSION"),
+            made: None,
             subject,
             runs,
             elapsed_ms: None,
@@ -67,6 +76,15 @@ impl Report {
             traces: None,
         }
     }
+}
+
+/// When and by which command a report was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Made {
+    /// The time, as RFC 3339 has it, in UTC.
+    pub at: String,
+    /// The command line with its options, quoted for a shell; placeholders stand for secrets.
+    pub command: String,
 }
 
 /// Revisions that a server serves over a transport, besides those that were judged.
@@ -155,6 +173,11 @@ impl Summary {
         let (pass, fail) = (summary.must.pass, summary.must.fail);
         summary.score = (pass + fail > 0).then(|| (pass * 1000 / (pass + fail)) as f64 / 10.0);
         summary
+    }
+
+    /// Whether MUST rules were judged, and all of them passed.
+    pub const fn is_perfect(&self) -> bool {
+        self.must.pass > 0 && self.must.fail == 0
     }
 
     /// How many findings were judged one way or the other, at any level.

@@ -15,6 +15,8 @@ pub struct RuleText {
     pub how: &'static str,
     /// How to fix a peer that breaks it; may be empty.
     pub fix: &'static str,
+    /// Whether timing may change which of its defects are seen.
+    pub timed: bool,
     /// What it says at each revision that has it, oldest first.
     pub sentences: Vec<Sentence>,
 }

@@ -3,7 +3,9 @@
 use wire::revision::R2025_11_25;
 use wire::{Level, Revision, Transport};
 
-use crate::{Evidence, FORMAT, Finding, Outcome, Report, RuleIndex, RuleText, Run, Sent, Sentence, Subject, Summary};
+use crate::{
+    Evidence, FORMAT, Finding, Made, Outcome, Report, RuleIndex, RuleText, Run, Sent, Sentence, Subject, Summary,
+};
 
 /// A rule with texts of usual length.
 pub(crate) fn rule(id: &'static str) -> RuleText {
@@ -18,6 +20,7 @@ pub(crate) fn rule(id: &'static str) -> RuleText {
         id,
         how: "Reads every page of every list of tools that the server gave, and compares the names.",
         fix: "Rename one of the tools, or leave it out of the list.",
+        timed: id == "safety.limits",
         sentences: Revision::ALL.into_iter().map(sentence).collect(),
     }
 }
@@ -67,6 +70,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
     Report {
         schema: FORMAT,
         proof: "0.0.0",
+        made: Some(Made { at: "2026-01-02T03:04:05Z".to_owned(), command: "proof check --call all -- x".to_owned() }),
         subject: Subject { kind: "server", target: "-- x".to_owned(), name: None, version: None },
         runs: vec![run],
         summary: Summary::of(&results),

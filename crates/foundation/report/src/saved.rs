@@ -154,6 +154,11 @@ impl Report {
         Conclusion::of(&facts)
     }
 
+    /// Whether all judged MUST rules passed, in runs that went to their end.
+    pub fn is_perfect(&self) -> bool {
+        self.summary.must.pass > 0 && self.summary.must.fail == 0 && !self.was_cut_short()
+    }
+
     /// Whether a run ended early.
     pub fn was_cut_short(&self) -> bool {
         self.runs.iter().any(|run| run.cut_short.is_some())

@@ -3,7 +3,7 @@
 
 use crate::baseline::{Baseline, Known};
 use crate::conclusion::{Conclusion, Facts, FailOn, Weight};
-use crate::{Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun};
+use crate::{Evidence, Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun};
 
 /// How many tools that were not called are named.
 const NAMED: usize = 12;
@@ -78,6 +78,22 @@ impl<'r> ReportView<'r> {
     /// Whether it is broken and known. A rule that is not judged this time may stand in the baseline, too.
     pub fn is_known(&self, finding: &Finding) -> bool {
         matches!(self.disposition(finding), Disposition::Known(_))
+    }
+
+    /// Whether the baseline knows one defect of a finding, though perhaps not all.
+    pub fn is_known_defect(&self, finding: &Finding, evidence: &Evidence) -> bool {
+        self.baseline.is_some_and(|baseline| baseline.knows_defect(finding, evidence))
+    }
+
+    /// Whether a known finding is known by an entry that covers every defect of its rule, also one that comes later.
+    pub fn is_known_whole(&self, finding: &Finding) -> bool {
+        self.baseline.and_then(|baseline| baseline.entry(finding)).is_some_and(Known::covers_all)
+    }
+
+    /// What is wrong, in one line: the first defect that the baseline does not know.
+    pub fn headline<'f>(&self, finding: &'f Finding) -> &'f str {
+        let new = finding.evidence.iter().find(|evidence| !self.is_known_defect(finding, evidence));
+        new.and_then(|evidence| evidence.message.as_deref()).unwrap_or(&finding.message)
     }
 
     /// Whether people see it under the finding that explains it: both are in the same run and mean the same for the check.

@@ -14,6 +14,7 @@ mod folder;
 mod hub;
 mod lifecycle;
 mod logging;
+mod offers;
 mod order;
 mod pagination;
 mod params;
@@ -37,10 +38,10 @@ use wire::{Era, Revision};
 use crate::catalogue::{Catalogue, Kind, Switches};
 pub use crate::folder::Folder;
 use crate::hub::{Change, Hub};
+use crate::offers::{Offer, Offers};
 use crate::resources::TouchCounts;
 use crate::seal::Seal;
 use crate::tasks::Store;
-use crate::tools::Toolbox;
 
 /// What the server is like.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ pub(crate) struct State {
     pub(crate) hub: Hub,
     pub(crate) seal: Seal,
     pub(crate) switches: Switches,
-    pub(crate) toolbox: Toolbox,
+    offers: Offers,
     pub(crate) touch_counts: TouchCounts,
     pub(crate) tasks: Store,
 }
@@ -110,7 +111,7 @@ pub(crate) struct State {
 impl Server {
     /// A server with nothing toggled and nothing touched. It watches its directory, where it has one, as long as it lives.
     pub fn new(options: Options) -> Self {
-        let toolbox = Toolbox::new(&options.catalogue);
+        let offers = Offers::new(Arc::clone(&options.catalogue));
         let tasks = Store::new(options.tasks);
         let folder = options.folder.clone();
         let state = Arc::new(State {
@@ -118,7 +119,7 @@ impl Server {
             hub: Hub::default(),
             seal: Seal::new(),
             switches: Switches::default(),
-            toolbox,
+            offers,
             touch_counts: TouchCounts::default(),
             tasks,
         });
@@ -165,9 +166,31 @@ impl Server {
         &self.0
     }
 
-    /// What the server offers.
+    /// What the server offers now.
     pub fn catalogue(&self) -> &Catalogue {
-        &self.0.options.catalogue
+        &self.0.offers.latest().catalogue
+    }
+
+    /// The same with its tools made ready to be called: both belong together.
+    pub(crate) fn offer(&self) -> &Offer {
+        self.0.offers.latest()
+    }
+
+    /// Offers another catalogue from now on, and tells clients that lists changed of which this was always possible. `false`
+    /// where it has been replaced too often.
+    pub fn replace_catalogue(&self, catalogue: Arc<Catalogue>) -> bool {
+        if !self.0.offers.replace(catalogue) {
+            return false;
+        }
+        for (kind, change) in
+            [(Kind::Tool, Change::Tools), (Kind::Prompt, Change::Prompts), (Kind::Resource, Change::Resources)]
+        {
+            // A session that was told that a list never changes is told of no change.
+            if self.has_files(kind) || self.0.offers.all().all(|offer| offer.catalogue.changes(kind)) {
+                self.0.hub.announce(change);
+            }
+        }
+        true
     }
 
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {

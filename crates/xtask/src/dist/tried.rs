@@ -62,7 +62,7 @@ fn which(program: &str) -> Option<PathBuf> {
 pub(super) fn check(program: &Path) -> anyhow::Result<()> {
     let output = clean(program).args(["check", "--transport", "stdio"]).output()?;
     let report = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success() && report.contains("Score 100.0 %"), "{} check: {report}", program.display());
+    ensure!(output.status.success() && report.contains("Score 100/100"), "{} check: {report}", program.display());
     Ok(())
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn listen(
         revisions: &revisions,
         target: "",
         redactor,
-        reproduce: args.reproduce(run, ""),
+        reproduce: args.reproduce(run, None),
         keep,
     };
     Ok(listening.conclude(&by).await)
@@ -76,7 +76,7 @@ pub(super) async fn wrap_stdio(run: &Run, args: &CheckClientArgs, keep: TraceSin
         revisions: &revisions,
         target: &target,
         redactor,
-        reproduce: args.reproduce(run, &target),
+        reproduce: args.reproduce(run, Some("--stdio-wrap ")),
         keep,
     };
     Ok(judge(&[tap.finish()], begun.elapsed(), &by))

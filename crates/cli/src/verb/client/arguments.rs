@@ -4,10 +4,14 @@ use client::{Given, read};
 use serde_json::{Map, Value};
 
 use super::options::Pair;
+use crate::args::line::quoted;
 
 /// Parses an argument; `Err` says what is wrong with it.
 pub(in crate::verb) fn parse(text: &str) -> Result<Pair, String> {
     let shown = wire::escape::snippet(text, 60);
+    if text.starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok() {
+        return Err(format!("`{shown}` is a JSON object, not NAME=VALUE"));
+    }
     let Some((name, value)) = text.split_once('=') else {
         return Err(format!("`{shown}` is not NAME=VALUE"));
     };
@@ -19,6 +23,14 @@ pub(in crate::verb) fn parse(text: &str) -> Result<Pair, String> {
         },
         None if name.is_empty() => Err(format!("`{shown}` has no name before `=`")),
         None => Ok((name.to_owned(), Given::Text(value.to_owned()))),
+    }
+}
+
+/// What to try where an argument of a call is invalid; its values may be given as one JSON object, too.
+pub(super) fn remedy(texts: &[String]) -> String {
+    match texts.iter().find(|text| serde_json::from_str::<Map<String, Value>>(text).is_ok()) {
+        Some(object) => format!("--args {}", quoted(object)),
+        None => "NAME=VALUE, or NAME:=JSON; `--args JSON` takes all arguments as an object".to_owned(),
     }
 }
 

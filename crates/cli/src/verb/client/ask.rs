@@ -115,7 +115,7 @@ fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, NotPrin
         Some(_) => return Err(usage("--args is not a JSON object", "--args '{\"name\": \"value\"}'").into()),
     };
     let pairs = call.arguments.iter().map(|text| arguments::parse(text)).collect::<Result<Vec<_>, _>>();
-    let pairs = pairs.map_err(|why| usage(&why, "NAME=VALUE, or NAME:=JSON"))?;
+    let pairs = pairs.map_err(|why| usage(&why, &arguments::remedy(&call.arguments)))?;
     let arguments =
         arguments::convert(pairs, base, tool.input()).map_err(|errors| usage(&errors.join("\n  "), &remedy))?;
     if call.unchecked {

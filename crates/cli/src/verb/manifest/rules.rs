@@ -52,5 +52,5 @@ fn text(rule: &ManifestRule) -> RuleText {
         url: URL.to_owned(),
     };
     let sentences = Revision::ALL.into_iter().map(sentence).collect();
-    RuleText { id: rule.id, how: rule.how, fix: rule.fix, sentences }
+    RuleText { id: rule.id, how: rule.how, fix: rule.fix, timed: false, sentences }
 }

@@ -36,7 +36,7 @@ fn of_call(args: &TestArgs, tool: &str) -> Result<Suite, Exit> {
     let (server, words) = server(args, &words)?;
     let mut arguments = Map::new();
     for word in words {
-        let (name, given) = parse_argument(word).map_err(|why| usage(&why, "NAME=VALUE, or NAME:=JSON"))?;
+        let (name, given) = parse_argument(word).map_err(|why| usage(&why, "NAME=VALUE, or NAME:=JSON for each"))?;
         arguments.insert(name, value(given));
     }
     let mut expect = Map::new();

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::escape::xml;
+use super::phrases::{GRADE, unexercised};
 use crate::saved::Report;
 use crate::{Reason, ReasonKind};
 
@@ -84,6 +85,8 @@ fn score(report: &Report) -> (String, &'static str) {
     let mut words: Vec<String> = conclusion.reasons.iter().map(short).collect();
     if conclusion.passed && must.judged() == 0 {
         words.push("passed · no MUST rule judged".to_owned());
+    } else if conclusion.passed && report.is_perfect() {
+        words.push(format!("passed · {GRADE} · {}", unexercised(must).replace(" applicable", " MUST")));
     } else if conclusion.passed {
         words.push(format!("passed · {}/{} MUST judged", must.judged(), must.binding()));
     }

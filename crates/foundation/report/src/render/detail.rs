@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use super::escape::plain;
 use super::groups::defects;
 use super::text::marked;
-use crate::{Evidence, Finding, ReportView};
+use crate::{Evidence, Finding, PLACEHOLDER, ReportView};
+
+/// What stands below a command in which a secret was replaced.
+const SECRET_NOTE: &str = "Put in the secret that was replaced by YOUR-SECRET-HERE.";
 
 /// How wide quotations are folded.
 const WIDTH: usize = 76;
@@ -13,10 +16,10 @@ const WIDTH: usize = 76;
 /// Each different defect with what was sent and the event that shows it, the rule, how to fix it, and how to see it again.
 pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
     let mut out = String::new();
-    let defects = defects(finding);
+    let defects = defects(view, finding);
     for (at, defect) in defects.iter().enumerate() {
         let number = if defects.len() > 1 { format!("{} of {}: ", at + 1, defects.len()) } else { String::new() };
-        let _ = writeln!(out, "{number}{}", plain(defect.message));
+        let _ = writeln!(out, "{number}{}", plain(&defect.text()));
         if let Some(evidence) = defect.evidence {
             quote(&mut out, evidence);
         }
@@ -40,12 +43,21 @@ pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
     if let Some(curl) = curl(finding) {
         let _ = writeln!(out, "curl: {}", plain(curl));
     }
+    if let Some(note) = secret_note(finding) {
+        let _ = writeln!(out, "{note}");
+    }
     out
 }
 
 /// The command that shows the first defect over HTTP, where one request does.
 pub(crate) fn curl(finding: &Finding) -> Option<&str> {
     finding.evidence.first()?.sent.as_ref()?.curl.as_deref()
+}
+
+/// What a person has to put into a finding's commands, where secrets were replaced in them.
+pub(crate) fn secret_note(finding: &Finding) -> Option<&'static str> {
+    let mut commands = finding.repro.as_deref().into_iter().chain(curl(finding));
+    commands.any(|command| command.contains(PLACEHOLDER)).then_some(SECRET_NOTE)
 }
 
 /// What was sent before an event, in one line.

@@ -1,8 +1,9 @@
 //! Findings put together: of one rule that say the same, and the different defects of one rule in all runs.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::{Evidence, Finding};
+use crate::{DefectKey, Evidence, Finding, ReportView};
 
 /// Findings of one rule that say the same, from several runs.
 pub(crate) struct Group<'r> {
@@ -19,6 +20,8 @@ pub(crate) struct Broken<'r> {
 
 /// One way in which a rule is broken.
 pub(crate) struct Defect<'r> {
+    /// What makes it the same as another.
+    pub(crate) key: DefectKey,
     /// What is wrong.
     pub(crate) message: &'r str,
     /// An event that shows it; a finding may have none.
@@ -27,6 +30,8 @@ pub(crate) struct Defect<'r> {
     pub(crate) times: usize,
     /// The findings that it is part of.
     pub(crate) of: Vec<&'r Finding>,
+    /// Whether the baseline knows it, though not all of the rule's defects. Such come last.
+    pub(crate) known: bool,
 }
 
 /// Puts findings together, in their order.
@@ -43,7 +48,7 @@ pub(crate) fn grouped<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Gr
 }
 
 /// Puts findings together by rule and level, in their order, with their different defects.
-pub(crate) fn broken<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Broken<'r>> {
+pub(crate) fn broken<'r>(view: &ReportView<'_>, findings: impl Iterator<Item = &'r Finding>) -> Vec<Broken<'r>> {
     let mut rules: Vec<Broken<'_>> = Vec::new();
     for finding in findings {
         let same = |rule: &&mut Broken<'_>| rule.first.rule == finding.rule && rule.first.level == finding.level;
@@ -55,13 +60,15 @@ pub(crate) fn broken<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Bro
         rule.add(finding);
         rules.push(rule);
     }
+    rules.iter_mut().for_each(|rule| rule.mark_known(view));
     rules
 }
 
 /// The different defects of one finding.
-pub(crate) fn defects(finding: &Finding) -> Vec<Defect<'_>> {
+pub(crate) fn defects<'r>(view: &ReportView<'_>, finding: &'r Finding) -> Vec<Defect<'r>> {
     let mut rule = Broken { first: finding, all: Vec::new(), defects: Vec::new() };
     rule.add(finding);
+    rule.mark_known(view);
     rule.defects
 }
 
@@ -74,28 +81,38 @@ impl<'r> Broken<'r> {
         });
         let bare = finding.evidence.is_empty().then_some((finding.message.as_str(), None, 1));
         for (message, evidence, times) in shown.chain(bare) {
-            let place =
-                |evidence: Option<&'r Evidence>| evidence.map(|one| (one.method.as_deref(), place(&one.pointer)));
-            let at = place(evidence);
-            let known = self.defects.iter_mut().find(|known| known.message == message && place(known.evidence) == at);
+            let key = evidence.map_or_else(|| DefectKey::new(None, "", message), |evidence| evidence.key(message));
+            let known = self.defects.iter_mut().find(|known| known.key == key);
             match known {
                 Some(known) => {
                     known.times += times;
                     known.of.push(finding);
                 }
-                None => self.defects.push(Defect { message, evidence, times, of: vec![finding] }),
+                None => self.defects.push(Defect { key, message, evidence, times, of: vec![finding], known: false }),
             }
         }
     }
 }
 
-/// A pointer without its indices.
-fn place(pointer: &str) -> String {
-    let step = |step: &str| if step.parse::<usize>().is_ok() { "*".to_owned() } else { step.to_owned() };
-    pointer.split('/').map(step).collect::<Vec<_>>().join("/")
+impl Broken<'_> {
+    fn mark_known(&mut self, view: &ReportView<'_>) {
+        if self.all.iter().all(|finding| view.is_known(finding)) {
+            return;
+        }
+        for defect in &mut self.defects {
+            let knows = |evidence| defect.of.iter().all(|finding| view.is_known_defect(finding, evidence));
+            defect.known = defect.evidence.is_some_and(knows);
+        }
+        self.defects.sort_by_key(|defect| defect.known);
+    }
 }
 
 impl Defect<'_> {
+    /// What is wrong, and that it is known while others are new.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        if self.known { Cow::Owned(format!("known: {}", self.message)) } else { Cow::Borrowed(self.message) }
+    }
+
     /// `+3 more like it`, where the same was seen more often.
     pub(crate) fn more(&self) -> Option<String> {
         (self.times > 1).then(|| format!("+{} more like it", self.times - 1))

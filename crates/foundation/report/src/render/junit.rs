@@ -64,6 +64,9 @@ fn of_run(view: &ReportView<'_>, run: &Run) -> TestSuite {
     let mut suite = TestSuite::new(format!("{} {}", run.transport, run.revision));
     suite.set_time(Duration::from_millis(run.elapsed_ms));
     suite.add_properties(properties(view, run).map(|(name, value)| (XmlString::new(name), line(&value))));
+    if let Some(made) = &view.report.made {
+        suite.extra.insert(XmlString::new("timestamp"), line(made.at.trim_end_matches('Z')));
+    }
     let class = format!("{}.{}", run.transport, run.revision);
     suite.add_test_cases(view.of_run(run).map(|finding| of_rule(view, &class, finding)));
     if let Some(why) = &run.cut_short {
@@ -100,9 +103,9 @@ fn of_rule(view: &ReportView<'_>, class: &str, finding: &Finding) -> TestCase {
             case.set_system_out(lines(&format!("{} ({level}): {}", finding.outcome.as_str(), detail())));
             case
         }
-        Disposition::Known(reason) => one(skipped(&phrases::known(reason))),
+        Disposition::Known(reason) => one(skipped(&phrases::known(view, finding, reason))),
         Disposition::NotJudged(why) => one(skipped(&format!("{why}: {}", finding.message))),
-        Disposition::Failing => one(broken(NonSuccessKind::Failure, level, &finding.message, &detail())),
+        Disposition::Failing => one(broken(NonSuccessKind::Failure, level, view.headline(finding), &detail())),
     }
 }
 
@@ -118,6 +121,8 @@ fn properties(view: &ReportView<'_>, run: &Run) -> impl Iterator<Item = (&'stati
         ("score", score(view.report)),
         ("verdict", view.conclusion().summary.clone()),
         ("proof", view.report.proof.to_owned()),
+        ("command", view.report.made.as_ref().map(|made| made.command.clone()).unwrap_or_default()),
     ]
     .into_iter()
+    .filter(|(name, value)| *name != "command" || !value.is_empty())
 }

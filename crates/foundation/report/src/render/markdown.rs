@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 
 use wire::Level;
 
-use super::detail::{event, sent};
+use super::detail::{event, secret_note, sent};
 use super::escape::{code, fenced, plain};
 use super::groups::{Broken, Defect, Group, broken, grouped, places};
-use super::phrases::{name, score};
+use super::phrases::{WHOLE, name, score};
 use super::text::{count, marked};
-use crate::{Disposition, Finding, Outcome, ReportView, Tally};
+use crate::{Disposition, Finding, Made, Outcome, ReportView, Tally};
 
 /// The most bytes. GitHub takes 65,536 characters, and the workflow that posts the comment may add a little.
 const ROOM: usize = 60_000;
@@ -36,7 +36,7 @@ pub fn render(view: &ReportView<'_>) -> String {
     let mut page = Page { text: head(view), left_out: 0 };
     let of = |wanted: fn(&Disposition<'_>) -> bool| {
         let shown = move |finding: &&Finding| wanted(&view.disposition(finding)) && !view.is_explained(finding);
-        broken(view.report.results.iter().filter(shown))
+        broken(view, view.report.results.iter().filter(shown))
     };
     let fails = of(|disposition| *disposition == Disposition::Failing);
     let warns = of(|disposition| *disposition == Disposition::Warning);
@@ -66,6 +66,9 @@ fn head(view: &ReportView<'_>) -> String {
     let _ = write!(out, "{}", code(format!("{name} {version}").trim()));
     if !subject.target.is_empty() {
         let _ = write!(out, " – {}", code(&cut(&subject.target, 500)));
+    }
+    if let Some(Made { at, command }) = &report.made {
+        let _ = write!(out, "\n\nMade {} by proof {}: {}", plain(at), report.proof, code(&cut(command, 500)));
     }
     out.push_str(
         "\n\n| | MUST pass | fail | not exercised | SHOULD pass | warn | not exercised | safety pass | fail | time |\n",
@@ -125,7 +128,7 @@ fn block(view: &ReportView<'_>, rule: &Broken<'_>) -> String {
 
 /// What the peer had a hand in: all of it in one block, where nothing is markup.
 fn evidence(defect: &Defect<'_>, repro: Option<&str>) -> String {
-    let mut out = format!("{}\n", plain(&cut(defect.message, 1000)));
+    let mut out = format!("{}\n", plain(&cut(&defect.text(), 1000)));
     if let Some(evidence) = defect.evidence {
         if let Some(sent) = sent(evidence) {
             let _ = writeln!(out, "{}", cut(&sent, 500));
@@ -144,6 +147,9 @@ fn evidence(defect: &Defect<'_>, repro: Option<&str>) -> String {
     if let Some(repro) = repro {
         let _ = writeln!(out, "reproduce: {}", plain(&cut(repro, 1000)));
     }
+    if let Some(note) = defect.of.first().filter(|_| repro.is_some()).and_then(|finding| secret_note(finding)) {
+        let _ = writeln!(out, "{note}");
+    }
     out
 }
 
@@ -152,8 +158,9 @@ fn known_line(view: &ReportView<'_>, finding: &Finding) -> String {
         Disposition::Known(Some(reason)) => code(&cut(reason, 500)),
         _ => "no reason given".to_owned(),
     };
+    let whole = if view.is_known_whole(finding) { format!(" ({WHOLE})") } else { String::new() };
     let Finding { rule, url, transport, revision, .. } = finding;
-    format!("- [`{rule}`]({url}) – {transport} {revision}: {reason}\n")
+    format!("- [`{rule}`]({url}) – {transport} {revision}: {reason}{whole}\n")
 }
 
 fn silent_line(group: &Group<'_>) -> String {

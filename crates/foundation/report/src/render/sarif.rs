@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, as code scanning reads it: one run, a result for each broken rule in each run of the check. Viewers raise an
+//! SARIF 2.1.0, as code scanning reads it: one run, a result for each defect of a broken rule in each run of the check. Viewers raise an
 //! alert for every result, whatever its kind: so nothing else is a result.
 
 use std::fmt::Write as _;
@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 use wire::Level;
 
-use super::detail::{event, sent};
+use super::detail::{event, secret_note, sent};
 use super::escape::plain;
-use super::groups::defects;
+use super::groups::{Defect, defects};
 use super::phrases::{entry, score};
 use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
 
@@ -20,7 +20,10 @@ pub fn render(view: &ReportView<'_>) -> String {
     let report = view.report;
     let rules = judged_rules(view);
     let broken = report.results.iter().filter(|finding| finding.outcome.is_broken());
-    let results: Vec<Value> = broken.map(|finding| result(view, &rules, finding)).collect();
+    let mut results = Vec::new();
+    for finding in broken {
+        results.extend(defects(view, finding).iter().map(|defect| result(view, &rules, finding, defect)));
+    }
     let descriptors: Vec<Value> = rules.iter().map(|rule| descriptor(rule)).collect();
     let driver = json!({
         "name": "proof",
@@ -74,66 +77,60 @@ fn descriptor(rule: &RuleText) -> Value {
     })
 }
 
-fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding) -> Value {
-    let disposition = view.disposition(finding);
-    let level = if let Disposition::Known(_) = disposition { "note" } else { severity(finding.level) };
-    let identity = format!("{}/{}/{}", finding.rule, finding.revision, finding.transport);
-    let locations: Vec<Value> = finding.evidence.iter().map(|evidence| location(finding, evidence)).collect();
+fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding, defect: &Defect<'_>) -> Value {
+    let known = match view.disposition(finding) {
+        Disposition::Known(reason) => Some(reason),
+        _ if defect.known => Some(None),
+        _ => None,
+    };
+    let level = if known.is_some() { "note" } else { severity(finding.level) };
+    let place_of_rule = format!("{}/{}/{}", finding.rule, finding.revision, finding.transport);
+    let identity = format!("{place_of_rule}/{}", defect.key.fingerprint());
+    let location = defect.evidence.map_or_else(|| place(finding), |evidence| location(finding, evidence));
     let mut result = json!({
         "ruleId": finding.rule,
         "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule),
         "kind": "fail",
         "level": level,
-        "message": { "text": message(view, finding) },
-        "locations": locations.first().map_or_else(|| vec![place(finding)], |first| vec![first.clone()]),
-        "partialFingerprints": { "primaryLocationLineHash": identity, "proofFinding/v1": identity },
+        "message": { "text": message(view, finding, defect) },
+        "locations": [location],
+        "partialFingerprints": { "primaryLocationLineHash": identity, "proofDefect/v1": identity },
         "hostedViewerUri": finding.url,
         "properties": {
             "transport": finding.transport.as_str(),
             "revision": finding.revision.as_str(),
             "level": finding.level.as_str(),
+            "defect": plain(&defect.key.site()),
             "repro": finding.repro.as_deref().map(plain),
         },
     });
-    let Some(members) = result.as_object_mut() else { return result };
-    if locations.len() > 1 {
-        members.insert("relatedLocations".to_owned(), json!(locations[1..]));
+    if let Some(members) = result.as_object_mut().filter(|_| view.has_baseline()) {
+        baseline(members, known);
     }
-    baseline(members, view, disposition);
     result
 }
 
-/// What a baseline makes of a result: only where there is one.
-fn baseline(members: &mut Map<String, Value>, view: &ReportView<'_>, disposition: Disposition<'_>) {
-    if !view.has_baseline() {
-        return;
-    }
-    let state = if let Disposition::Known(_) = disposition { "unchanged" } else { "new" };
+/// What a baseline makes of a result, given the reason for which it is known.
+fn baseline(members: &mut Map<String, Value>, known: Option<Option<&str>>) {
+    let state = if known.is_some() { "unchanged" } else { "new" };
     members.insert("baselineState".to_owned(), json!(state));
-    if let Disposition::Known(reason) = disposition {
-        let mut suppression = json!({ "kind": "external", "status": "accepted" });
-        if let Some(reason) = reason {
-            suppression["justification"] = json!(plain(reason));
-        }
-        members.insert("suppressions".to_owned(), json!([suppression]));
+    let Some(reason) = known else { return };
+    let mut suppression = json!({ "kind": "external", "status": "accepted" });
+    if let Some(reason) = reason {
+        suppression["justification"] = json!(plain(reason));
     }
+    members.insert("suppressions".to_owned(), json!([suppression]));
 }
 
 /// What was found, where, and how to reproduce it. The first sentence is what is shown where there is little room.
-fn message(view: &ReportView<'_>, finding: &Finding) -> String {
-    let mut text = format!("{}.", plain(&finding.message).trim_end_matches('.'));
-    let defects = defects(finding);
-    for (at, defect) in defects.iter().enumerate() {
-        if at > 0 {
-            let _ = write!(text, "\nAlso: {}.", plain(defect.message).trim_end_matches('.'));
-        }
-        if let Some(evidence) = defect.evidence {
-            let sent = sent(evidence).map_or(String::new(), |sent| format!("\n{sent}"));
-            let _ = write!(text, "{sent}\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
-        }
-        if let Some(more) = defect.more() {
-            let _ = write!(text, "\n{more}");
-        }
+fn message(view: &ReportView<'_>, finding: &Finding, defect: &Defect<'_>) -> String {
+    let mut text = format!("{}.", plain(defect.message).trim_end_matches('.'));
+    if let Some(evidence) = defect.evidence {
+        let sent = sent(evidence).map_or(String::new(), |sent| format!("\n{sent}"));
+        let _ = write!(text, "{sent}\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
+    }
+    if let Some(more) = defect.more() {
+        let _ = write!(text, "\n{more}");
     }
     if let Some(cause) = finding.consequence_of {
         let _ = write!(text, "\nSame cause as {cause}.");
@@ -143,6 +140,9 @@ fn message(view: &ReportView<'_>, finding: &Finding) -> String {
     }
     if let Some(repro) = &finding.repro {
         let _ = write!(text, "\nReproduce: {}", plain(repro));
+    }
+    if let Some(note) = secret_note(finding) {
+        let _ = write!(text, "\n{note}");
     }
     // What a peer says is no link of ours.
     braces(&text.replace("](", "] ("))
@@ -193,13 +193,19 @@ fn invocation(view: &ReportView<'_>) -> Value {
         .collect();
     ran.extend(conclusion.reason(ReasonKind::NothingJudged).map(notice));
     let stale = view.stale().iter().map(|known| notice(&format!("{} is {}", entry(known), view.stale_advice(known))));
-    json!({
+    let made = view.report.made.as_ref();
+    let mut invocation = json!({
         "executionSuccessful": ran.is_empty(),
         "exitCode": conclusion.exit_code,
         "exitCodeDescription": braces(&conclusion.summary),
         "toolExecutionNotifications": ran,
         "toolConfigurationNotifications": stale.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(made) = made {
+        invocation["endTimeUtc"] = json!(plain(&made.at));
+        invocation["commandLine"] = json!(plain(&made.command));
+    }
+    invocation
 }
 
 fn properties(view: &ReportView<'_>) -> Value {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::detail::event;
 use super::escape::{plain, tap, yaml};
 use super::groups::defects;
-use super::phrases::{self, name, score};
+use super::phrases::{self, made, name, score};
 use crate::{Disposition, Finding, ReasonKind, ReportView};
 
 /// Test points under construction.
@@ -40,6 +40,9 @@ pub fn render(view: &ReportView<'_>) -> String {
     if !subject.target.is_empty() {
         let _ = writeln!(out, "# {}", plain(&subject.target));
     }
+    if let Some(made) = made(view.report) {
+        let _ = writeln!(out, "# {}", plain(&made));
+    }
     for finding in &view.report.unconfirmed {
         let place = format!("{} {}", finding.transport, finding.revision);
         let _ = writeln!(out, "# seen once, not confirmed: {place} {}: {}", finding.rule, plain(&finding.message));
@@ -63,7 +66,7 @@ impl Points {
                 self.point(true, &name, Some(("SKIP", &format!("{why}: {}", finding.message))));
             }
             Disposition::Known(reason) => {
-                self.point(false, &name, Some(("TODO", &phrases::known(reason))));
+                self.point(false, &name, Some(("TODO", &phrases::known(view, finding, reason))));
                 self.diagnosis(view, finding);
             }
             Disposition::Warning => {
@@ -96,7 +99,7 @@ impl Points {
         self.text.push_str("  ---\n");
         let text = &mut self.text;
         let mut line = |key: &str, value: &str| _ = writeln!(text, "  {key}: {}", yaml(value));
-        line("message", &finding.message);
+        line("message", view.headline(finding));
         line("severity", finding.outcome.as_str());
         line("level", finding.level.as_str());
         if let Some(sentence) = view.sentence(finding) {
@@ -106,17 +109,18 @@ impl Points {
             line("fix", rule.fix);
         }
         line("see", &finding.url);
-        if let Some(evidence) = finding.evidence.first() {
+        let defects = defects(view, finding);
+        if let Some(evidence) = defects.first().and_then(|first| first.evidence) {
             if let Some(sent) = &evidence.sent {
                 line(if sent.answered { "sent" } else { "last_sent" }, &sent.text);
             }
             line("at", &event(evidence));
             line("excerpt", &evidence.excerpt);
         }
-        for (at, defect) in defects(finding).iter().enumerate() {
+        for (at, defect) in defects.iter().enumerate() {
             let number = at + 1;
             if at > 0 {
-                line(&format!("also_{number}"), defect.message);
+                line(&format!("also_{number}"), &defect.text());
             }
             if let (true, Some(evidence)) = (at > 0, defect.evidence) {
                 line(&format!("at_{number}"), &event(evidence));

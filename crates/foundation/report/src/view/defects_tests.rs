@@ -118,6 +118,7 @@ fn entry(rule: &str, revision: &str, transport: &str, places: &[&str]) -> Known 
         rule: rule.to_owned(),
         revision: revision.to_owned(),
         transport: transport.to_owned(),
+        defects: Vec::new(),
         places: places.iter().map(|place| (*place).to_owned()).collect(),
         finding: String::new(),
         reason: "because".to_owned(),
@@ -176,8 +177,139 @@ fn a_pattern_is_stale_when_nothing_it_names_is_broken() {
 fn a_written_baseline_keeps_patterns_and_adds_what_is_new() {
     let report = report(vec![twofold(), finding("tools.titles", Must, Outcome::Fail, "m")], None);
     let previous = baseline(vec![entry("shape.*", "*", "*", &[])]);
-    let written = Baseline::of(&report, Some(&previous), &|_| true);
+    let written = Baseline::of(&report, Some(&previous), &index());
     let rules: Vec<_> = written.known.iter().map(|known| known.rule.as_str()).collect();
     assert_eq!(rules, ["tools.titles", "shape.*"]);
     assert_eq!(Baseline::parse(&written.text()), Ok(written), "it reads back");
+}
+
+/// A baseline as `--write-baseline` makes it of a report, and what it makes of another.
+fn after(first: &Report, second: &Report) -> (bool, String) {
+    let written = Baseline::of(first, None, &index());
+    let read = Baseline::parse(&written.text()).expect("it reads back");
+    viewed(second, Some(&read), |view| (view.is_known(&second.results[0]), people(view)))
+}
+
+#[test]
+fn a_new_defect_under_a_known_rule_is_new() {
+    let single = || report(vec![finding("shape.results", Must, Outcome::Fail, "`version` is missing")], None);
+    let both = || report(vec![twofold()], None);
+    assert!(after(&single(), &single()).0);
+    assert!(after(&both(), &both()).0);
+    assert!(after(&both(), &single()).0, "a defect less is no news");
+    let (known, text) = after(&single(), &both());
+    assert!(!known && text.contains("FAIL  shape.results") && text.contains(OTHER), "{text}");
+    let note = "The baseline knows another defect under this rule, at ping /result.";
+    assert!(text.contains(note) && !text.contains("`version` is missing"), "{text}");
+}
+
+#[test]
+fn the_same_defect_elsewhere_in_a_list_is_known() {
+    let moved = || {
+        let mut report = report(vec![twofold()], None);
+        report.results[0].evidence[1].pointer = "/result/tools/7/inputSchema".to_owned();
+        report.results[0].evidence[1].message = Some("worded differently".to_owned());
+        report
+    };
+    assert!(after(&report(vec![twofold()], None), &moved()).0);
+    let mut other = moved();
+    other.results[0].evidence[1].pointer = "/result/tools/0/outputSchema".to_owned();
+    assert!(!after(&report(vec![twofold()], None), &other).0);
+}
+
+#[test]
+fn entries_stay_whole_where_the_defects_seen_are_not_all() {
+    let mut cut = twofold();
+    cut.more_defects = true;
+    // Timing decides which defects of `safety.limits` are seen.
+    let timed = finding("safety.limits", Safety, Outcome::Fail, "it ended");
+    let written = Baseline::of(&report(vec![cut.clone(), timed.clone()], None), None, &index());
+    assert!(written.known.iter().all(Known::covers_all), "{written:?}");
+    let mut elsewhere = timed;
+    elsewhere.evidence[0].method = Some("tools/call".to_owned());
+    let second = report(vec![cut, elsewhere], None);
+    viewed(&second, Some(&written), |view| {
+        assert!(second.results.iter().all(|one| view.is_known(one) && view.is_known_whole(one)));
+    });
+}
+
+#[test]
+fn an_entry_of_an_old_file_covers_all_and_every_report_says_so() {
+    let old = r#"{"schema":"proof.baseline/1","known":[{"rule":"shape.results","revision":"2025-11-25",
+        "transport":"stdio","finding":"x","reason":"because"}]}"#;
+    let baseline = Baseline::parse(old).expect("an old file");
+    let report = report(vec![twofold()], None);
+    viewed(&report, Some(&baseline), |view| {
+        assert!(view.is_known(&report.results[0]));
+        for (format, text, said) in [
+            ("human", people(view), "Each: also covers later defects of this rule"),
+            ("markdown", markdown::render(view), "also covers later defects of this rule"),
+            ("junit", junit::render(view), "also covers later defects of this rule"),
+            ("tap", tap::render(view), "also covers later defects of this rule"),
+            ("html", html::render(view), "also covers later defects of this rule"),
+            ("json", json::render(view), "\"known_whole\": true"),
+        ] {
+            assert!(text.contains(said), "{format}: {text}");
+        }
+    });
+    // Written again, it names its defects and keeps its reason.
+    let narrowed = Baseline::of(&report, Some(&baseline), &index());
+    let [entry] = narrowed.known.as_slice() else { panic!("{narrowed:?}") };
+    assert_eq!(entry.defects, ["ping /result", "tools/list /result/tools/*/inputSchema"]);
+    assert_eq!(entry.reason, "because");
+}
+
+#[test]
+fn an_entry_by_hand_and_a_written_one_cover_a_finding_together() {
+    let report = report(vec![twofold()], None);
+    let by_hand = baseline(vec![entry("shape.results", "*", "*", &["ping *"])]);
+    let written = Baseline::of(&report, Some(&by_hand), &index());
+    let defects: Vec<_> = written.known.iter().map(|known| known.defects.as_slice()).collect();
+    assert_eq!(defects, [&["tools/list /result/tools/*/inputSchema".to_owned()][..], &[]]);
+    viewed(&report, Some(&written), |view| assert!(view.is_known(&report.results[0])));
+}
+
+#[test]
+fn each_defect_is_one_sarif_result_with_a_fingerprint_that_stays() {
+    let results = |report: &Report, baseline: Option<&Baseline>| -> Vec<serde_json::Value> {
+        let document = viewed(report, baseline, sarif::render);
+        let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+        document["runs"][0]["results"].as_array().expect("results").clone()
+    };
+    let prints = |report: &Report| -> Vec<String> {
+        let print = |result: &serde_json::Value| result["partialFingerprints"]["primaryLocationLineHash"].to_string();
+        results(report, None).iter().map(print).collect()
+    };
+    let first = report(vec![twofold()], None);
+    let mut second = report(vec![twofold()], None);
+    let moved = &mut second.results[0].evidence[1];
+    (moved.event, moved.pointer) = (99, "/result/tools/7/inputSchema".to_owned());
+    let (before, after) = (prints(&first), prints(&second));
+    assert!(before.len() == 2 && before[0] != before[1], "{before:?}");
+    assert_eq!(before, after);
+    // With one of them known, the other alone is new.
+    let known = Baseline::of(
+        &report(vec![finding("shape.results", Must, Outcome::Fail, "`version` is missing")], None),
+        None,
+        &index(),
+    );
+    let states: Vec<_> = results(&first, Some(&known))
+        .iter()
+        .map(|result| (result["baselineState"].to_string(), result.get("suppressions").is_some()))
+        .collect();
+    assert_eq!(states, [("\"new\"".to_owned(), false), ("\"unchanged\"".to_owned(), true)]);
+}
+
+#[test]
+fn a_replaced_secret_is_a_placeholder_with_a_note_in_every_format_for_people() {
+    let mut one = finding("shape.results", Must, Outcome::Fail, "m");
+    one.repro = Some("proof check -- x --token YOUR-SECRET-HERE".to_owned());
+    let report = report(vec![one], None);
+    viewed(&report, None, |view| {
+        for text in [people(view), junit::render(view), sarif::render(view), markdown::render(view), html::render(view)]
+        {
+            let note = "Put in the secret that was replaced by YOUR-SECRET-HERE.";
+            assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" ").matches(note).count(), 1, "{text}");
+        }
+    });
 }

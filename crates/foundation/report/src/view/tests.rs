@@ -182,6 +182,7 @@ fn known(rule: &str) -> Known {
         rule: rule.to_owned(),
         revision: "2025-11-25".to_owned(),
         transport: "stdio".to_owned(),
+        defects: Vec::new(),
         places: Vec::new(),
         finding: String::new(),
         reason: "because".to_owned(),

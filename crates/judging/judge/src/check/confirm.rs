@@ -14,7 +14,7 @@ use super::play::named;
 use super::probe::Access;
 use super::run::{Played, SHARED_SESSION, Stage, parts};
 use super::time_limit::Phase;
-use crate::judging::{Judged, Suspicion};
+use crate::judging::{Defect, Defects, Judged, Suspicion};
 
 /// Why a finding is taken back.
 pub(super) const NOT_AGAIN: &str = "it was broken once, and not in a second play";
@@ -152,7 +152,7 @@ impl Stage {
         let found: BTreeMap<&'static str, String> = again.broken().collect();
         for suspicion in open {
             if found.contains_key(suspicion.rule) && self.confirmations.rules().insert(suspicion.rule) {
-                self.tell(suspicion);
+                self.tell(suspicion, case.defects.get(suspicion.rule));
             }
         }
         again.keep_only(|rule| rules.contains(&rule) && !found.contains_key(rule));
@@ -163,11 +163,16 @@ impl Stage {
         Some(again)
     }
 
-    fn tell(&self, suspicion: &Suspicion) {
+    fn tell(&self, suspicion: &Suspicion, defects: Option<&Defects>) {
         if suspicion.fails {
             let Suspicion { rule, level, ref why, .. } = *suspicion;
             let message = self.judge.redact(why);
-            self.watch.tell(Progress::Confirmed { run: self.place(), rule, level, message });
+            let redacted = |text: &str| self.judge.redact(text);
+            let place = |one: &Defect| (one.before.method.as_deref().map(redacted), redacted(&one.pointer));
+            let more_defects = defects.is_none_or(|defects| defects.is_cut);
+            let defects = defects.map(|defects| defects.all.iter().map(place).collect()).unwrap_or_default();
+            let run = self.place();
+            self.watch.tell(Progress::Confirmed { run, rule, level, message, defects, more_defects });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A `curl` command for a request that one POST shows again. Must not know what was wrong with the answer.
 
+use report::CommandRedactor;
 use wire::trace::{Content, Frame, Headers};
 
 /// The longest body that a command carries, in bytes.
@@ -9,9 +10,9 @@ const BODY: usize = 600;
 const LEFT_OUT: [&str; 7] =
     ["host", "content-length", "connection", "user-agent", "accept-encoding", "transfer-encoding", "traceparent"];
 
-/// The command, where one request is enough: it names no session, and its body is short text. Both frames are redacted: where
-/// a secret has to be put in, its placeholder stands.
-pub fn curl(url: &str, head: &Frame, body: &Frame) -> Option<String> {
+/// The command, where one request is enough: it names no session, and its body is short text. Where a secret has to be put in,
+/// its placeholder stands.
+pub fn curl(url: &str, head: &Frame, body: &Frame, redactor: &CommandRedactor) -> Option<String> {
     let Content::Request { method, headers, .. } = &head.content else { return None };
     let Content::Body { bytes, complete: true } = &body.content else { return None };
     let text = std::str::from_utf8(bytes).ok()?;
@@ -19,9 +20,9 @@ pub fn curl(url: &str, head: &Frame, body: &Frame) -> Option<String> {
     if method != "POST" || needs_session || text.len() > BODY || !stands_alone(text) {
         return None;
     }
-    let url = quoted(url)?;
-    let headers = words(headers)?;
-    Some(format!("curl -i {url}{headers} -d {}", quoted(text)?))
+    let url = quoted(&redactor.text(url))?;
+    let headers = words(&redactor.headers(headers))?;
+    Some(format!("curl -i {url}{headers} -d {}", quoted(&redactor.message(text))?))
 }
 
 /// Whether a server understands a message without a handshake before it: the handshake itself, and what names its revision.
@@ -43,10 +44,16 @@ fn quoted(word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use report::CommandRedactor;
     use wire::Party;
+    use wire::redact::Redactor;
     use wire::trace::{Content, Frame};
 
     use super::curl;
+
+    fn redactor() -> CommandRedactor {
+        CommandRedactor::of(&Redactor::new([0; 32]))
+    }
 
     fn head(headers: &[(&str, &str)]) -> Frame {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -62,25 +69,21 @@ mod tests {
 
     #[test]
     fn a_greeting_is_sent_again_with_its_headers() {
-        let head = head(&[("Host", "x"), ("Accept", "application/json"), ("Authorization", "Bearer [redacted-1]")]);
-        let command = curl("http://127.0.0.1:1/mcp", &head, &body(GREETING)).expect("a command");
+        let head = head(&[("Host", "x"), ("Accept", "application/json"), ("Authorization", "Bearer abc123def456")]);
+        let command = curl("http://127.0.0.1:1/mcp", &head, &body(GREETING), &redactor()).expect("a command");
         assert_eq!(
             command,
-            "curl -i 'http://127.0.0.1:1/mcp' -H 'Accept: application/json' -H 'Authorization: Bearer [redacted-1]' \
+            "curl -i 'http://127.0.0.1:1/mcp' -H 'Accept: application/json' -H 'Authorization: Bearer YOUR-SECRET-HERE' \
              -d '{\"method\":\"initialize\",\"params\":{\"x\":\"it'\\''s\"}}'"
         );
     }
 
     #[test]
     fn what_one_request_does_not_show_has_no_command() {
-        let url = "http://127.0.0.1:1/mcp";
-        assert_eq!(curl(url, &head(&[("Mcp-Session-Id", "s")]), &body(GREETING)), None, "needs a session");
-        assert_eq!(curl(url, &head(&[]), &body(r#"{"method":"tools/list"}"#)), None, "needs a handshake");
-        assert_eq!(curl(url, &head(&[]), &body(&format!("{GREETING}{}", " ".repeat(1000)))), None, "too long");
-        assert_eq!(
-            curl(url, &head(&[]), &body("{\"method\":\"initialize\",\"a\":\"\u{202e}\"}")),
-            None,
-            "not harmless"
-        );
+        let curl = |head: &Frame, body: &Frame| curl("http://127.0.0.1:1/mcp", head, body, &redactor());
+        assert_eq!(curl(&head(&[("Mcp-Session-Id", "s")]), &body(GREETING)), None, "needs a session");
+        assert_eq!(curl(&head(&[]), &body(r#"{"method":"tools/list"}"#)), None, "needs a handshake");
+        assert_eq!(curl(&head(&[]), &body(&format!("{GREETING}{}", " ".repeat(1000)))), None, "too long");
+        assert_eq!(curl(&head(&[]), &body("{\"method\":\"initialize\",\"a\":\"\u{202e}\"}")), None, "not harmless");
     }
 }

@@ -1,6 +1,7 @@
 //! The different defects that a trace shows under one rule, each with what was sent before it. Must not judge, and must not
 //! show anything: frames are named by their events.
 
+use report::DefectKey;
 use rules::verdict::OTHERS;
 use rules::view::MessageAt;
 use rules::{Breach, Rule, View};
@@ -35,35 +36,6 @@ pub struct Before {
     pub is_answer: bool,
     /// The event of the head of the HTTP request that carried it.
     pub head: Option<usize>,
-}
-
-/// What makes two breaches of a rule the same defect: the method, the place without indices, and the reason without numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefectKey {
-    method: Option<String>,
-    place: String,
-    why: String,
-}
-
-impl DefectKey {
-    /// The key of a breach at `pointer`.
-    pub fn new(method: Option<&str>, pointer: &str, why: &str) -> Self {
-        let step = |step: &str| if step.parse::<usize>().is_ok() { "*".to_owned() } else { step.to_owned() };
-        let place = pointer.split('/').map(step).collect::<Vec<_>>().join("/");
-        Self { method: method.map(str::to_owned), place, why: without_numbers(why) }
-    }
-}
-
-fn without_numbers(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '0'..='9' if out.ends_with('#') => {}
-            '0'..='9' => out.push('#'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 impl Defect {
@@ -147,19 +119,4 @@ fn last_sent(view: &View<'_>, event: usize) -> Option<usize> {
     let connection = view.frame(event).connection;
     let mut peers = view.by(view.subject().peer()).filter(|sent| sent.connection == connection && sent.event < event);
     peers.next_back().map(|sent| sent.event)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::DefectKey;
-
-    #[test]
-    fn another_method_place_or_reason_is_another_defect() {
-        let key = |method, pointer, why| DefectKey::new(Some(method), pointer, why);
-        let one = key("tools/list", "/result/tools/0/name", "found number 7");
-        assert_eq!(one, key("tools/list", "/result/tools/12/name", "found number 123"));
-        assert_ne!(one, key("prompts/list", "/result/tools/0/name", "found number 7"));
-        assert_ne!(one, key("tools/list", "/result/tools/0/title", "found number 7"));
-        assert_ne!(one, key("tools/list", "/result/tools/0/name", "found true"));
-    }
 }

@@ -13,10 +13,10 @@ use wire::trace::Frame;
 
 use super::causes::relate;
 use super::curl::curl;
-use super::defects::{Defect, DefectKey};
+use super::defects::Defect;
 use super::trace_sink::file_name;
 use super::{Judged, Reproduce, Reproduction, RunId};
-use report::{Evidence, Finding, Outcome, Sent, excerpt, sent};
+use report::{CommandRedactor, DefectKey, Evidence, Finding, Outcome, Sent, excerpt, sent};
 
 /// How many different defects are shown of a broken rule, and how many events of a kept one.
 const DEFECTS: usize = 12;
@@ -32,8 +32,10 @@ pub struct Sources<'s> {
     reproduce: &'s Reproduce,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
+    /// What replaces them in commands.
+    commands: CommandRedactor,
     /// The address of a server over HTTP.
-    url: Option<String>,
+    url: Option<&'s str>,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
     redacted: RefCell<HashMap<(*const Judged, usize), Rc<Frame>>>,
 }
@@ -41,13 +43,14 @@ pub struct Sources<'s> {
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
     pub fn new(cases: &'s [Judged], place: RunId, reproduce: &'s Reproduce, redactor: &'s Redactor) -> Self {
-        Self { cases, place, reproduce, redactor, url: None, redacted: RefCell::default() }
+        let commands = CommandRedactor::of(redactor);
+        Self { cases, place, reproduce, redactor, commands, url: None, redacted: RefCell::default() }
     }
 
     /// The same of a server at this address over HTTP.
     #[must_use]
-    pub fn at(self, url: Option<&str>) -> Self {
-        Self { url: url.map(|url| self.redactor.redact_text(url).into_owned()), ..self }
+    pub fn at(self, url: Option<&'s str>) -> Self {
+        Self { url, ..self }
     }
 
     /// One finding per selected rule, in the order of the rules.
@@ -147,8 +150,8 @@ impl<'s> Sources<'s> {
         let frame = |event: usize| Some(self.redacted(case, event, case.quoted.get(&event)?));
         let sent = before.request.and_then(|event| {
             let request = frame(event)?;
-            let head = before.head.filter(|_| before.is_answer).and_then(frame);
-            let curl = head.and_then(|head| curl(self.url.as_deref()?, head.as_ref(), request.as_ref()));
+            let head = before.head.filter(|_| before.is_answer).and_then(|head| case.quoted.get(&head));
+            let curl = head.and_then(|head| curl(self.url?, head, case.quoted.get(&event)?, &self.commands));
             Some(Sent { event, answered: before.is_answer, text: sent(&request), curl })
         });
         let redacted = |text: &str| self.redactor.redact_text(text).into_owned();

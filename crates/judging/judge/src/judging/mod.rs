@@ -19,6 +19,7 @@ mod trace_sink;
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+pub use self::defects::{Defect, Defects};
 pub use self::dialogue::dialogue;
 pub use self::findings::Sources;
 pub use self::identity::identity;

@@ -41,6 +41,10 @@ pub enum Progress {
         level: Level,
         /// Why it is broken, secrets redacted.
         message: String,
+        /// The method and the pointer of each different defect, secrets redacted.
+        defects: Vec<(Option<String>, String)>,
+        /// Whether there may be more defects.
+        more_defects: bool,
     },
     /// A run is over.
     Done(RunId),

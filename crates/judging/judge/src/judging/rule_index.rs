@@ -24,6 +24,7 @@ fn text(rule: &'static Rule) -> RuleText {
         id: rule.id,
         how: rule.how,
         fix: rule.fix,
+        timed: rule.timed,
         sentences: Revision::ALL.into_iter().filter_map(sentence).collect(),
     }
 }

@@ -53,13 +53,37 @@ fn preceding(view: &View<'_>, event: usize) -> String {
     else {
         return String::new();
     };
+    format!(", after {}", told_at(view, at))
+}
+
+/// What the client sent in an event, in words: its method, or how it begins.
+pub(super) fn told_at(view: &View<'_>, at: usize) -> String {
     let message = view.by(Party::Client).find(|sent| sent.event == at);
     let what = match message.map(|sent| sent.message.method()) {
         Some(Some(method)) => format!("`{}`", method.escape_debug()),
         Some(None) => "an answer".to_owned(),
-        None => "an invalid message".to_owned(),
+        None => invalid(&view.frame(at).content),
     };
-    format!(", after {what} (event {at})")
+    format!("{what} (event {at})")
+}
+
+/// How much of an invalid message is quoted.
+const QUOTED: usize = 24;
+
+fn invalid(content: &Content) -> String {
+    let bytes = match content {
+        Content::Line { bytes, .. } | Content::Body { bytes, .. } | Content::WebSocket { bytes, .. } => bytes,
+        Content::Raw(bytes) => bytes,
+        _ => return "an invalid message".to_owned(),
+    };
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
+    let begins = wire::escape::snippet(&text.replace('`', "'"), QUOTED);
+    let long = bytes.len() >> 10;
+    match (begins.as_str(), long) {
+        ("", 0) => "an empty message".to_owned(),
+        (_, 0) => format!("the invalid message `{begins}`"),
+        _ => format!("an invalid message of {long} KiB"),
+    }
 }
 
 /// The last request of the client on a connection, if it has no answer.
@@ -164,9 +188,13 @@ mod tests {
     fn a_crash_is_laid_to_what_the_server_had_not_got_over() {
         let garbage = r#"{"at":3,"from":"client","line":"no JSON"}"#;
         let ping = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
-        assert!(said_of(&[garbage]).ends_with("after an invalid message (event 2)"), "{}", said_of(&[garbage]));
         assert!(
-            said_of(&[garbage, ping]).ends_with("after an invalid message (event 2)"),
+            said_of(&[garbage]).ends_with("after the invalid message `no JSON` (event 2)"),
+            "{}",
+            said_of(&[garbage])
+        );
+        assert!(
+            said_of(&[garbage, ping]).ends_with("after the invalid message `no JSON` (event 2)"),
             "not what was asked in vain"
         );
         let answer = r#"{"at":4,"from":"client","line":{"jsonrpc":"2.0","id":"q","result":{}}}"#;

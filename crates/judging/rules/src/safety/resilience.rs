@@ -5,6 +5,7 @@ use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Closed, Content, Frame};
 use wire::{Kind, Party, RequestId, Transport, method};
 
+use super::lasting::told_at;
 use super::{anywhere, over_stdio};
 use crate::basic::overview::responses::is_quick;
 use crate::rule::{Rule, at, safety};
@@ -83,7 +84,7 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
             }
     });
     if let Some((event, _)) = ended {
-        return Some(Err(Breach::at(event, "", format!("the server ended after what is in event {stimulus}"))));
+        return Some(Err(Breach::at(event, "", format!("the server ended after {}", told_at(view, stimulus)))));
     }
     // Other work may rightly take long.
     let quick: Vec<_> = later.iter().filter(|call| is_quick(call) || call.request.is("ping")).collect();
@@ -94,7 +95,7 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
         return None;
     }
     let silent = quick.iter().filter_map(|call| view.timeout_of(call.request)).min_by_key(|timeout| timeout.event);
-    let why = format!("no answer any more after what is in event {stimulus}");
+    let why = format!("no answer any more after {}", told_at(view, stimulus));
     silent.map(|timeout| Err(Breach::at(timeout.event, "", why)))
 }
 

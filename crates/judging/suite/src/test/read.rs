@@ -14,6 +14,7 @@ use document::{self, FileError, FileErrors, Node, Shape, quoted, unfilled};
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use wire::Revision;
+use wire::escape::snippet;
 
 use super::model;
 use super::plan::{Case, Server, Suite};
@@ -27,8 +28,48 @@ const MAX_TIME: Duration = Duration::from_hours(1);
 const GUIDE: &str = "https://github.com/proofhouse/proofhouse/blob/main/docs/test.md";
 
 /// The shape of a file.
-static SHAPE: Shape =
-    Shape::new(include_str!("../../../../../docs/test.schema.json"), GUIDE, &["setup", "cases"]).keeping_rest();
+static SHAPE: Shape = Shape::new(include_str!("../../../../../docs/test.schema.json"), GUIDE, &["setup", "cases"])
+    .keeping_rest()
+    .with_aliases(&ALIASES)
+    .with_advice(advice);
+
+/// What people write for a key, from other tools.
+const ALIASES: [(&str, &str); 16] = [
+    ("tests", "cases"),
+    ("steps", "cases"),
+    ("suite", "cases"),
+    ("variables", "vars"),
+    ("tool", "call"),
+    ("resource", "read"),
+    ("prompt", "get"),
+    ("method", "raw"),
+    ("input", "arguments"),
+    ("assert", "expect"),
+    ("assertions", "expect"),
+    ("save", "capture"),
+    ("title", "name"),
+    ("description", "name"),
+    ("args", "arguments"),
+    ("cmd", "command"),
+];
+
+/// What to do about a value of another type than its key has.
+fn advice(pointer: &str, found: &Value) -> Option<String> {
+    let key = pointer.rsplit('/').next()?;
+    let member = |names: [&str; 2]| names.into_iter().find_map(|name| found.get(name)?.as_str());
+    let name = |usual: &str, names| member(names).map_or_else(|| usual.to_owned(), |name| snippet(name, 60));
+    match (key, found) {
+        ("call", Value::Object(_)) => {
+            Some(format!("`call: {}`, and its `arguments` as a key next to `call`", name("TOOL", ["tool", "name"])))
+        }
+        ("get", Value::Object(_)) => {
+            Some(format!("`get: {}`, and its `arguments` as a key next to `get`", name("PROMPT", ["prompt", "name"])))
+        }
+        ("read", Value::Object(_)) => Some(format!("`read: {}`", name("URI", ["uri", "resource"]))),
+        ("command", Value::String(_)) => Some("a list of words: `command: [npx, -y, my-server]`".to_owned()),
+        _ => None,
+    }
+}
 
 /// Reads a test file.
 pub fn load(path: &Path) -> Result<Suite, FileErrors> {
@@ -62,17 +103,43 @@ pub fn of_call(
     let equals = |value: &Value| json!({ "equals": unfilled(value) });
     let expect: Map<String, Value> = expect.iter().map(|(path, value)| (path.clone(), equals(value))).collect();
     let (tool, arguments) = (unfilled(&json!(tool)), unfilled(&Value::Object(arguments)));
+    let places = places(&arguments, &expect);
     let case = json!({ "call": tool, "arguments": arguments, "expect": expect });
-    parse(&json!({ "server": server, "cases": [case] }).to_string(), name)
+    let text = json!({ "server": server, "cases": [case] }).to_string();
+    parse(&text, name).map_err(|errors| in_words(errors, &text, &places))
+}
+
+/// Pointers to the parts of a call, each with its name on the command line.
+fn places(arguments: &Value, expect: &Map<String, Value>) -> Vec<(String, String)> {
+    let of = |list: &str, name: &str| format!("/cases/0/{list}/{}", wire::pointer::escape(name));
+    let arguments = arguments.as_object().into_iter().flatten().enumerate();
+    let arguments =
+        arguments.map(|(at, (name, _))| (of("arguments", name), format!("argument {} ({})", at + 1, quoted(name))));
+    let expect = expect.keys().enumerate().map(|(at, path)| (of("expect", path), format!("--expect {}", at + 1)));
+    let others = [("/cases/0/call", "the name of the tool"), ("/server", "the server")];
+    let others = others.map(|(pointer, name)| (pointer.to_owned(), name.to_owned()));
+    others.into_iter().chain(arguments).chain(expect).collect()
+}
+
+/// Errors in a text that no person wrote: with the part of the command line in place of the position.
+fn in_words(mut errors: FileErrors, text: &str, places: &[(String, String)]) -> FileErrors {
+    let Ok((tree, _)) = document::read(text) else { return errors };
+    for error in &mut errors.list {
+        let Some(at) = error.at.take() else { continue };
+        let before = places.iter().map(|(pointer, name)| (tree.place(pointer), name)).filter(|(place, _)| *place <= at);
+        error.place = before.max_by_key(|(place, _)| *place).map(|(_, name)| name.clone());
+    }
+    errors
 }
 
 /// Reads a file from its text. The errors are unordered.
 pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<FileError>> {
-    let (tree, mut errors) = document::read(text).map_err(|error| vec![error])?;
+    let (tree, mut errors) = document::read(text).map_err(|error| with_earlier(error, text))?;
     let mut value = tree.to_value();
-    let captured = captured_names(&value);
     let misfits = SHAPE.check(&tree, &mut value);
     errors.extend(misfits.errors);
+    let tree = misfits.tree;
+    let captured = captured_names(&tree.to_value());
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
             let mut reader = Reader {
@@ -93,6 +160,22 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<FileError>> {
             Err(vec![FileError::new(None, what, "report it, with the file")])
         }
     }
+}
+
+/// How many lines before an error of YAML may belong to the entry that has it.
+const ENTRY: usize = 200;
+
+/// An error of YAML, and what does not fit in the entries before the one that has it.
+fn with_earlier(error: FileError, text: &str) -> Vec<FileError> {
+    let lines: Vec<&str> = text.lines().collect();
+    let last = error.at.map_or(0, |at| at.line.min(lines.len()));
+    let begins_entry = |line: &str| line.trim_start().starts_with("- ") || !line.starts_with([' ', '#']);
+    let ends = (1..last).rev().take(ENTRY).filter(|end| begins_entry(lines[*end]));
+    let mut read = ends.map(|end| document::read(&lines[..end].join("\n")));
+    let Some((tree, mut errors)) = read.find_map(Result::ok) else { return vec![error] };
+    errors.extend(SHAPE.check_beginning(&tree));
+    errors.push(error);
+    errors
 }
 
 /// The names of all captured variables, also of those that do not fit the shape.
@@ -195,7 +278,8 @@ impl Reader<'_> {
     fn path(&mut self, text: &str, pointer: &str) -> Option<JsonPath> {
         JsonPath::parse(text)
             .map_err(|error| {
-                let what = format!("{} is not a JSONPath: {}", quoted(text), error.message());
+                let at = error.position() + 1;
+                let what = format!("{} is not a JSONPath, at character {at}: {}", quoted(text), error.message());
                 self.error(pointer, what, "$.content[0].text, $.structuredContent['a b']");
             })
             .ok()

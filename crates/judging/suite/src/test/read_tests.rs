@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::read;
+use serde_json::json;
+
+use super::{of_call, read};
 
 const SERVER: &str = "server: { command: [my-server] }\n";
 
@@ -76,7 +78,14 @@ fn variables_use_those_above() {
 fn errors_have_their_line() {
     refused("cases: [{ call: a, args: {} }]\n", 2, "`args` is unknown", "`arguments`");
     refused("cases: [{ call: a, expect: { result: 1 } }]\n", 2, "`result` is unknown", "`$…`");
-    refused("cases: [{ call: a, raed: b }]\n", 2, "`raed` is unknown", "`read`");
+    refused("cases: [{ raed: b }]\n", 2, "`raed` is unknown", "`read`");
+    refused("tests: [{ call: a }]\n", 2, "`tests` is unknown", "`cases`");
+    refused(
+        "cases: [{ call: { tool: echo, arguments: {} } }]\n",
+        2,
+        "`call` is a mapping",
+        "`call: echo`, and its `arguments`",
+    );
     refused("cases:\n  - name: x\n", 3, "has no request", "`call`");
     refused("cases:\n  - call: a\n    read: b\n", 3, "several requests", "one of");
     refused("cases:\n  - call: a\n    expect:\n      $.a[: 1\n", 5, "not a JSONPath", "$.content");
@@ -122,7 +131,7 @@ cases:
   - arguments: { x: 1 }
   - { call: b, timeout: 0s, expect: { $.x: { matches: '[' } } }
 ";
-    let mut errors = read(text, Path::new("x.mcp.yaml")).expect_err("ten mistakes");
+    let mut errors = read(text, Path::new("x.mcp.yaml")).expect_err("eleven mistakes");
     errors.sort_by_key(|error| error.at);
     let found: Vec<(usize, &str)> =
         errors.iter().map(|error| (error.at.unwrap_or_default().line, error.what.as_str())).collect();
@@ -134,6 +143,7 @@ cases:
         (6, "`code`"),
         (7, "`id`"),
         (8, "`raed` is unknown"),
+        (8, "unknown variable `none`"),
         (9, "has no request"),
         (10, "invalid time"),
         (10, "not a regular expression"),
@@ -158,4 +168,81 @@ fn huge_and_deep_files_are_refused() {
     assert!(read(&deep, Path::new("x")).is_err());
     let many = format!("{SERVER}cases:\n{}", "  - call: a\n".repeat(20_001));
     assert!(read(&many, Path::new("x")).is_err());
+}
+
+/// The file of a user who knows another tool: one pass is enough.
+#[test]
+fn what_misspelt_keys_hold_is_checked_in_the_same_pass() {
+    let text = "\
+server: { command: [my-server] }
+tests:
+  - nmae: greets
+    cal: echo
+    args: { message: '{{ vars.none }}' }
+    expects: { outcom: okay, $.a: { contians: x } }
+  - call: { tool: echo, arguments: { message: hi } }
+  - call: a
+    raed: b
+";
+    let mut errors = read(text, Path::new("x.mcp.yaml")).expect_err("mistakes");
+    errors.sort_by_key(|error| error.at);
+    let found: Vec<(usize, &str, &str)> = errors
+        .iter()
+        .map(|error| (error.at.unwrap_or_default().line, error.what.as_str(), error.remedy.as_str()))
+        .collect();
+    let expected = [
+        (2, "`tests` is unknown", "`cases`"),
+        (3, "`nmae` is unknown", "`name`"),
+        (4, "`cal` is unknown", "`call`"),
+        (5, "`args` is unknown", "`arguments`"),
+        (5, "unknown variable `none`", "`vars`"),
+        (6, "`expects` is unknown", "`expect`"),
+        (6, "`outcom` is unknown", "`outcome`"),
+        (6, "`outcome` may not be `okay`", "`ok`"),
+        (6, "unknown matcher `contians`", "`contains`"),
+        (7, "`call` is a mapping", "`call: echo`"),
+        (8, "several requests", "one of"),
+        (9, "`raed` is unknown", "`read`"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for ((line, what, remedy), (at, part, advice)) in found.iter().zip(expected) {
+        assert!(*line == at && what.contains(part) && remedy.contains(advice), "line {at}, {part}: {found:#?}");
+    }
+}
+
+#[test]
+fn errors_of_a_single_call_name_its_part() {
+    let object = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
+    let expect = object(json!({ "$.a": 1, "$.content[": "x" }));
+    let server = json!({ "command": ["x"] });
+    let errors = of_call(Path::new("--call"), server, "echo", object(json!({ "message": "hi" })), expect);
+    let text = errors.expect_err("no path").to_string();
+    assert!(text.contains("at character ") && text.contains(" – --expect 2\n"), "{text}");
+    let errors =
+        of_call(Path::new("--call"), json!({ "url": "http://" }), "echo", object(json!({})), object(json!({})));
+    let text = errors.expect_err("no host").to_string();
+    assert!(text.starts_with("error: invalid URL – the server\n"), "{text}");
+}
+
+#[test]
+fn an_error_of_yaml_does_not_hide_the_mistakes_before_it() {
+    let text = "\
+server: { comand: [my-server] }
+cases:
+  - call: a
+    args: {}
+    expect:
+      outcome: fine
+  - call: b
+    tags:
+      - x
+      - [y
+  - call: c
+";
+    let mut errors = read(text, Path::new("x.mcp.yaml")).expect_err("mistakes");
+    errors.sort_by_key(|error| error.at);
+    let found: Vec<_> = errors.iter().map(|error| (error.at.map_or(0, |at| at.line), error.what.as_str())).collect();
+    let expected = ["`comand` is unknown", "`args` is unknown", "`outcome` may not be `fine`", "this is no YAML"];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    assert!(found.iter().zip(expected).all(|((_, what), part)| what.contains(part)), "{found:#?}");
 }

@@ -10,7 +10,7 @@ mod proof;
 mod reply;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use net::server::http::StatusCode;
 use net::server::http::{
@@ -114,7 +114,7 @@ pub struct TokenGuard {
     tokens: AcceptedTokens,
     /// The paths of the endpoints that are served, the Streamable HTTP one first.
     paths: Vec<String>,
-    catalogue: Arc<Catalogue>,
+    catalogue: RwLock<Arc<Catalogue>>,
     /// Where the server listens, once it does.
     address: OnceLock<SocketAddr>,
 }
@@ -138,7 +138,7 @@ impl TokenGuard {
             }
             Tokens::Ours(development) => AcceptedTokens::Ours(Box::new(Issuer::new(development))),
         };
-        Self { tokens, paths, catalogue, address: OnceLock::new() }
+        Self { tokens, paths, catalogue: RwLock::new(catalogue), address: OnceLock::new() }
     }
 
     /// What tokens must be for. Our own issuer's are for the server as it is called by `host`: nobody else has its key. Those
@@ -184,6 +184,11 @@ impl TokenGuard {
         }
     }
 
+    /// Decides by another catalogue from now on.
+    pub fn replace_catalogue(&self, catalogue: Arc<Catalogue>) {
+        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
+    }
+
     /// What every request needs.
     fn least(&self) -> Vec<&str> {
         match &self.tokens {
@@ -204,7 +209,8 @@ impl TokenGuard {
     /// Whether a call is of a tool that does not say that it only reads.
     fn changes(&self, message: &Message) -> bool {
         let name = message.params().and_then(|params| params.get("name")?.as_str());
-        let tool = self.catalogue.tools.iter().find(|tool| Some(tool.name.as_ref()) == name);
+        let catalogue = Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner));
+        let tool = catalogue.tools.iter().find(|tool| Some(tool.name.as_ref()) == name);
         tool.is_some_and(|tool| tool.hints.is_none_or(|hints| !hints.read_only))
     }
 

@@ -12,6 +12,7 @@ use wire::serf::{Category, Details};
 use super::headers;
 use crate::asking::ask_by_result;
 use crate::catalogue::{Invocation, Outcome, Output, Run, Tool};
+use crate::offers::Offer;
 use crate::tasks::Plan;
 use crate::{Server, answer, params, tasks};
 
@@ -94,13 +95,13 @@ struct Ready<'a> {
 fn prepare<'a>(server: &'a Server, call: &Call) -> Result<Ready<'a>, RpcError> {
     let mut params: Params = params::read(call)?;
     params.meta = params.meta.map(params::Meta::checked).transpose()?;
-    let toolbox = &server.state().toolbox;
+    let Offer { catalogue, toolbox, .. } = server.offer();
     let revision = call.context.revision;
     let index = toolbox
-        .find(server, &params.name, revision)
+        .find(server, catalogue, &params.name, revision)
         .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", params.name.escape_debug())))
         .map_err(|error| with_details(error, Category::ResourceNotFound))?;
-    let tool = &server.catalogue().tools[index];
+    let tool = &catalogue.tools[index];
     let compiled = toolbox.compiled(index, tool)?;
     let arguments = Value::Object(std::mem::take(&mut params.arguments));
     headers::check(&compiled.mirrored, call, &arguments)?;

@@ -39,9 +39,9 @@ impl Toolbox {
     }
 
     /// The place of the tool that `revision` knows by this name, where it is there.
-    fn find(&self, server: &Server, name: &str, revision: Revision) -> Option<usize> {
+    fn find(&self, server: &Server, catalogue: &Catalogue, name: &str, revision: Revision) -> Option<usize> {
         let index = *self.by_name.get(name)?;
-        is_there(server, &server.catalogue().tools[index], revision).then_some(index)
+        is_there(server, catalogue.tools.get(index)?, revision).then_some(index)
     }
 
     fn compiled(&self, index: usize, tool: &Tool) -> Result<&Compiled, RpcError> {

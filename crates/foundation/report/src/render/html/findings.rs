@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use super::grid::{Grid, Group, Row, class};
 use super::text::{Places, Prose, Quoted, Text, Words};
-use crate::render::detail::curl;
+use crate::render::detail::{curl, secret_note};
 use crate::render::groups::{Defect, defects};
+use crate::render::phrases::WHOLE;
 use crate::render::text::count;
 use crate::{Disposition, Evidence, Outcome};
 
@@ -38,7 +39,7 @@ pub(super) fn glance(out: &mut String, grid: &Grid<'_>) {
     out.push_str("<ol class=\"glance\" aria-label=\"Findings in one line each\">\n");
     for card in new().take(GLANCE) {
         let (id, mark) = (Quoted(card.row.id), class(card.outcome));
-        let message = card.groups.first().map_or("", |group| group.first.finding.message.as_str());
+        let message = card.groups.first().map_or("", |group| grid.view.headline(group.first.finding));
         let _ = writeln!(
             out,
             "<li><a href=\"#{mark}.{id}\"><span class=\"sign {mark}\"></span><b>{id}</b> <span>{}</span></a></li>",
@@ -141,7 +142,7 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
         group.columns(),
         Places(&grid.view.report.runs, &group.runs)
     );
-    let defects = defects(finding);
+    let defects = defects(grid.view, finding);
     let (shown, more) = defects.split_at(defects.len().min(OPEN));
     for one in shown {
         defect(out, one);
@@ -173,12 +174,18 @@ fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
             Words(command)
         );
     }
+    if let Some(note) = secret_note(finding) {
+        let _ = writeln!(out, "<p class=\"note\">{note}</p>");
+    }
+    if grid.view.is_known_whole(finding) {
+        let _ = writeln!(out, "<p class=\"note\">Its entry in the baseline {WHOLE}.</p>");
+    }
     out.push_str("</div>\n");
 }
 
 /// One way in which the rule is broken: what is wrong, what was sent, what came back.
 fn defect(out: &mut String, defect: &Defect<'_>) {
-    let _ = writeln!(out, "<p class=\"why\">{}</p>", Prose(defect.message));
+    let _ = writeln!(out, "<p class=\"why\">{}</p>", Prose(&defect.text()));
     if let Some(evidence) = defect.evidence {
         out.push_str("<div class=\"crossed\">\n");
         if let Some(sent) = &evidence.sent {

@@ -6,9 +6,9 @@ use wire::Level;
 
 use super::findings;
 use super::grid::Grid;
-use super::text::{Places, Prose, Text, Words, number};
-use crate::render::phrases;
-use crate::{Report, ReportView, Run, Tally};
+use super::text::{Places, Prose, Quoted, Text, Words, number};
+use crate::render::phrases::{self, unexercised};
+use crate::{Made, Report, ReportView, Run, Tally};
 
 /// The name and version that the subject gives itself.
 pub(super) fn title(report: &Report) -> String {
@@ -36,6 +36,16 @@ pub(super) fn masthead(out: &mut String, report: &Report) {
             out,
             "<p class=\"target\">{}</p>",
             Words(&format!("{} {}", command(report), report.subject.target))
+        );
+    }
+    if let Some(Made { at, command }) = &report.made {
+        let _ = writeln!(
+            out,
+            "<p class=\"made\">Made <time datetime=\"{}\">{}</time> by proof {}: {}</p>",
+            Quoted(at),
+            Text(&at.replace('T', " ").replace('Z', " UTC")),
+            Text(report.proof),
+            Words(command)
         );
     }
     out.push_str("<button type=\"button\" id=\"theme\" class=\"scripted\">Dark theme</button>\n</header>\n");
@@ -123,6 +133,10 @@ fn figures(out: &mut String, report: &Report) {
     };
     out.push_str("<dl class=\"big-figures\">\n");
     match report.summary.score {
+        Some(_) if report.is_perfect() => {
+            let means = format!("all {} judged MUST rules passed; {}", number(must.pass), unexercised(must));
+            figure(out, "Score", "100<small>/100</small>", &means);
+        }
         Some(score) => {
             let means = format!("{} of {} judged MUST rules passed", number(must.pass), number(must.pass + must.fail));
             figure(out, "Score", &format!("{score:.1}<small> %</small>"), &means);

@@ -12,7 +12,9 @@ use wire::{Level, Revision, Transport};
 use super::{SCRIPT, STYLE, render};
 use crate::baseline::{Baseline, Known};
 use crate::samples::{index, rule};
-use crate::{Evidence, FORMAT, FailOn, Finding, Outcome, Report, ReportView, RuleIndex, Run, Sent, Subject, Summary};
+use crate::{
+    Evidence, FORMAT, FailOn, Finding, Made, Outcome, Report, ReportView, RuleIndex, Run, Sent, Subject, Summary,
+};
 
 /// What a hostile peer would like to get into a page, wherever it may speak.
 const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & &lt; `\u{202e}\u{1b}[31m\u{7}\u{200b}\u{feff}\r\n<!-- ]]>";
@@ -57,6 +59,7 @@ fn report(results: Vec<Finding>) -> Report {
     Report {
         schema: FORMAT,
         proof: "0.0.0",
+        made: Some(Made { at: "2026-01-02T03:04:05Z".to_owned(), command: "proof check -- x".to_owned() }),
         subject: Subject {
             kind: "server",
             target: "-- a-server".to_owned(),
@@ -107,6 +110,7 @@ fn knowing(report: &Report, rule: &str) -> Baseline {
         rule: rule.to_owned(),
         revision: run.revision.to_string(),
         transport: run.transport.to_string(),
+        defects: Vec::new(),
         places: Vec::new(),
         finding: String::new(),
         reason: "because".to_owned(),

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::render::detail::curl;
+use crate::render::detail::{curl, secret_note};
 use crate::render::groups::{Broken, Defect, places};
+use crate::render::phrases::WHOLE;
 use crate::render::text::{Paint, WIDTH, hanging, marked, wrap};
 use crate::{Disposition, Evidence, Finding, ReportView};
 
@@ -27,16 +28,23 @@ pub(super) fn rule(out: &mut String, view: &ReportView<'_>, rule: &Broken<'_>, w
     if let Some(sentence) = view.sentence(first) {
         wrap(out, INDENT, sentence);
     }
-    for (at, one) in rule.defects.iter().take(SHOWN).enumerate() {
+    let known = rule.defects.partition_point(|defect| !defect.known);
+    let (new, known) = rule.defects.split_at(known);
+    for (at, one) in new.iter().take(SHOWN).enumerate() {
         out.push('\n');
-        let number = (rule.defects.len() > 1).then(|| (at + 1, rule.defects.len()));
+        let number = (new.len() > 1).then(|| (at + 1, new.len()));
         defect(out, view, rule, one, (number, paint));
     }
-    if rule.defects.len() > SHOWN {
-        let more = rule.defects.len() - SHOWN;
+    if new.len() > SHOWN {
+        let more = new.len() - SHOWN;
         wrap(out, INDENT, &format!("and {more} other defects under this rule: --format json lists all"));
     }
     out.push('\n');
+    for one in known {
+        let line = format!("The baseline knows another defect under this rule, at {}.", one.key.site());
+        wrap(out, INDENT, &wire::escape::line(&line));
+    }
+    out.push_str(if known.is_empty() { "" } else { "\n" });
     consequences(out, view, rule);
     ways_out(out, view, first, paint);
     out.push('\n');
@@ -137,13 +145,12 @@ fn ways_out(out: &mut String, view: &ReportView<'_>, first: &Finding, paint: Pai
     whole(out, "spec:", &first.url);
     if let Some(repro) = &first.repro {
         whole(out, "reproduce:", repro);
-        // Values that may be secret are left out of the command.
-        if repro.contains("=…") || repro.contains(":…") {
-            labelled(out, "", "Put in your own value for each `…`.", paint);
-        }
     }
     if let Some(curl) = curl(first) {
         whole(out, "curl:", curl);
+    }
+    if let Some(note) = secret_note(first) {
+        labelled(out, "", note, paint);
     }
 }
 
@@ -167,6 +174,13 @@ pub(super) fn known<'r>(out: &mut String, view: &ReportView<'r>, paint: Paint) {
         rules.dedup();
         hanging(out, 0, (&paint.dim(KNOWN), KNOWN.len()), &rules.join(", "));
         wrap(out, KNOWN.len(), &wire::escape::line(reason));
+        let mut whole: Vec<_> = findings.iter().filter(|one| view.is_known_whole(one)).map(|one| one.rule).collect();
+        whole.dedup();
+        if !whole.is_empty() {
+            let all = whole.len() == rules.len();
+            let which = if all { "Each".to_owned() } else { whole.join(", ") };
+            wrap(out, KNOWN.len(), &format!("{which}: {WHOLE} (no `defects` in the entry)."));
+        }
     }
     if !reasons.is_empty() {
         out.push('\n');

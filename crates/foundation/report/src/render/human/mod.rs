@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use wire::Level;
 
 use super::groups::{broken, grouped, places};
-use super::phrases::{name, score};
+use super::phrases::{made, name, score};
 use super::text::{Paint, count, wrap};
 use crate::{Disposition, Finding, Outcome, Report, ReportView};
 
@@ -36,7 +36,7 @@ pub fn render(view: &ReportView<'_>, style: Style) -> String {
     }
     let mut of = |wanted: fn(Disposition<'_>) -> bool, word: &str| {
         let shown = |finding: &&Finding| wanted(view.disposition(finding)) && !view.is_explained(finding);
-        for rule in broken(view.report.results.iter().filter(shown)) {
+        for rule in broken(view, view.report.results.iter().filter(shown)) {
             findings::rule(&mut out, view, &rule, word, style.paint);
         }
     };
@@ -205,6 +205,11 @@ fn more(out: &mut String, all: usize) {
 
 /// The score, and whether the check failed, and why.
 fn conclusion(out: &mut String, view: &ReportView<'_>, paint: Paint) {
+    if let Some(made) = made(view.report) {
+        let mut lines = String::new();
+        wrap(&mut lines, 0, &wire::escape::line(&made));
+        lines.lines().for_each(|line| _ = writeln!(out, "{}", paint.dim(line)));
+    }
     wrap(out, 0, &score(view.report));
     for (run, why) in view.cut_short() {
         wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));

@@ -50,7 +50,7 @@ fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<FileError>> {
     errors.extend(misfits.errors);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
-            let (catalogue, more) = build::build(file, &tree, misfits.lost, folder);
+            let (catalogue, more) = build::build(file, &misfits.tree, misfits.lost, folder);
             errors.extend(more);
             if errors.is_empty() { Ok(catalogue) } else { Err(errors) }
         }

@@ -57,6 +57,8 @@ struct Proxy {
     host: HeaderValue,
     origin: HeaderValue,
     upstream: Origin,
+    /// Headers of every request, where the client has none of that name.
+    added: HeaderMap,
     /// Everybody who serves a connection holds one end.
     open: watch::Sender<()>,
     recorder: Arc<HttpRecorder>,
@@ -83,7 +85,8 @@ fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: 
     Server { address, endpoints, ending, task }
 }
 
-/// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.
+/// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped. Requests
+/// get the headers of `to`; the recording shows them as the client sent them.
 pub async fn proxy(
     address: SocketAddr,
     to: &HttpAddress,
@@ -96,14 +99,30 @@ pub async fn proxy(
     let pool = Pool::new(Dialer::new(to, limits.head_time).map_err(ProxyError::To)?);
     let authority = &to.url[url::Position::BeforeHost..url::Position::AfterPort];
     let host = HeaderValue::from_str(authority).map_err(bad)?;
+    let added = added(to).ok_or_else(|| ProxyError::To(bad_header(to)))?;
     let origin = HeaderValue::from_str(&to.url.origin().ascii_serialization()).map_err(bad)?;
     let listener = TcpListener::bind(address).await.map_err(ProxyError::At)?;
     let address = listener.local_addr().map_err(ProxyError::At)?;
     let (ending, closing) = Closing::new();
     let (pool, upstream, (open, _)) = (Arc::new(pool), to.url.origin(), watch::channel(()));
     let long_bodies = Semaphore::new(LONG_BODIES);
-    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, recorder, limits, closing, allowed, long_bodies });
+    let proxy =
+        Arc::new(Proxy { pool, host, origin, upstream, added, open, recorder, limits, closing, allowed, long_bodies });
     Ok(start(listener, address, proxy, ending))
+}
+
+/// The headers that requests get; `None` where one is invalid.
+fn added(to: &HttpAddress) -> Option<HeaderMap> {
+    let header = |(name, value): &(String, String)| {
+        let mut value = HeaderValue::from_str(value).ok()?;
+        value.set_sensitive(true);
+        Some((HeaderName::from_bytes(name.as_bytes()).ok()?, value))
+    };
+    to.headers.iter().map(header).collect()
+}
+
+fn bad_header(to: &HttpAddress) -> OpenError {
+    OpenError::BadAddress { at: to.url.to_string(), why: "one of its headers is invalid".to_owned() }
 }
 
 /// Why nothing is passed on.
@@ -271,6 +290,9 @@ impl Proxy {
             head.uri.path_and_query().map_or_else(|| "/".parse(), |path| path.as_str().parse()).unwrap_or_default();
         let mut headers = passed_on(&head.headers);
         headers.insert(HOST, self.host.clone());
+        for (name, value) in &self.added {
+            headers.entry(name.clone()).or_insert_with(|| value.clone());
+        }
         // A compressed body could not be redacted.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         // A page of the proxy's own origin is to the other server one of its own; of any other page, it decides itself.
