@@ -57,6 +57,9 @@ async fn a_row_with_a_placeholder_in_place_of_a_secret_is_no_test() {
         { "row": 3, "why": "a secret in its answer was replaced" },
     ]);
     assert_eq!(made["left_out"], left_out);
+    let none = page.post("/api/tests", json!({ "rows": [2] })).await;
+    let what = none.json()["error"]["what"].clone();
+    assert_eq!((none.status, what.as_str().is_some_and(|what| what.contains("was replaced"))), (409, true), "{what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
