@@ -9,7 +9,7 @@ mod signal;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ran::{PROOF, ends_with, proof};
@@ -35,13 +35,33 @@ impl Inspected {
     #[track_caller]
     fn start(arguments: &[&str], folder: &Path) -> Self {
         let mut command = Command::new(PROOF);
-        command.arg("inspect").args(arguments).current_dir(folder);
+        // Clients' configurations are those of the test.
+        command.arg("inspect").args(arguments).current_dir(folder).env("HOME", folder).env_remove("XDG_CONFIG_HOME");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the binary runs");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let (address, token) = line.trim().split_once("/#token=").expect("an address with a token");
-        let address = address.strip_prefix("http://").expect("an address").to_owned();
-        Self { child, address, token: token.to_owned() }
+        Self::at(child, &line)
+    }
+
+    #[track_caller]
+    fn at(child: Child, line: &str) -> Self {
+        let (address, fragment) = line.trim().split_once("/#token=").unwrap_or_else(|| panic!("no address: {line}"));
+        let (_, address) = address.split_once("http://").expect("an address");
+        let token = fragment.split('&').next().unwrap_or_default();
+        Self { child, address: address.to_owned(), token: token.to_owned() }
+    }
+
+    /// As a client starts its server; the address is the first line on stderr.
+    #[track_caller]
+    fn wrap(command: &[&str], folder: &Path) -> (Self, BufReader<ChildStderr>) {
+        let mut proof = Command::new(PROOF);
+        proof.args(["inspect", "--wrap", "--"]).args(command).current_dir(folder).env("FROM_CLIENT", "given");
+        let streams = proof.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = streams.spawn().expect("the binary runs");
+        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("a line");
+        (Self::at(child, &line), stderr)
     }
 
     /// The status and the JSON of an answer.
@@ -98,6 +118,31 @@ impl Inspected {
     }
 }
 
+/// Waits until a process is gone.
+#[track_caller]
+fn ends(pid: &str) {
+    let begun = Instant::now();
+    while is_running(pid.trim()) {
+        assert!(begun.elapsed() < PATIENCE, "the server is still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The text of a file, when it is there.
+#[track_caller]
+fn written(path: &Path) -> String {
+    let begun = Instant::now();
+    loop {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text,
+            _ => assert!(begun.elapsed() < PATIENCE, "{} is not written", path.display()),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const OPEN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#;
+
 fn is_running(pid: &str) -> bool {
     Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
@@ -122,11 +167,7 @@ fn a_server_is_tried_its_calls_become_tests_and_nothing_is_left() {
     assert!(is_running(pid.trim()));
     signal::send("INT", &page.child);
     assert_eq!(page.child.wait().expect("it ends").code(), Some(130));
-    let begun = Instant::now();
-    while is_running(pid.trim()) {
-        assert!(begun.elapsed() < PATIENCE, "the server is still there");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    ends(&pid);
     let passed = ends_with(0, &proof(folder.path(), &["test", "kept.mcp.yaml"]));
     assert!(passed.contains('2'), "{passed}");
     // Another answer fails the case.
@@ -164,8 +205,7 @@ fn a_recording_is_shown_while_it_grows() {
     }
     let page = Inspected::start(&["--attach", "running.jsonl"], folder.path());
     assert_eq!(page.get("/api/state")["targets"][0]["state"], "file");
-    let open = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#;
-    writeln!(stdin, "{open}").expect("it reads");
+    writeln!(stdin, "{OPEN}").expect("it reads");
     page.until("/api/rows?filter=method:initialize%20status:ok", |rows| rows["matched"] == 1);
     drop(stdin);
     recorder.wait().expect("it ends");
@@ -182,8 +222,134 @@ fn what_is_wrong_with_the_command_line_is_said() {
         (&["inspect", "--attach", "no.jsonl"], "no.jsonl is no recording"),
         (&["inspect", "--attach", "missing.jsonl"], "cannot read missing.jsonl"),
         (&["inspect", "--trace", "no.jsonl", "--", "x"], "cannot be used with"),
+        (&["inspect", "--wrap"], "required"),
+        (&["inspect", "--wrap", "http://127.0.0.1:1/mcp"], "--wrap needs the command"),
+        (&["inspect", "--from-client", "claude-cod"], "unknown client `claude-cod`"),
+        (&["inspect", "--from-client", "claude-code", "--", "x"], "cannot be used with"),
+        (&["inspect", "--from-client", "claude-code", "--header", "A: b"], "cannot be used with"),
     ] {
         let told = ends_with(2, &proof(folder.path(), arguments));
+        assert!(told.contains(expected) && told.contains("try"), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_given_up_leaves_no_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = Inspected::start(&["--", "sh", "-c", "echo $$ > pid; exec sleep 600"], folder.path());
+    let pid = written(&folder.path().join("pid"));
+    assert_eq!(page.get("/api/state")["targets"][0]["state"], "connecting");
+    page.act("/api/disconnect", json!({ "target": 1 }));
+    page.until("/api/state", |state| state["targets"][0]["state"] == "closed");
+    ends(&pid);
+}
+
+#[test]
+fn a_client_notices_nothing_of_the_page_between_it_and_its_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = format!("echo $$ > pid; echo $FROM_CLIENT > given; echo hello >&2; exec {PROOF} serve --stdio");
+    let (mut page, mut stderr) = Inspected::wrap(&["sh", "-c", &script], folder.path());
+    let mut stdin = page.child.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(page.child.stdout.take().expect("a pipe"));
+    writeln!(stdin, "{OPEN}").expect("it reads");
+    let mut answer = String::new();
+    stdout.read_line(&mut answer).expect("an answer");
+    let rows = page.until("/api/rows?filter=method:initialize%20status:ok", |rows| rows["matched"] == 1);
+    assert_eq!(rows["rows"][0][14], "2025-11-25");
+    let state = page.get("/api/state");
+    assert_eq!((&state["targets"][0]["kind"], &state["targets"][0]["state"]), (&json!("watched"), &json!("watched")));
+    // What the page could send would be answered to the client.
+    let ping = json!({ "target": 1, "method": "ping", "params": {} }).to_string();
+    assert_eq!(page.asked("POST", "/api/request", &ping).0, 409);
+    assert_eq!(page.asked("POST", "/api/connect", r#"{"target":1}"#).0, 409);
+    let pid = written(&folder.path().join("pid"));
+    assert_eq!(written(&folder.path().join("given")), "given\n");
+    // The end of the client ends everything, and nothing but the server's words was on stdout.
+    drop(stdin);
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("text");
+    assert_eq!(page.child.wait().expect("it ends").code(), Some(0));
+    ends(&pid);
+    let alone = Command::new("sh").args(["-c", &format!("echo '{OPEN}' | {PROOF} serve --stdio")]).output();
+    let alone = String::from_utf8(alone.expect("it runs").stdout).expect("text");
+    assert_eq!((answer, rest.as_str()), (alone, ""));
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).expect("text");
+    assert_eq!(told.lines().next(), Some("hello"), "{told}");
+}
+
+#[test]
+fn a_wrapped_server_ends_as_it_would_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut page, _stderr) = Inspected::wrap(&["sh", "-c", "exit 7"], folder.path());
+    assert_eq!(page.child.wait().expect("it ends").code(), Some(7));
+    let (mut page, _stderr) = Inspected::wrap(&["sh", "-c", "echo $$ > pid; exec sleep 600"], folder.path());
+    let pid = written(&folder.path().join("pid"));
+    signal::send("TERM", &page.child);
+    assert_eq!(page.child.wait().expect("it ends").code(), Some(128 + 15));
+    ends(&pid);
+    // Where the port is taken, the client still gets its server.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("an address").to_string();
+    let ran = proof(folder.path(), &["inspect", "--http", &port, "--wrap", "--", "echo", "from the server"]);
+    let told = ends_with(0, &ran);
+    assert!(told.contains("from the server") && told.contains("no page: cannot listen"), "{told}");
+}
+
+#[test]
+fn servers_of_a_client_are_offered_and_picked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = "tops3cretvalue01";
+    let server = |more: Value| {
+        let mut entry = json!({ "command": PROOF, "args": ["serve", "--stdio"] });
+        entry.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        entry
+    };
+    let mine = json!({ "mcpServers": {
+        "keyed": server(json!({ "env": { "API_TOKEN": secret } })),
+        "plain": server(json!({})),
+        "unset": server(json!({ "env": { "A": "${NOT_SET_ANYWHERE}" } })),
+    } });
+    std::fs::write(folder.path().join(".claude.json"), mine.to_string()).expect("a file");
+    let ours = json!({ "mcpServers": { "ours": server(json!({})) } });
+    std::fs::create_dir_all(folder.path().join("project/.git")).expect("a folder");
+    std::fs::write(folder.path().join("project/.mcp.json"), ours.to_string()).expect("a file");
+    let page = Inspected::start(&["--from-client", "claude-code"], folder.path());
+    let state = page.get("/api/state");
+    let targets = state["targets"].as_array().expect("targets");
+    let labels: Vec<&str> =
+        targets.iter().filter_map(|target| target["label"].as_str()?.split_once(" (")).map(|(name, _)| name).collect();
+    assert_eq!(labels, ["keyed", "plain"], "{state}");
+    assert!(targets.iter().all(|target| target["state"] == "idle") && !state.to_string().contains(secret), "{state}");
+    page.act("/api/connect", json!({ "target": 2 }));
+    let state = page.until("/api/state", |state| state["targets"][1]["state"] == "open");
+    assert_eq!(state["targets"][0]["state"], "idle");
+    drop(page);
+    // One that is named is connected to, unless the author of the project wrote its entry.
+    let page = Inspected::start(&["--from-client", "claude-code", "keyed"], folder.path());
+    page.open();
+    drop(page);
+    let project = folder.path().join("project");
+    let mut command = Command::new(PROOF);
+    command.args(["inspect", "--from-client", "claude-code", "ours"]).current_dir(&project).env("HOME", folder.path());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let page = Inspected::at(child, &line);
+    assert!(line.trim().ends_with("&view=server"), "{line}");
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(page.get("/api/state")["targets"][0]["state"], "idle");
+    page.act("/api/connect", json!({ "target": 1 }));
+    page.open();
+    drop(page);
+    for (arguments, expected) in [
+        (&["inspect", "--from-client", "claude-code", "plan"][..], "no server `plan`"),
+        (&["inspect", "--from-client", "claude-code", "unset"], "NOT_SET_ANYWHERE"),
+        (&["inspect", "--from-client", "cursor"], "has no server here"),
+    ] {
+        let mut command = Command::new(PROOF);
+        let ran = command.args(arguments).current_dir(folder.path()).env("HOME", folder.path()).output();
+        let told = ends_with(2, &ran.expect("the binary runs"));
         assert!(told.contains(expected) && told.contains("try"), "{arguments:?}: {told}");
     }
 }

@@ -9,17 +9,24 @@ use wire::Revision;
 use super::address::socket;
 use super::reach::ServerArgs;
 
+/// What says where a server is or how to reach it: an entry of a client says that itself.
+const ELSEWHERE: [&str; 9] = ["url", "command", "trace", "attach", "header", "bearer_env", "env", "cwd", "transport"];
+
 /// Read, try and keep MCP traffic on a page in the browser
 #[derive(Args)]
 #[command(override_usage = "\
 proof inspect [OPTIONS] <URL>
        proof inspect [OPTIONS] -- <COMMAND>...
+       proof inspect [OPTIONS] --from-client <CLIENT> [NAME]
+       proof inspect [OPTIONS] --wrap -- <COMMAND>...
        proof inspect [OPTIONS] --trace <FILE>
        proof inspect [OPTIONS] --attach <FILE>")]
 #[command(after_help = "\
 Examples:
   proof inspect -- npx -y my-server
   proof inspect http://127.0.0.1:3000/mcp
+  proof inspect --from-client claude-code weather
+  proof inspect --wrap -- node server.js  # in a client's configuration
   proof inspect --trace session.jsonl
   proof inspect --attach running.jsonl    # what `proof record` writes
 
@@ -28,13 +35,21 @@ fragment is the token of this launch: with it, anyone can use the server as you
 can. Secrets in the traffic are replaced. Ctrl-C ends the server. See
 docs/inspect.md.
 
-Exit codes: 2 usage error; 130 after Ctrl-C; 4 bug in proof.")]
+Exit codes: 2 usage error; 130 after Ctrl-C; 4 bug in proof. With --wrap: the
+server's own; 3 the server does not start.")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// Revision to begin with [default: the newest that both support]
     #[arg(long, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<Revision>,
+    /// Offer the servers of this client's configuration, or connect to one of them
+    #[arg(long, value_names = ["CLIENT", "NAME"], num_args = 1..=2, conflicts_with_all = ELSEWHERE)]
+    pub(crate) from_client: Vec<String>,
+    /// Stand between a client and its server: the command runs as if the client had
+    /// started it, and the address of the page is printed on stderr
+    #[arg(long, requires = "command", conflicts_with_all = ["from_client", "trace", "attach", "revision"])]
+    pub(crate) wrap: bool,
     /// Show this trace; no server is started
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision"])]
     pub(crate) trace: Option<PathBuf>,

@@ -3,6 +3,8 @@
 mod attached;
 mod book;
 mod cases;
+mod imported;
+mod wrapped;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +12,9 @@ use std::time::Duration;
 
 use console::hub::Bounds;
 use console::{Console, Options};
+use net::Environment;
 use net::client::Address;
+use wire::redact::Secrets;
 
 use crate::advice;
 use crate::args::inspect::InspectArgs;
@@ -22,32 +26,46 @@ use crate::verb::{client_options, output, sign_in, traces};
 use attached::Attached;
 use book::Book;
 use cases::Cases;
+use imported::Imported;
 
 /// How long connections may take to be closed in order after a signal. What is left then is killed.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Serves until a signal.
 pub(crate) fn run(run: &Run, args: &InspectArgs) -> Exit {
-    let run = &run.with_environment(environment(&args.server.reach.inherit_env));
-    exit::conceal(run.redactor_of(&args.server.secrets()));
-    match inspect(run, args) {
+    let inherited = &args.server.reach.inherit_env;
+    // A client chose the whole environment for its server.
+    let all = args.wrap && inherited.is_empty();
+    let run = &run.with_environment(if all { Environment::All } else { environment(inherited) });
+    let secrets = if args.wrap { wrapped::secrets(args) } else { args.server.secrets() };
+    exit::conceal(run.redactor_of(&secrets));
+    match inspect(run, args, secrets) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn inspect(run: &Run, args: &InspectArgs) -> Result<Exit, Exit> {
+fn inspect(run: &Run, args: &InspectArgs, secrets: Secrets) -> Result<Exit, Exit> {
     if !args.http.ip().to_canonical().is_loopback() {
         let what = format!("--http {}: the page is only served to this machine", args.http);
         return Err(usage(&what, "use 127.0.0.1, and a tunnel such as `ssh -L` from elsewhere"));
     }
+    if args.wrap {
+        return wrapped::run(run, args, &console(run, args, &secrets)?);
+    }
+    served(run, args, secrets)
+}
+
+fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, Exit> {
     let trace = args.trace.as_deref().map(traces::trace).transpose()?;
     let attached = args.attach.as_deref().map(Attached::open).transpose()?;
+    let imported = Imported::read(run, &args.from_client, &mut secrets)?;
+    exit::conceal(run.redactor_of(&secrets));
     let address = args.server.address()?;
-    if trace.is_none() && attached.is_none() && address.is_none() {
+    if trace.is_none() && attached.is_none() && address.is_none() && imported.is_none() {
         let remedy = "add its URL, its command after `--`, or a trace: proof inspect -- npx -y my-server";
         return Err(usage("no server given", remedy));
     }
-    let console = console(run, args)?;
+    let console = console(run, args, &secrets)?;
     let farewell = async {
         let _ = tokio::time::timeout(FAREWELL, console.close()).await;
     };
@@ -68,7 +86,9 @@ fn inspect(run: &Run, args: &InspectArgs) -> Result<Exit, Exit> {
         if let Some(address) = address {
             add_server(run, args, &console, address).await?;
         }
-        output::print(&format!("http://{}/#token={}\n", page.local_addr(), console.token().reveal()))?;
+        let must_pick = imported.map(|imported| imported.add(run, args, &console)).transpose()?.unwrap_or(false);
+        let view = if must_pick { "&view=server" } else { "" };
+        output::print(&format!("http://{}/#token={}{view}\n", page.local_addr(), console.token().reveal()))?;
         tell("open this address in a browser on this machine (press Ctrl-C to stop)");
         page.wait().await;
         Ok::<_, Exit>(Exit::Clean)
@@ -80,8 +100,8 @@ fn name_of(path: Option<&Path>) -> String {
     path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn console(run: &Run, args: &InspectArgs) -> Result<Arc<Console>, Exit> {
-    let redactor = run.redactor_of(&args.server.secrets());
+fn console(run: &Run, args: &InspectArgs, secrets: &Secrets) -> Result<Arc<Console>, Exit> {
+    let redactor = run.redactor_of(secrets);
     let options = Options {
         bounds: Bounds { ring: args.keep << 20, ..Bounds::default() },
         redactor: redactor.clone(),

@@ -58,7 +58,8 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Whether a text of it is a secret by its shape, or known. What is secret by its name alone was made for the request.
+    /// Whether a text of it is a secret by its shape, or known. What is secret by its name alone was made for the request here;
+    /// of requests that were recorded, `kept` looks at names as well.
     pub(crate) fn quotes_secret(&self, redactor: &Redactor) -> bool {
         let text = |text: &str| redactor.redact_text(text) != text;
         let map = |map: &Map<String, Value>| map.iter().any(|(name, value)| text(name) || any_text(value, &text));

@@ -142,6 +142,12 @@ export const setLevel = (level) => attempt(() => post("/api/level", { target: ta
 /** @param {string | null} revision */
 export const connect = (revision) => attempt(() => post("/api/connect", { target: target(), revision }));
 
+/** Shows a server and connects to it. @param {number} chosen */
+export function pick(chosen) {
+  store.dispatch({ type: "target", target: chosen });
+  return connect(null);
+}
+
 export const disconnect = () => attempt(() => post("/api/disconnect", { target: target() }));
 
 /** @param {number} question @param {any} result */
@@ -267,9 +273,13 @@ export async function makeTests() {
   if (tests) store.dispatch({ type: "dialog", dialog: { kind: "test", ...tests } });
 }
 
-export function saveTrace() {
+export async function saveTrace() {
   const session = targetOf(store.state)?.session;
-  return attempt(() => download(session ? address("/api/trace", { session }) : "/api/trace", `session-${session ?? "all"}.jsonl`));
+  if (!session) {
+    say("nothing has crossed yet – connect first", true);
+    return;
+  }
+  await attempt(() => download(address("/api/trace", { session }), `session-${session}.jsonl`));
 }
 
 /** @param {string} yaml */

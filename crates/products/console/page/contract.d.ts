@@ -21,7 +21,7 @@ export interface Question {
 
 export interface ServerState {
   version: string; seq: number; first: number; next: number; columns: string[]; began: number;
-  ring: { limit: number; used: number; dropped_rows: number; dropped_bytes: number; failed?: string | null };
+  ring: { limit: number; used: number; dropped_rows: number; dropped_bytes: number; failed?: string | null; unwritten?: number };
   targets: Target[]; sessions: Session[]; questions: Question[]; findings: number;
 }
 

@@ -2,10 +2,12 @@
 
 import { address, ask } from "./api.js";
 
-/** Reads blocks of an event stream from pieces of text. */
+/** Reads blocks of an event stream from pieces of text. Each piece is looked through once, however long its block gets. */
 export class BlockReader {
   constructor() {
-    this.rest = "";
+    /** @type {string[]} the pieces of the block that is not complete */
+    this.pieces = [];
+    this.lineEnded = false;
   }
 
   /**
@@ -13,14 +15,31 @@ export class BlockReader {
    * @returns {{ event: string, id: string, data: string }[]} the blocks that are complete
    */
   read(text) {
+    /** @type {{ event: string, id: string, data: string }[]} */
     const blocks = [];
-    const parts = (this.rest + text).split("\n\n");
-    this.rest = parts.pop() ?? "";
-    for (const part of parts) {
-      const block = blockOf(part);
-      if (block) blocks.push(block);
+    let from = 0;
+    // The empty line may be divided between two pieces.
+    if (this.lineEnded && text.startsWith("\n")) from = this.end("", 1, blocks);
+    for (let at = text.indexOf("\n\n", from); at >= 0; at = text.indexOf("\n\n", from)) {
+      from = this.end(text.slice(from, at), at + 2, blocks);
     }
+    if (from < text.length) this.pieces.push(text.slice(from));
+    if (text !== "") this.lineEnded = this.pieces.length > 0 && text.endsWith("\n");
     return blocks;
+  }
+
+  /**
+   * @param {string} last
+   * @param {number} next
+   * @param {{ event: string, id: string, data: string }[]} blocks
+   * @returns {number} where the next block begins
+   */
+  end(last, next, blocks) {
+    this.pieces.push(last);
+    const block = blockOf(this.pieces.join(""));
+    if (block) blocks.push(block);
+    this.pieces = [];
+    return next;
   }
 }
 

@@ -1,6 +1,8 @@
 // Text for people, made from values. Pure: no DOM, no state.
 
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+// Controls, line separators, and every character that has neither ink nor width of its own. U+FE0F after a picture only says how
+// the picture looks.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u2800\ufff9-\ufffb]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}|[\u{e0000}-\u{e0fff}]|(?<![\p{Extended_Pictographic}0-9#*])\ufe0f/gu;
 const CONTROL_BUT_LINES = new RegExp(CONTROL.source.replace("\\u0000-\\u001f", "\\u0000-\\u0008\\u000b-\\u001f"), "gu");
 
 /** @param {string} char */

@@ -31,7 +31,7 @@ impl Console {
             "level" => self.level(body).await,
             "cancel" => self.cancel(body).await,
             "answer" => self.answer_question(body),
-            "connect" => self.connect(body),
+            "connect" => self.connect_target(body),
             "disconnect" => self.disconnect(body).await,
             "tests" => self.tests(body),
             "check" => self.check(body),
@@ -76,10 +76,11 @@ impl Console {
         Err(Failure::not_now("the question is over", "the server withdrew it, or it was answered before"))
     }
 
-    fn connect(&self, body: &Body) -> Result<Value, Failure> {
+    fn connect_target(&self, body: &Body) -> Result<Value, Failure> {
         let target = self.named(body)?;
         if target.is_file() {
-            return Err(Failure::not_now("a trace has no server", "open the server itself with proof inspect"));
+            let what = "there is no server to connect to: this is traffic of another client";
+            return Err(Failure::not_now(what, "open the server itself with proof inspect"));
         }
         let revision = match body.get("revision") {
             None => None,
@@ -91,7 +92,9 @@ impl Console {
 
     async fn disconnect(&self, body: &Body) -> Result<Value, Failure> {
         let target = self.named(body)?;
-        target.client()?;
+        if !target.has_connection() {
+            target.client()?;
+        }
         self.connecting.disconnect(&target).await;
         Ok(json!({}))
     }
@@ -122,13 +125,12 @@ impl Console {
             let begins = if error.argument.is_empty() { "" } else { "/" };
             json!({ "pointer": format!("{begins}{}", error.argument), "what": error.what })
         });
-        Ok(json!({ "errors": errors.collect::<Vec<Value>>() }))
+        // An error may quote a value.
+        Ok(self.hub.redactor().redact_value(&json!({ "errors": errors.collect::<Vec<Value>>() })))
     }
 
     fn failure(&self, error: &client::ClientError) -> Failure {
-        let mut failure = Failure::of_client(error, self.connecting.words);
-        failure.what = self.hub.redactor().redact_text(&failure.what).into_owned();
-        failure
+        Failure::of_client(error, self.connecting.words)
     }
 }
 

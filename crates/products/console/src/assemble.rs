@@ -3,16 +3,18 @@
 mod messages;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::collections::HashMap;
 
 use wire::trace::{Closed, Content, Frame, Mark};
-use wire::{Party, RequestId, Revision};
+use wire::{Party, Revision};
 
 use crate::naming::shortened;
 use crate::rows::{Direction, Row, RowKind, Status, Table};
+use waiting::Requests;
 
-/// How many requests, tokens or HTTP exchanges of one session may be open. Beyond that, all of them are forgotten.
+/// How many HTTP exchanges of one session may be open. Beyond that, all of them are forgotten.
 const OPEN: usize = 1 << 16;
 /// How much of a line is looked at for its name, in bytes.
 const BEGINNING: usize = 1024;
@@ -25,10 +27,7 @@ pub struct Assembler {
     /// When the session began, in microseconds since the launch.
     began: u64,
     revision: Option<Revision>,
-    /// Requests without an answer, by connection, sender and id.
-    open: HashMap<(u32, Party, RequestId), u64>,
-    /// Requests that asked for progress, by connection, sender and token.
-    tokens: HashMap<(u32, Party, String), u64>,
+    requests: Requests,
     exchanges: HashMap<u32, Exchange>,
     frames: u32,
 }
@@ -38,8 +37,8 @@ pub struct Assembler {
 struct Exchange {
     /// Frames that came before it was known what it carries.
     before: Vec<u32>,
-    method: String,
-    target: String,
+    method: Box<str>,
+    target: Box<str>,
     row: Option<u64>,
 }
 
@@ -68,7 +67,7 @@ impl Step<'_> {
 
     /// When the frame was complete.
     fn done(&self) -> u64 {
-        self.at + self.frame.done.saturating_sub(self.frame.at)
+        self.at.saturating_add(self.frame.done.saturating_sub(self.frame.at))
     }
 
     const fn is_ours(&self) -> bool {
@@ -84,8 +83,7 @@ impl Assembler {
             session,
             began,
             revision: None,
-            open: HashMap::new(),
-            tokens: HashMap::new(),
+            requests: Requests::default(),
             exchanges: HashMap::new(),
             frames: 0,
         }
@@ -100,7 +98,9 @@ impl Assembler {
     pub fn take(&mut self, table: &mut Table, frame: &Frame, redacted: bool) -> Option<u64> {
         let index = self.frames;
         self.frames += 1;
-        let mut step = Step { table, frame, index, at: self.began + frame.at, redacted };
+        // The times of a recording are a stranger's.
+        let at = self.began.saturating_add(frame.at);
+        let mut step = Step { table, frame, index, at, redacted };
         match &frame.content {
             Content::Request { method, target, .. } => self.request_head(&mut step, method, target),
             Content::Response { status, .. } => self.response_head(&mut step, *status),
@@ -117,19 +117,14 @@ impl Assembler {
         }
     }
 
-    /// What has waited since before `before` hangs.
+    /// What had no sign of life since `before` hangs.
     pub fn hang(&self, table: &mut Table, before: u64) {
-        for n in self.open.values() {
-            let waits = |row: &Row| row.status == Status::Pending && row.at < before;
-            if table.get(*n).is_some_and(waits) {
-                table.change(*n, |row| row.status = Status::Hung);
-            }
-        }
+        self.requests.hang(table, before);
     }
 
     /// The session is over: what is pending gets no answer.
     pub fn end(&self, table: &mut Table) {
-        self.hang(table, u64::MAX);
+        self.requests.over(table, None);
         for n in self.exchanges.values().filter_map(|exchange| exchange.row) {
             if table.get(n).is_some_and(|row| row.status == Status::Pending) {
                 table.change(n, |row| row.status = Status::Ok);
@@ -160,7 +155,7 @@ impl Assembler {
             self.exchanges.clear();
         }
         let mut exchange =
-            Exchange { before: vec![step.index], method: method.to_owned(), target: target.to_owned(), row: None };
+            Exchange { before: vec![step.index], method: shortened(method), target: shortened(target), row: None };
         // What a POST is about, its body says, which follows.
         if method != "POST" {
             exchange.row = Some(self.http_row(step, &exchange));
@@ -174,8 +169,8 @@ impl Assembler {
     fn http_row(&self, step: &mut Step<'_>, exchange: &Exchange) -> u64 {
         let mut row = self.row(step, RowKind::Http);
         row.direction = Direction::Out;
-        row.method = shortened(&exchange.method);
-        row.name = shortened(&exchange.target);
+        row.method = exchange.method.clone();
+        row.name = exchange.target.clone();
         row.status = Status::Pending;
         row.parts = crate::rows::Parts::default();
         for frame in exchange.before.iter().copied().chain([step.index]) {
@@ -211,7 +206,7 @@ impl Assembler {
         if step.frame.exchange != 0 {
             return self.exchange_closed(step, how);
         }
-        self.connection_over(step);
+        self.requests.over(step.table, Some(step.frame.connection));
         let mut row = self.row(step, RowKind::End);
         row.name = how.as_str().into();
         row.status = if matches!(how, Closed::End | Closed::Aborted) { Status::Ok } else { Status::Error };
@@ -237,7 +232,8 @@ impl Assembler {
         let done = step.done();
         step.join(n, |row| {
             let ends = row.kind == RowKind::Http || status != Status::Ok;
-            if row.status == Status::Pending && ends {
+            let fails = row.status == Status::Hung && status == Status::Error;
+            if (row.status == Status::Pending && ends) || fails {
                 row.status = status;
                 row.took = Some(done.saturating_sub(row.at));
             }
@@ -246,7 +242,7 @@ impl Assembler {
     }
 
     fn exited(&mut self, step: &mut Step<'_>, code: Option<i32>, signal: Option<i32>) -> u64 {
-        self.connection_over(step);
+        self.requests.over(step.table, Some(step.frame.connection));
         let mut row = self.row(step, RowKind::End);
         row.name = match (code, signal) {
             (Some(code), _) => format!("exit {code}").into(),
@@ -257,20 +253,9 @@ impl Assembler {
         step.table.push(row)
     }
 
-    /// Nothing that waits on this connection gets an answer.
-    fn connection_over(&self, step: &mut Step<'_>) {
-        let connection = step.frame.connection;
-        let waiting = self.open.iter().filter(|((on, ..), _)| *on == connection).map(|(_, n)| *n);
-        for n in waiting.collect::<Vec<_>>() {
-            if step.table.get(n).is_some_and(|row| row.status == Status::Pending) {
-                step.table.change(n, |row| row.status = Status::Hung);
-            }
-        }
-    }
-
     fn mark(&mut self, step: &mut Step<'_>, mark: &Mark) -> u64 {
         if let Mark::Unanswered { id, .. } = mark
-            && let Some(n) = self.open.get(&(step.frame.connection, Party::Client, id.clone())).copied()
+            && let Some(n) = self.requests.given_up(step.frame.connection, id)
         {
             step.join(n, |row| {
                 if row.status == Status::Pending {

@@ -71,13 +71,7 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     pub(crate) fn of(query: Option<&str>) -> Self {
-        let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-        Self(
-            pairs
-                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-                .map(|(n, v)| (decoded(n), decoded(v)))
-                .collect(),
-        )
+        Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
@@ -88,31 +82,6 @@ impl Parameters {
         let number = |text: &str| text.parse().map_err(|_| expected(name, "a whole number"));
         self.text(name).map(number).transpose()
     }
-}
-
-/// A part of a query with its escapes resolved; bytes that are not UTF-8 become U+FFFD.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let escaped = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let escaped = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (byte, escaped) {
-            (b'%', Some(value)) => {
-                bytes.push(value);
-                rest = &after[2..];
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                rest = after;
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -152,13 +152,23 @@ fn message(frame: &Frame, bytes: &[u8]) -> Value {
 
 /// The request and the answer of a call of ours, to be kept as a test case; or why it cannot be one.
 pub(crate) fn exchange(hub: &Hub, n: u64, row: &Row) -> Result<KeptExchange, &'static str> {
-    let frames = row.parts.iter().filter_map(|frame| hub.frame(row.session, frame));
-    let messages: Vec<Message> = frames.flat_map(|frame| messages(&frame)).collect();
-    let is_ours = |message: &&Message| message.id().is_some_and(|id| id.to_json() == *row.id);
+    let frames = row.parts.iter().filter_map(|frame| Some((hub.frame(row.session, frame)?, frame)));
+    let messages: Vec<(Message, u32)> =
+        frames.flat_map(|(frame, index)| messages(&frame).into_iter().map(move |message| (message, index))).collect();
+    let is_ours = |(message, _): &&(Message, u32)| message.id().is_some_and(|id| id.to_json() == *row.id);
     let mut ours = messages.iter().filter(is_ours);
-    let request = ours.find(|message| message.kind() == Kind::Request).ok_or("its request was dropped")?;
-    let answer = messages.iter().filter(is_ours).find(|message| message.kind().is_response());
+    let request = ours.find(|(message, _)| message.kind() == Kind::Request).ok_or("its request was dropped")?;
+    let answer = messages.iter().filter(is_ours).find(|(message, _)| message.kind().is_response());
     let answer = answer.ok_or("it was not answered")?;
+    // What stands in their place was made up here: no server takes it for the secret, and none says it again.
+    for ((_, frame), why) in
+        [(request, "a secret in its request was replaced"), (answer, "a secret in its answer was replaced")]
+    {
+        if hub.was_redacted(row.session, *frame) {
+            return Err(why);
+        }
+    }
+    let ((request, _), (answer, _)) = (request, answer);
     let mut params = request.params().cloned().unwrap_or_else(|| json!({}));
     if let Some(members) = params.as_object_mut() {
         // What the client says of itself and asks for is not what the case is about.

@@ -3,6 +3,7 @@
 use client::{Advice, ClientError};
 use net::server::http::StatusCode;
 use serde_json::{Map, Value, json};
+use wire::redact::Redactor;
 
 /// A request that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,12 +58,13 @@ impl Failure {
         failure
     }
 
-    /// As the page gets it.
-    pub fn to_json(&self) -> Value {
-        let mut members = Map::from_iter([("what".to_owned(), json!(self.what))]);
+    /// As the page gets it. Every text may quote what somebody sent, so that secrets are replaced here, for all failures.
+    pub fn to_json(&self, redactor: &Redactor) -> Value {
+        let shown = |text: &str| json!(redactor.redact_text(text));
+        let mut members = Map::from_iter([("what".to_owned(), shown(&self.what))]);
         for (name, text) in [("at", &self.at), ("try", &self.remedy)] {
             if !text.is_empty() {
-                members.insert(name.to_owned(), json!(text));
+                members.insert(name.to_owned(), shown(text));
             }
         }
         if let Some(position) = self.position {

@@ -24,8 +24,6 @@ const PAUSE: Duration = Duration::from_millis(16);
 const STATE_PAUSE: Duration = Duration::from_millis(100);
 /// After how long without a change a comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How many changes are taken in under one lock where a filter looks into frames.
-const CHUNK: usize = 2000;
 
 /// The body of a feed.
 pub(crate) struct Feed {
@@ -82,7 +80,7 @@ impl Follower {
         self.catch_up(from).await?;
         loop {
             let version = *changes.borrow_and_update();
-            if version.seq != self.version.seq {
+            if version.seq > self.version.seq {
                 self.send_rows().await?;
             }
             if version.state != self.version.state && state_at.elapsed() >= STATE_PAUSE {
@@ -105,7 +103,7 @@ impl Follower {
 
     /// The rows that changed since `from`, the newest of them. The page reads its lists again where there are any.
     async fn catch_up(&mut self, from: u64) -> Result<(), Gone> {
-        let all = self.update();
+        let all = self.update().await;
         let changed: Vec<u64> = {
             let inner = self.console.hub.inner();
             inner.table.since(from, usize::MAX).into_iter().map(|(_, n)| n).collect()
@@ -119,26 +117,31 @@ impl Follower {
     }
 
     async fn send_rows(&mut self) -> Result<(), Gone> {
-        let update = self.update();
+        let update = self.update().await;
         self.rows_block(&update).await
     }
 
     /// Takes all changes in.
-    fn update(&mut self) -> Update {
-        let most = if self.view.reads_bodies() { CHUNK } else { usize::MAX };
+    async fn update(&mut self) -> Update {
         let mut whole = Update::default();
-        loop {
-            let inner = self.console.hub.inner();
-            let update = self.view.update(&inner.table, &Frames(&inner), most);
-            whole.rows.extend(update.rows);
-            whole.gone.extend(update.gone);
-            whole.appended += update.appended;
-            whole.moved |= update.moved;
-            if self.view.is_current(&inner.table) {
-                self.version.seq = inner.table.seq();
-                return whole;
-            }
+        while !self.turn(&mut whole) {
+            // A heavy filter must not keep anything else waiting.
+            tokio::task::yield_now().await;
         }
+        whole
+    }
+
+    /// Takes some changes in; whether these were all.
+    fn turn(&mut self, whole: &mut Update) -> bool {
+        let inner = self.console.hub.inner();
+        let most = self.view.turn();
+        let update = self.view.update(&inner.table, &Frames::new(&inner), most);
+        whole.rows.extend(update.rows);
+        whole.gone.extend(update.gone);
+        whole.appended += update.appended;
+        whole.moved |= update.moved;
+        self.version.seq = inner.table.seq();
+        self.view.is_current(&inner.table)
     }
 
     async fn rows_block(&mut self, update: &Update) -> Result<(), Gone> {

@@ -2,10 +2,13 @@
 //! done under it is short. Knows no HTTP and sends nothing.
 
 mod sessions;
+#[cfg(test)]
+mod tests;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use wire::redact::Redactor;
@@ -20,8 +23,10 @@ use crate::rows::{Direction, Row, RowKind, Status, Table};
 
 pub use sessions::SessionState;
 
-/// After how long without an answer a request counts as hung, in microseconds.
-const HUNG: u64 = 30_000_000;
+/// After how long without a sign of life a request hangs, in microseconds, where its client's timeout is not known.
+const HUNG: u64 = 60_000_000;
+/// How much longer a request may take whose client's timeout is known: the client gives it up first.
+const GRACE: u64 = 5_000_000;
 /// How much of a session is judged: beyond that, its findings stay as they are.
 const JUDGED_FRAMES: usize = 20_000;
 const JUDGED_BYTES: usize = 16 << 20;
@@ -65,10 +70,10 @@ pub(crate) struct Inner {
     pub(crate) table: Table,
     pub(crate) ring: Ring,
     pub(crate) sessions: Vec<Session>,
-    /// Rows that went with the ring.
-    pub(crate) dropped_rows: u64,
     /// Why frames are not written any more.
     pub(crate) failed: Option<String>,
+    /// How many frames could not be written.
+    pub(crate) unwritten: u64,
 }
 
 /// One session: one trace.
@@ -78,8 +83,10 @@ pub(crate) struct Session {
     pub(crate) began: u64,
     pub(crate) ended: Option<u64>,
     pub(crate) assembler: Assembler,
-    /// Where its frames are, but for those that were dropped.
-    pub(crate) places: VecDeque<Option<Place>>,
+    /// After how long without a sign of life its requests hang, in microseconds.
+    patience: u64,
+    /// Its frames, but for those that were dropped.
+    pub(crate) stored: VecDeque<Stored>,
     pub(crate) dropped: u32,
     pub(crate) rows: u64,
     /// Its beginning, which is judged, and the row of each frame.
@@ -91,6 +98,15 @@ pub(crate) struct Session {
     /// Whether frames came since it was judged.
     pub(crate) is_fresh: bool,
     pub(crate) findings: Vec<Placed>,
+}
+
+/// A frame of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    /// Where it is; `None` where it could not be written.
+    pub(crate) place: Option<Place>,
+    /// Whether secrets in it were replaced.
+    pub(crate) redacted: bool,
 }
 
 /// A finding with its place in the list.
@@ -107,9 +123,12 @@ pub struct Placed {
 impl Inner {
     /// The place of a frame of a session, if it is still kept.
     pub(crate) fn piece(&self, session: u32, frame: u32) -> Option<Piece> {
+        self.ring.piece(self.stored(session, frame)?.place?)
+    }
+
+    fn stored(&self, session: u32, frame: u32) -> Option<&Stored> {
         let session = self.session(session)?;
-        let place = (*session.places.get(frame.checked_sub(session.dropped)? as usize)?)?;
-        self.ring.piece(place)
+        session.stored.get(frame.checked_sub(session.dropped)? as usize)
     }
 
     /// The session of this number.
@@ -130,6 +149,7 @@ impl Inner {
             }
             Err(error) => {
                 self.failed = Some(error.to_string());
+                self.unwritten += 1;
                 None
             }
         }
@@ -138,34 +158,66 @@ impl Inner {
     /// Forgets the places and rows whose bytes went.
     fn forget(&mut self) {
         for session in &mut self.sessions {
-            while let Some(place) = session.places.front()
-                && place.is_none_or(|place| !self.ring.holds(place))
+            while let Some(stored) = session.stored.front()
+                && stored.place.is_none_or(|place| !self.ring.holds(place))
             {
-                session.places.pop_front();
+                session.stored.pop_front();
                 session.dropped += 1;
             }
         }
-        loop {
-            let first = self.table.first();
-            let Some(row) = self.table.get(first) else { return };
-            let dropped = self.session(row.session).map_or(0, |session| session.dropped);
-            if row.parts.newest().is_none_or(|newest| newest >= dropped) {
-                return;
-            }
+        for _ in 0..self.without_bytes() {
             self.table.drop_oldest();
-            self.dropped_rows += 1;
         }
+    }
+
+    /// How many of the oldest rows have nothing left on disk. A row without frames goes with the next one that has some.
+    fn without_bytes(&self) -> usize {
+        let mut count = 0;
+        for (index, (_, row)) in self.table.iter().enumerate() {
+            let Some(newest) = row.parts.newest() else { continue };
+            let dropped = self.session(row.session).map_or(0, |session| session.dropped);
+            if newest >= dropped {
+                break;
+            }
+            count = index + 1;
+        }
+        count
     }
 }
 
+/// How many bytes are read from the ring in one turn, and at most of one row for one term.
+const READ: usize = 1 << 20;
+const READ_OF_ROW: usize = 64 << 20;
+/// What reading a frame costs besides its bytes.
+const READ_COST: usize = 256;
+
 /// Reads the frames of rows from the ring.
-pub(crate) struct Frames<'i>(pub(crate) &'i Inner);
+pub(crate) struct Frames<'i> {
+    inner: &'i Inner,
+    read: Cell<usize>,
+}
+
+impl<'i> Frames<'i> {
+    pub(crate) const fn new(inner: &'i Inner) -> Self {
+        Self { inner, read: Cell::new(0) }
+    }
+}
 
 impl Bodies for Frames<'_> {
     fn contain(&self, row: &Row, bytes: &[u8]) -> bool {
-        let pieces = row.parts.iter().filter_map(|frame| self.0.piece(row.session, frame));
-        let mut lines = pieces.filter_map(|piece| piece.read().ok());
+        let before = self.read.get();
+        let pieces = row.parts.iter().filter_map(|frame| self.inner.piece(row.session, frame));
+        let read = |piece: Piece| {
+            let line = piece.read().ok()?;
+            self.read.set(self.read.get() + line.len() + READ_COST);
+            Some(line)
+        };
+        let mut lines = pieces.take_while(|_| self.read.get() - before < READ_OF_ROW).filter_map(read);
         lines.any(|line| memchr::memmem::find(&line, bytes).is_some())
+    }
+
+    fn is_tired(&self) -> bool {
+        self.read.get() >= READ
     }
 }
 
@@ -177,8 +229,8 @@ impl Hub {
             table: Table::new(bounds.rows),
             ring: Ring::new(bounds.ring),
             sessions: Vec::new(),
-            dropped_rows: 0,
             failed: None,
+            unwritten: 0,
         };
         Self {
             inner: Mutex::new(inner),
@@ -220,7 +272,11 @@ impl Hub {
     }
 
     fn rows_changed(&self, seq: u64) {
-        self.version.send_modify(|version| version.seq = seq);
+        self.version.send_if_modified(|version| {
+            let is_newer = seq > version.seq;
+            version.seq = version.seq.max(seq);
+            is_newer
+        });
     }
 
     /// Begins a session of `target`; returns its number.
@@ -252,7 +308,7 @@ impl Hub {
         let ended = ends.then(|| self.now());
         let Inner { table, sessions, .. } = inner;
         let Some(session) = sessions.get_mut((number as usize).wrapping_sub(1)) else { return };
-        session.places.push_back(place);
+        session.stored.push_back(Stored { place, redacted });
         let next = table.next();
         let row = session.assembler.take(table, &frame, redacted);
         session.rows += u64::from(table.next() > next);
@@ -297,15 +353,26 @@ impl Hub {
 
     /// What has waited too long hangs from now on.
     pub fn hang(&self) {
-        let before = self.now().saturating_sub(HUNG);
+        self.hang_at(self.now());
+    }
+
+    fn hang_at(&self, now: u64) {
         let mut guard = self.inner();
         let Inner { table, sessions, .. } = &mut *guard;
         for session in sessions.iter().filter(|session| session.ended.is_none()) {
-            session.assembler.hang(table, before);
+            session.assembler.hang(table, now.saturating_sub(session.patience));
         }
         let seq = table.seq();
         drop(guard);
         self.rows_changed(seq);
+    }
+
+    /// The client of a session gives requests up after `timeout` without a sign of life.
+    fn has_timeout(&self, number: u32, timeout: Duration) {
+        let timeout = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
+        if let Some(session) = self.inner().session_mut(number) {
+            session.patience = timeout.saturating_add(GRACE);
+        }
     }
 
     /// The newest row of a request of ours with this id.
@@ -321,6 +388,11 @@ impl Hub {
         let line = piece.read().ok()?;
         read_frame(std::str::from_utf8(&line).ok()?).ok()
     }
+
+    /// Whether secrets in a frame were replaced.
+    pub(crate) fn was_redacted(&self, session: u32, frame: u32) -> bool {
+        self.inner().stored(session, frame).is_some_and(|stored| stored.redacted)
+    }
 }
 
 /// Whether a row may still get an answer.
@@ -328,9 +400,10 @@ pub(crate) fn is_open(row: &Row) -> bool {
     row.kind == RowKind::Call && matches!(row.status, Status::Pending | Status::Hung)
 }
 
-/// A tap whose frames go into the hub.
-pub(crate) fn tap(hub: &Arc<Hub>, target: u32, header: Header) -> (net::Tap, u32) {
+/// A tap whose frames go into the hub, on connections of a client with this timeout.
+pub(crate) fn tap(hub: &Arc<Hub>, target: u32, header: Header, timeout: Duration) -> (net::Tap, u32) {
     let number = hub.begin(target, Header { revision: None, case: "inspect".to_owned(), ..header.clone() });
+    hub.has_timeout(number, timeout);
     let hub = hub.clone();
     (net::Tap::streaming(header, move |frame| hub.take(number, frame)), number)
 }

@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use wire::Trace;
 use wire::redact::Redactor;
-use wire::trace::Header;
+use wire::trace::{Content, Header};
 
 use crate::failure::Failure;
 use crate::hub::{Bounds, Hub};
@@ -123,14 +123,32 @@ impl Console {
 
     /// Adds a server and connects to it. Needs a runtime.
     pub fn add_server(&self, options: client::Options) {
-        let label = self.hub.redactor().redact_text(&options.address.to_string()).into_owned();
-        let revision = options.revision;
+        let (name, revision) = (options.address.to_string(), options.revision);
+        let target = self.add_target(&name, |number, label| Target::server(number, label, options));
+        self.connecting.connect(&target, revision);
+    }
+
+    /// Adds a server that is not connected to before the page asks for it; returns its number.
+    pub fn offer_server(&self, name: &str, options: client::Options) -> u32 {
+        self.add_target(name, |number, label| Target::server(number, label, options)).number
+    }
+
+    /// Connects to a server that was offered. Needs a runtime.
+    pub fn connect(&self, number: u32) {
+        if let Some(target) = self.target(number.into()).ok().filter(|target| !target.is_file()) {
+            self.connecting.connect(&target, None);
+        }
+    }
+
+    fn add_target(&self, label: &str, target: impl FnOnce(u32, String) -> Target) -> Arc<Target> {
+        let label = self.hub.redactor().redact_text(label).into_owned();
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(targets.len() + 1).unwrap_or(u32::MAX);
-        let target = Arc::new(Target::server(number, label, options));
+        let target = Arc::new(target(number, label));
         targets.push(target.clone());
         drop(targets);
-        self.connecting.connect(&target, revision);
+        self.hub.state_changed();
+        target
     }
 
     /// Adds a trace, without a server.
@@ -144,12 +162,22 @@ impl Console {
 
     /// Adds a recording whose frames are given to the hub as they come; returns its session.
     pub fn add_recording(&self, label: &str, header: Header) -> u32 {
-        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = u32::try_from(targets.len() + 1).unwrap_or(u32::MAX);
-        let session = self.hub.begin(number, header);
-        let label = self.hub.redactor().redact_text(label).into_owned();
-        targets.push(Arc::new(Target::file(number, label, session)));
-        session
+        self.add_target(label, |number, label| Target::file(number, label, self.hub.begin(number, header)))
+            .state()
+            .session
+    }
+
+    /// Adds a server that another client talks to; returns the tap for what crosses between them.
+    pub fn add_watched(&self, label: &str, header: Header) -> net::Tap {
+        let begin = |number| self.hub.begin(number, Header { case: "inspect".to_owned(), ..header.clone() });
+        let target = self.add_target(label, |number, label| Target::watched(number, label, begin(number)));
+        let (hub, session) = (self.hub.clone(), target.state().session);
+        net::Tap::streaming(header, move |frame| {
+            if matches!(frame.content, Content::Exit { .. }) {
+                target.is_over();
+            }
+            hub.take(session, frame);
+        })
     }
 
     /// Serves the page at `address` until the server is shut down or dropped.
@@ -208,7 +236,7 @@ impl Console {
             "columns": rows::COLUMNS, "began": self.hub.wall(),
             "ring": {
                 "limit": inner.ring.limit(), "used": inner.ring.used(), "dropped_bytes": inner.ring.dropped(),
-                "dropped_rows": inner.dropped_rows, "failed": inner.failed,
+                "dropped_rows": inner.table.first() - 1, "failed": inner.failed, "unwritten": inner.unwritten,
             },
             "sessions": sessions.iter().map(hub::SessionState::to_json).collect::<Vec<_>>(),
             "questions": questions, "findings": findings,

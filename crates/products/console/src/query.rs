@@ -68,12 +68,12 @@ impl Query {
         }
     }
 
-    /// Whether it has a term that looks into frames.
-    pub fn reads_bodies(&self) -> bool {
+    /// How many values are compared with each row.
+    pub fn cost(&self) -> usize {
         match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::reads_bodies),
-            Self::Not(part) => part.reads_bodies(),
-            Self::Term(term) => matches!(term, Term::Body(_)),
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::cost).sum(),
+            Self::Not(part) => part.cost(),
+            Self::Term(term) => term.cost(),
         }
     }
 }

@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use client::{Abilities, Answer, Answering, Question, Refused, Respondent};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
+use wire::error_code::INTERNAL_ERROR;
 
 use crate::hub::Hub;
 
-/// How many questions may wait.
+/// How many questions may wait, and their bytes: all of them are in every state that the page gets.
 const MOST: usize = 256;
+const BYTES: usize = 4 << 20;
 
 /// The open questions of all targets. Clones are the same ones.
 #[derive(Clone)]
@@ -22,12 +24,22 @@ pub(crate) struct Questions {
 #[derive(Default)]
 struct Open {
     next: u64,
+    bytes: usize,
     waiting: BTreeMap<u64, Waiting>,
+}
+
+impl Open {
+    fn remove(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&number)?;
+        self.bytes -= waiting.bytes;
+        Some(waiting)
+    }
 }
 
 struct Waiting {
     target: u32,
     at: u64,
+    bytes: usize,
     question: Question,
     answer: oneshot::Sender<Answer>,
 }
@@ -43,7 +55,7 @@ impl Questions {
 
     /// Answers a question; `false` where it is over.
     pub(crate) fn answer(&self, number: u64, answer: Answer) -> bool {
-        let waiting = self.open().waiting.remove(&number);
+        let waiting = self.open().remove(number);
         let answered = waiting.is_some_and(|waiting| waiting.answer.send(answer).is_ok());
         self.hub.state_changed();
         answered
@@ -63,18 +75,22 @@ impl Questions {
         all.collect()
     }
 
-    fn ask(&self, target: u32, question: Question) -> Option<(Withdrawn, oneshot::Receiver<Answer>)> {
+    /// Takes a question in, if there is room for it.
+    fn ask(&self, target: u32, question: Question) -> Result<(Withdrawn, oneshot::Receiver<Answer>), Refused> {
         let (answer, answered) = oneshot::channel();
+        let bytes = Value::Object(shown(&question)).to_string().len();
         let mut open = self.open();
-        if open.waiting.len() >= MOST {
-            return None;
+        if open.waiting.len() >= MOST || open.bytes + bytes > BYTES {
+            let message = format!("more than {MOST} questions or {} MiB of them are open", BYTES >> 20);
+            return Err(Refused { code: INTERNAL_ERROR, message });
         }
         open.next += 1;
+        open.bytes += bytes;
         let number = open.next;
-        open.waiting.insert(number, Waiting { target, at: self.hub.now(), question, answer });
+        open.waiting.insert(number, Waiting { target, at: self.hub.now(), bytes, question, answer });
         drop(open);
         self.hub.state_changed();
-        Some((Withdrawn { questions: self.clone(), number }, answered))
+        Ok((Withdrawn { questions: self.clone(), number }, answered))
     }
 }
 
@@ -86,7 +102,7 @@ struct Withdrawn {
 
 impl Drop for Withdrawn {
     fn drop(&mut self) {
-        if self.questions.open().waiting.remove(&self.number).is_some() {
+        if self.questions.open().remove(self.number).is_some() {
             self.questions.hub.state_changed();
         }
     }
@@ -116,8 +132,36 @@ impl Respondent for AskPage {
     fn answer(&self, question: Question) -> Answering {
         let asked = self.questions.ask(self.target, question);
         Box::pin(async move {
-            let Some((_withdrawn, answered)) = asked else { return Err(Refused::by_user()) };
+            let (_withdrawn, answered) = asked?;
             answered.await.unwrap_or_else(|_| Err(Refused::by_user()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::redact::Redactor;
+
+    use super::*;
+    use crate::hub::Bounds;
+
+    #[test]
+    fn questions_have_a_limit_in_number_and_in_bytes() {
+        let questions = Questions::new(&Arc::new(Hub::new(Bounds::default(), Redactor::new([7; 32]))));
+        let ask = |bytes: usize| questions.ask(1, Question::Sampling(json!({ "text": "x".repeat(bytes) })));
+        let small: Vec<_> = std::iter::from_fn(|| ask(10).ok()).take(MOST + 1).collect();
+        assert_eq!(small.len(), MOST);
+        drop(small);
+        let large: Vec<_> = std::iter::from_fn(|| ask(1 << 20).ok()).take(MOST).collect();
+        assert_eq!(large.len(), 3);
+        // One that is answered or withdrawn makes room.
+        let newest = questions.open().next;
+        assert!(questions.answer(newest, Ok(json!({}))));
+        let another = ask(1 << 20);
+        assert!(another.is_ok() && ask(1 << 20).is_err());
+        drop((large, another));
+        assert_eq!(questions.open().bytes, 0);
+        assert!(questions.open().waiting.is_empty());
+        assert!(ask(BYTES).is_err_and(|refused| refused.message.contains("4 MiB")));
     }
 }

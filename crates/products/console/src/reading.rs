@@ -25,8 +25,6 @@ use crate::view::View;
 const COUNT: usize = 2000;
 /// How many filters are remembered with their lists.
 const VIEWS: usize = 8;
-/// How many changes are taken in under one lock where a filter looks into frames.
-const CHUNK: usize = 2000;
 /// How many of the newest rows are looked at for values of completions, and how many values are taken.
 const SAMPLE: usize = 20_000;
 const VALUES: usize = 500;
@@ -64,37 +62,42 @@ pub(crate) fn query(parameters: &Parameters) -> Result<Query, Failure> {
 
 impl Console {
     /// A part of a filtered list.
-    pub(crate) fn rows(&self, parameters: &Parameters) -> Result<Value, Failure> {
+    pub(crate) async fn rows(&self, parameters: &Parameters) -> Result<Value, Failure> {
         let filter = parameters.text("filter").unwrap_or_default();
         let query = query(parameters)?;
+        let part = Part {
+            from: parameters.number("from")?.unwrap_or(0),
+            at: parameters.number("at")?,
+            count: parameters.number("count")?.unwrap_or(COUNT).min(COUNT),
+        };
         let mut view = self.views.take(filter).unwrap_or_else(|| View::new(query));
-        let count = parameters.number("count")?.unwrap_or(COUNT).min(COUNT);
-        let (from, at) = (parameters.number::<i64>("from")?.unwrap_or(0), parameters.number::<u64>("at")?);
-        let most = if view.reads_bodies() { CHUNK } else { usize::MAX };
-        let inner = loop {
-            let inner = self.hub.inner();
-            view.update(&inner.table, &Frames(&inner), most);
-            if view.is_current(&inner.table) {
-                break inner;
+        let answer = loop {
+            if let Some(answer) = self.part(&mut view, part) {
+                break answer;
             }
+            // A heavy filter must not keep anything else waiting.
+            tokio::task::yield_now().await;
         };
-        let matches = view.matches();
-        let from = match at {
-            Some(at) => matches.partition_point(|n| *n < at),
-            None if from < 0 => {
-                matches.len().saturating_sub(usize::try_from(from.unsigned_abs()).unwrap_or(usize::MAX))
-            }
-            None => usize::try_from(from).unwrap_or(usize::MAX).min(matches.len()),
-        };
-        let shown = matches[from..].iter().take(count);
-        let rows: Vec<Value> = shown.filter_map(|n| Some(inner.table.get(*n)?.to_json(*n))).collect();
-        let answer = json!({
-            "seq": inner.table.seq(), "total": inner.table.len(), "first": inner.table.first(),
-            "matched": matches.len(), "from": from, "rows": rows,
-        });
-        drop(inner);
         self.views.put(filter, view);
         Ok(answer)
+    }
+
+    /// Takes some changes in; the part of the list, if these were all.
+    fn part(&self, view: &mut View, part: Part) -> Option<Value> {
+        let inner = self.hub.inner();
+        let most = view.turn();
+        view.update(&inner.table, &Frames::new(&inner), most);
+        if !view.is_current(&inner.table) {
+            return None;
+        }
+        let matches = view.matches();
+        let from = part.begins(matches);
+        let shown = matches[from..].iter().take(part.count);
+        let rows: Vec<Value> = shown.filter_map(|n| Some(inner.table.get(*n)?.to_json(*n))).collect();
+        Some(json!({
+            "seq": inner.table.seq(), "total": inner.table.len(), "first": inner.table.first(),
+            "matched": matches.len(), "from": from, "rows": rows,
+        }))
     }
 
     /// One row, or the bytes of one of its parts: what follows `/api/row/`.
@@ -148,8 +151,10 @@ impl Console {
         let newest = u32::try_from(self.hub.inner().sessions.len()).unwrap_or(u32::MAX);
         let session = session.unwrap_or(newest);
         let found = self.hub.trace_file(session);
-        let (header, pieces) = found.ok_or_else(|| Failure::missing(format!("there is no session {session}")))?;
-        let file = TraceFile { header: Some(header), pieces: pieces.into_iter() };
+        let file = found.ok_or_else(|| Failure::missing(format!("there is no session {session}")))?;
+        let before = file.before.into_iter().map(Line::Text);
+        let lines = before.chain(file.pieces.into_iter().map(Line::Kept)).chain(file.after.map(Line::Text));
+        let file = Lines(Box::new(lines));
         let name = "attachment; filename=\"trace.jsonl\"";
         Ok(reply::attachment(Body::boxed(file), "application/jsonl", name))
     }
@@ -188,6 +193,29 @@ impl Console {
     }
 }
 
+/// Which part of a list is asked for.
+#[derive(Clone, Copy)]
+struct Part {
+    /// The place in the list; from its end where it is negative.
+    from: i64,
+    /// The row to begin with, instead.
+    at: Option<u64>,
+    count: usize,
+}
+
+impl Part {
+    /// The place in `matches` at which it begins.
+    fn begins(self, matches: &[u64]) -> usize {
+        match self.at {
+            Some(at) => matches.partition_point(|n| *n < at),
+            None if self.from < 0 => {
+                matches.len().saturating_sub(usize::try_from(self.from.unsigned_abs()).unwrap_or(usize::MAX))
+            }
+            None => usize::try_from(self.from).unwrap_or(usize::MAX).min(matches.len()),
+        }
+    }
+}
+
 /// The byte at a place in UTF-16 units.
 fn from_utf16(text: &str, at: usize) -> usize {
     let mut units = 0;
@@ -200,21 +228,25 @@ fn from_utf16(text: &str, at: usize) -> usize {
     text.len()
 }
 
-/// A trace that is read from the ring while it is sent.
-struct TraceFile {
-    header: Option<String>,
-    pieces: std::vec::IntoIter<Piece>,
+/// A line of a trace.
+enum Line {
+    Text(String),
+    /// Read from the ring when it is sent.
+    Kept(Piece),
 }
 
-impl HttpBody for TraceFile {
+/// A trace that is read while it is sent.
+struct Lines(Box<dyn Iterator<Item = Line> + Send>);
+
+impl HttpBody for Lines {
     type Data = Bytes;
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let line = match self.header.take() {
-            Some(header) => Some(Ok(header.into_bytes())),
-            None => self.pieces.next().map(|piece| piece.read()),
-        };
+        let line = self.0.next().map(|line| match line {
+            Line::Text(text) => Ok(text.into_bytes()),
+            Line::Kept(piece) => piece.read(),
+        });
         Poll::Ready(line.map(|line| {
             let mut line = line?;
             line.push(b'\n');

@@ -2,6 +2,7 @@
 
 use net::server::http::{Body, Bytes, HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
+use wire::redact::Redactor;
 
 use crate::assets::Asset;
 use crate::failure::Failure;
@@ -47,9 +48,9 @@ pub(crate) fn answer(value: &Value) -> Response {
     whole(StatusCode::OK, "application/json", value.to_string())
 }
 
-/// A failure.
-pub(crate) fn failed(failure: &Failure) -> Response {
-    whole(failure.status, "application/json", json!({ "error": failure.to_json() }).to_string())
+/// A failure, without the secrets that it quotes.
+pub(crate) fn failed(failure: &Failure, redactor: &Redactor) -> Response {
+    whole(failure.status, "application/json", json!({ "error": failure.to_json(redactor) }).to_string())
 }
 
 /// Bytes to be saved, never to be shown.

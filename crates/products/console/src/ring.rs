@@ -114,6 +114,14 @@ impl Ring {
 }
 
 #[cfg(test)]
+impl Ring {
+    /// Replaces the newest file, such as with one that cannot be written to; returns the one before.
+    pub(crate) fn replace_newest(&mut self, file: Arc<File>) -> Option<Arc<File>> {
+        self.segments.back_mut().map(|newest| std::mem::replace(&mut newest.file, file))
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -19,7 +19,7 @@ impl Layer for Pages {
         Box::pin(async move {
             match self.0.answer(request, next).await {
                 Ok(response) => response,
-                Err(failure) => reply::failed(&failure),
+                Err(failure) => reply::failed(&failure, self.0.hub.redactor()),
             }
         })
     }
@@ -38,7 +38,7 @@ impl Console {
             return Err(Failure::new(StatusCode::UNAUTHORIZED, what, "open the address that proof inspect printed"));
         }
         match *request.method() {
-            Method::GET => self.read(route, &Parameters::of(request.uri().query())),
+            Method::GET => self.read(route, &Parameters::of(request.uri().query())).await,
             Method::POST => {
                 if !is_json(&request) {
                     let what = "`Content-Type` is not application/json";
@@ -52,10 +52,10 @@ impl Console {
         }
     }
 
-    fn read(self: &Arc<Self>, route: &str, parameters: &Parameters) -> Result<Response, Failure> {
+    async fn read(self: &Arc<Self>, route: &str, parameters: &Parameters) -> Result<Response, Failure> {
         let answer = match route {
             "state" => self.state(),
-            "rows" => self.rows(parameters)?,
+            "rows" => self.rows(parameters).await?,
             "findings" => self.findings(parameters)?,
             "complete" => self.complete(parameters)?,
             "trace" => return self.trace(parameters),

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use client::{Advice, Carrier, Client, ClientEvent, Greeting, Listening, Options};
+use client::{Advice, Carrier, Client, ClientError, ClientEvent, Greeting, Listening, Options};
 use net::client::Address;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
@@ -32,6 +33,10 @@ pub(crate) enum Phase {
     Closed,
     /// It is a file: there is nothing to connect to.
     File,
+    /// Another client talks to it.
+    Watched,
+    /// Nobody asked for a connection yet.
+    Idle,
 }
 
 impl Phase {
@@ -42,6 +47,8 @@ impl Phase {
             Self::Failed => "failed",
             Self::Closed => "closed",
             Self::File => "file",
+            Self::Watched => "watched",
+            Self::Idle => "idle",
         }
     }
 }
@@ -51,9 +58,13 @@ pub(crate) struct Target {
     pub(crate) number: u32,
     label: String,
     options: Option<Options>,
+    /// Whether another client talks to it.
+    is_watched: bool,
     state: Mutex<State>,
     /// Held while a connection is made or closed.
     turn: tokio::sync::Mutex<()>,
+    /// Changes where the connection that is being made is not wanted any more.
+    unwanted: watch::Sender<()>,
 }
 
 /// What changes of a target.
@@ -100,14 +111,23 @@ impl State {
 impl Target {
     /// A server.
     pub(crate) fn server(number: u32, label: String, options: Options) -> Self {
-        let state = Mutex::new(State::new(Phase::Connecting));
-        Self { number, label, options: Some(options), state, turn: tokio::sync::Mutex::default() }
+        Self::new(number, label, Some(options), State::new(Phase::Idle))
+    }
+
+    /// A server that another client talks to, whose frames are in `session`.
+    pub(crate) fn watched(number: u32, label: String, session: u32) -> Self {
+        Self::new(number, label, None, State { session, ..State::new(Phase::Watched) })
     }
 
     /// A file, whose frames are in `session`.
     pub(crate) fn file(number: u32, label: String, session: u32) -> Self {
-        let state = Mutex::new(State { session, ..State::new(Phase::File) });
-        Self { number, label, options: None, state, turn: tokio::sync::Mutex::default() }
+        Self::new(number, label, None, State { session, ..State::new(Phase::File) })
+    }
+
+    fn new(number: u32, label: String, options: Option<Options>, state: State) -> Self {
+        let (turn, unwanted) = (tokio::sync::Mutex::default(), watch::Sender::new(()));
+        let is_watched = state.phase == Phase::Watched;
+        Self { number, label, options, is_watched, state: Mutex::new(state), turn, unwanted }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -117,7 +137,7 @@ impl Target {
     /// The client of an open connection.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
         let state = self.state();
-        let advice = if state.phase == Phase::File {
+        let advice = if self.options.is_none() {
             "open the server itself: `proof inspect URL` or `proof inspect -- COMMAND`"
         } else {
             "connect first"
@@ -125,12 +145,24 @@ impl Target {
         state.client.clone().ok_or_else(|| Failure::not_now(format!("{} is not connected", self.label), advice))
     }
 
+    /// Whether it has a connection, or one is being made.
+    pub(crate) fn has_connection(&self) -> bool {
+        let state = self.state();
+        state.client.is_some() || state.phase == Phase::Connecting
+    }
+
     pub(crate) const fn is_file(&self) -> bool {
         self.options.is_none()
     }
 
+    /// The server that another client talked to has ended.
+    pub(crate) fn is_over(&self) {
+        self.state().phase = Phase::Closed;
+    }
+
     fn kind(&self) -> &'static str {
         match self.options.as_ref().map(|options| &options.address) {
+            None if self.is_watched => "watched",
             None => "trace",
             Some(Address::Stdio(_)) => "stdio",
             Some(Address::Http(_)) => "http",
@@ -165,7 +197,7 @@ impl Target {
             "capabilities": greeting.and_then(Greeting::capabilities),
             "instructions": result.and_then(|result| result.get("instructions")),
             "greeting": result,
-            "error": state.error.as_ref().map(Failure::to_json),
+            "error": state.error.as_ref().map(|error| error.to_json(hub.redactor())),
         });
         drop(state);
         hub.redactor().redact_value(&shown)
@@ -181,41 +213,67 @@ pub(crate) struct Connecting {
 }
 
 impl Connecting {
-    /// Connects a target in the background; a present connection is closed first.
+    /// Connects a target in the background. A present connection is closed first, and one that is being made is given up.
     pub(crate) fn connect(&self, target: &Arc<Target>, revision: Option<Revision>) {
+        target.unwanted.send_replace(());
+        target.state().phase = Phase::Connecting;
+        let mut unwanted = target.unwanted.subscribe();
         let (here, target) = (self.clone(), target.clone());
         tokio::spawn(async move {
-            let _turn = target.turn.lock().await;
-            here.close(&target, Phase::Connecting).await;
-            let Some(options) = here.options(&target, revision) else { return };
-            let connected = Client::connect_with(options, Arc::new(Watched(target.clone()))).await;
-            let mut state = target.state();
-            match connected {
-                Ok(client) => {
-                    state.greeting = Some(client.greeting());
-                    state.client = Some(client);
-                    state.phase = Phase::Open;
+            let connected = {
+                let _turn = target.turn.lock().await;
+                here.close(&target, Phase::Connecting).await;
+                let Some(options) = here.options(&target, revision) else { return };
+                let connecting = Client::connect_with(options, Arc::new(Watched(target.clone())));
+                let connected = tokio::select! {
+                    biased;
+                    _ = unwanted.changed() => None,
+                    connected = connecting => Some(connected),
+                };
+                let carrier = target.state().carrier.take_if(|_| connected.is_none());
+                if let Some(carrier) = carrier {
+                    // A process that was started must end.
+                    carrier.close().await;
                 }
-                Err(error) => {
-                    state.error = Some(Failure::of_client(&error, here.words));
-                    state.phase = Phase::Failed;
-                }
-            }
-            let session = state.session;
-            let (is_open, epoch) = (state.phase == Phase::Open, state.epoch);
-            drop(state);
-            here.hub.release(target.number, session);
-            if is_open {
-                tokio::spawn(here.clone().watch(target.clone(), epoch));
-                here.hub.state_changed();
-            } else {
-                here.hub.end(session);
+                here.connected(&target, connected)
+            };
+            if let Some(epoch) = connected {
+                here.watch(target, epoch).await;
             }
         });
     }
 
-    /// Closes the connection of a target, if it has one.
+    /// Takes down what came of a connection, `None` where it was given up; returns the epoch of one that is open.
+    fn connected(&self, target: &Target, connected: Option<Result<Client, ClientError>>) -> Option<u64> {
+        let mut state = target.state();
+        match connected {
+            Some(Ok(client)) => {
+                state.greeting = Some(client.greeting());
+                state.client = Some(client);
+                state.phase = Phase::Open;
+            }
+            Some(Err(error)) => {
+                state.error = Some(Failure::of_client(&error, self.words));
+                state.phase = Phase::Failed;
+            }
+            None => {
+                state.forget(Phase::Closed);
+            }
+        }
+        let (session, is_open, epoch) = (state.session, state.phase == Phase::Open, state.epoch);
+        drop(state);
+        self.hub.release(target.number, session);
+        if is_open {
+            self.hub.state_changed();
+        } else {
+            self.hub.end(session);
+        }
+        is_open.then_some(epoch)
+    }
+
+    /// Closes the connection of a target, or gives up the one that is being made.
     pub(crate) async fn disconnect(&self, target: &Target) {
+        target.unwanted.send_replace(());
         let _turn = target.turn.lock().await;
         self.close(target, Phase::Closed).await;
     }
@@ -260,10 +318,10 @@ impl Connecting {
         options.progress = true;
         options.limits.stderr_bytes = options.limits.stderr_bytes.max(STDERR);
         options.respondent = Arc::new(AskPage { questions: self.questions.clone(), target: target.number });
-        let (hub, tapped) = (self.hub.clone(), Arc::downgrade(target));
+        let (hub, tapped, timeout) = (self.hub.clone(), Arc::downgrade(target), options.limits.request);
         options.tap = Some(Arc::new(move |header: Header| {
             let Some(target) = tapped.upgrade() else { return net::Tap::new(header) };
-            let (tap, session) = hub::tap(&hub, target.number, header);
+            let (tap, session) = hub::tap(&hub, target.number, header, timeout);
             let before = std::mem::replace(&mut target.state().session, session);
             if before != 0 {
                 hub.end(before);

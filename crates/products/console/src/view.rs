@@ -3,12 +3,18 @@
 use crate::query::{Bodies, Query};
 use crate::rows::Table;
 
+/// How many values are compared with rows in one turn, and how many rows at least. A turn holds the lock of the table.
+const TURN: usize = 1 << 15;
+const FEWEST: usize = 256;
+
 /// The rows that pass a filter.
 #[derive(Debug)]
 pub struct View {
     query: Query,
     matches: Vec<u64>,
     seq: u64,
+    /// The next row of the first pass over all rows; `None` when it is over.
+    unseen: Option<u64>,
 }
 
 /// What changed in a view.
@@ -27,7 +33,7 @@ pub struct Update {
 impl View {
     /// The view of nothing yet.
     pub const fn new(query: Query) -> Self {
-        Self { query, matches: Vec::new(), seq: 0 }
+        Self { query, matches: Vec::new(), seq: 0, unseen: Some(0) }
     }
 
     /// The numbers of the rows, in order.
@@ -40,12 +46,12 @@ impl View {
         self.seq
     }
 
-    /// Whether its filter looks into frames.
-    pub fn reads_bodies(&self) -> bool {
-        self.query.reads_bodies()
+    /// How many rows or changes may be taken in before other work must come first.
+    pub fn turn(&self) -> usize {
+        (TURN / self.query.cost().max(1)).max(FEWEST)
     }
 
-    /// Takes in at most `most` changes of the table.
+    /// Takes in at most `most` rows or changes of the table.
     pub fn update(&mut self, table: &Table, bodies: &dyn Bodies, most: usize) -> Update {
         let mut update = Update::default();
         let dropped = self.matches.partition_point(|n| *n < table.first());
@@ -53,12 +59,38 @@ impl View {
             self.matches.drain(..dropped);
             update.moved = true;
         }
+        let most = self.first_pass(table, bodies, most, &mut update);
+        if self.unseen.is_some() {
+            return update;
+        }
         for (seq, n) in table.since(self.seq, most) {
             self.seq = seq;
-            let Some(row) = table.get(n) else { continue };
-            self.take(n, self.query.matches(n, row, bodies), &mut update);
+            if let Some(row) = table.get(n) {
+                self.take(n, self.query.matches(n, row, bodies), &mut update);
+            }
+            if bodies.is_tired() {
+                break;
+            }
         }
         update
+    }
+
+    /// Goes over the rows that were there before; returns how much of `most` is left. What changes meanwhile is in the log.
+    fn first_pass(&mut self, table: &Table, bodies: &dyn Bodies, most: usize, update: &mut Update) -> usize {
+        let Some(unseen) = self.unseen else { return most };
+        if unseen == 0 {
+            self.seq = table.seq();
+        }
+        let (mut n, mut left) = (unseen.max(table.first()), most);
+        while n < table.next() && left > 0 && !bodies.is_tired() {
+            if let Some(row) = table.get(n) {
+                self.take(n, self.query.matches(n, row, bodies), update);
+            }
+            n += 1;
+            left -= 1;
+        }
+        self.unseen = (n < table.next()).then_some(n);
+        left
     }
 
     fn take(&mut self, n: u64, passes: bool, update: &mut Update) {
@@ -84,7 +116,7 @@ impl View {
 
     /// Whether every change of the table was taken in. Changes of dropped rows leave nothing to take in.
     pub fn is_current(&self, table: &Table) -> bool {
-        table.since(self.seq, 1).is_empty()
+        self.unseen.is_none() && table.since(self.seq, 1).is_empty()
     }
 }
 
@@ -124,6 +156,42 @@ mod tests {
         let second = view.update(&table, &Never, 99);
         assert_eq!(second, Update { rows: vec![2, 4], gone: vec![3], appended: 1, moved: true });
         assert_eq!((view.matches(), view.is_current(&table)), (&[1, 2, 4][..], true));
+    }
+
+    /// Is tired after every third row.
+    struct Weary(std::cell::Cell<usize>);
+
+    impl Bodies for Weary {
+        fn contain(&self, _: &Row, _: &[u8]) -> bool {
+            self.0.set(self.0.get() + 1);
+            true
+        }
+
+        fn is_tired(&self) -> bool {
+            self.0.get() >= 3
+        }
+    }
+
+    #[test]
+    fn a_turn_is_short_where_a_row_costs_much() {
+        let mut table = Table::new(100);
+        for _ in 0..10 {
+            table.push(row(1));
+        }
+        let mut view = View::new(Query::parse("body:x").expect("a filter"));
+        let mut turns = 0;
+        while !view.is_current(&table) {
+            let rows = view.update(&table, &Weary(std::cell::Cell::new(0)), view.turn()).rows.len();
+            assert!(rows <= 3, "{rows}");
+            turns += 1;
+        }
+        assert_eq!((turns, view.matches().len()), (4, 10));
+        for n in 1..=10 {
+            table.change(n, |row| row.size = 2);
+        }
+        assert_eq!(view.update(&table, &Weary(std::cell::Cell::new(0)), view.turn()).rows.len(), 3);
+        let many = (0..64).map(|n| format!("name:{n}")).collect::<Vec<_>>().join(" | ");
+        assert_eq!(View::new(Query::parse(&many).expect("a filter")).turn(), TURN / 64);
     }
 
     proptest! {

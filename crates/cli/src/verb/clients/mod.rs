@@ -11,6 +11,7 @@ mod files;
 mod journal;
 mod list;
 pub(in crate::verb) mod machine;
+pub(in crate::verb) mod offered;
 mod outcome;
 mod remove;
 pub(in crate::verb) mod secrets;

@@ -102,3 +102,25 @@ test("the trace is saved", () => on("view=server", async ({ page }) => {
   const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Control+s")]);
   assert.equal(download.suggestedFilename(), "session-1.jsonl");
 }));
+
+test("a server is picked from those of a client", () => on("view=server", async ({ page, server }) => {
+  const servers = page.getByRole("region", { name: "Servers" });
+  assert.equal(await servers.locator("tbody tr").count(), 3);
+  await servers.getByRole("button", { name: "Connect weather" }).click();
+  await servers.locator("tr", { hasText: "weather" }).getByText("open").waitFor();
+  assert.deepEqual(posts(server, "/api/connect"), [{ target: 2, revision: null }]);
+  assert.equal(await servers.getByRole("button", { name: "weather" }).getAttribute("aria-current"), "true");
+  assert.equal(await page.evaluate(() => location.hash.includes("target=2")), true);
+}, { state: "idle", offered: ["weather (node weather.js)", "files (npx -y files)"] }));
+
+test("a connection that is being made can be given up", () => on("view=server", async ({ page, server }) => {
+  await page.getByRole("button", { name: "Stop connecting" }).click();
+  await page.getByRole("button", { name: "Disconnect" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Disconnect" }).isDisabled(), true);
+  assert.deepEqual(posts(server, "/api/disconnect"), [{ target: 1 }]);
+}, { state: "connecting" }));
+
+test("what another client says can only be read", () => on("view=server", async ({ page }) => {
+  await page.getByText("Nothing can be sent from here").waitFor();
+  assert.equal(await page.getByRole("button", { name: /connect/i }).count(), 0);
+}, { state: "watched", kind: "watched" }));

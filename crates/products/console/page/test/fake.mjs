@@ -51,7 +51,7 @@ const termOf = (filter) => (term) => {
 };
 
 export class Fake {
-  constructor({ rows = 60, hostile = false, kind = "stdio" } = {}) {
+  constructor({ rows = 60, hostile = false, kind = "stdio", state = "open", offered = [] } = {}) {
     this.seq = 1;
     this.began = Date.UTC(2026, 10, 26, 9, 0, 0) * 1000;
     this.start = Date.now();
@@ -62,7 +62,9 @@ export class Fake {
     this.subscribed = [];
     this.level = "info";
     this.session = 1;
-    this.state = kind === "trace" ? "file" : "open";
+    this.state = kind === "trace" ? "file" : state;
+    /** Servers to pick from besides the first: label and state. */
+    this.offered = offered.map((label, at) => ({ target: at + 2, label, state: "idle" }));
     this.kind = kind;
     this.posts = [];
     this.feeds = new Set();
@@ -90,14 +92,18 @@ export class Fake {
     return {
       version: "0.1.0", seq: this.seq, first: 1, next: this.rows.length + 1, columns: Object.keys(COLUMN), began: this.began,
       ring: { limit: 268435456, used: 104857, dropped_rows: 0, dropped_bytes: 0 },
-      targets: [{
-        target: 1, label: said.label, kind: this.kind, state: this.state, session: this.session, level: this.level, subscribed: this.subscribed,
-        revision: "2025-11-25", offered: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"], era: "legacy", server: said.server,
-        capabilities: { completions: {}, logging: {}, prompts: { listChanged: true }, resources: { subscribe: true }, tools: { listChanged: true } },
-        instructions: said.instructions, greeting: { protocolVersion: "2025-11-25", serverInfo: said.server }, error: null,
-      }],
+      targets: [this.first(said), ...this.offered.map((one) => ({ ...this.first(said), ...one, session: 0, server: null, capabilities: null, instructions: null, greeting: null, revision: null, era: null, subscribed: [] }))],
       sessions: Array.from({ length: this.session }, (_, at) => ({ session: at + 1, target: 1, transport: this.kind, began: at * 1e6, ended: at + 1 < this.session ? at * 1e6 + 9e5 : null, rows: this.rows.length, judged: true, why: null })),
       questions: this.questions, findings: this.findings.length,
+    };
+  }
+
+  first(said) {
+    return {
+      target: 1, label: said.label, kind: this.kind, state: this.state, session: this.session, level: this.level, subscribed: this.subscribed,
+      revision: "2025-11-25", offered: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"], era: "legacy", server: said.server,
+      capabilities: { completions: {}, logging: {}, prompts: { listChanged: true }, resources: { subscribe: true }, tools: { listChanged: true } },
+      instructions: said.instructions, greeting: { protocolVersion: "2025-11-25", serverInfo: said.server }, error: null,
     };
   }
 
@@ -237,7 +243,14 @@ export class Fake {
         this.tellState();
         return { subscribed: this.subscribed };
       case "/api/level": this.level = body.level; this.tellState(); return { level: body.level };
-      case "/api/connect": this.session += 1; this.state = "open"; this.tellState(); return {};
+      case "/api/connect": {
+        const picked = this.offered.find(({ target }) => target === body.target);
+        this.session += 1;
+        if (picked) picked.state = "open";
+        else this.state = "open";
+        this.tellState();
+        return {};
+      }
       case "/api/disconnect": this.state = "closed"; this.tellState(); return {};
       case "/api/answer": return this.answer(body);
       case "/api/tests": return { text: `server:\n  command: node server.js\ncases:\n${body.rows.map((row) => `  - name: row ${row}\n    call: { tool: echo }\n`).join("")}`, cases: body.rows.length, left_out: [] };

@@ -92,3 +92,14 @@ test("blocks are read from any pieces", () => {
     assert.deepEqual(blocks, [{ event: "rows", id: "3", data: '{"a":1}' }, { event: "bye", id: "", data: "{}" }]);
   }
 });
+
+test("a long block in many pieces is read in the time of its length", () => {
+  const reader = new BlockReader();
+  const piece = "x".repeat(1000);
+  const begun = performance.now();
+  reader.read("data: ");
+  for (let n = 0; n < 8000; n += 1) assert.deepEqual(reader.read(piece), []);
+  const [block] = reader.read("\n\n");
+  assert.equal(block.data.length, 8_000_000);
+  assert.ok(performance.now() - begun < 1500, `${performance.now() - begun} ms`);
+});

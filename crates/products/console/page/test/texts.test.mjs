@@ -13,6 +13,17 @@ test("characters that hide or turn text are shown", () => {
   assert.equal(visibleLines("a\r\nb\tc\u0007"), "a\nb\tc\\u0007");
 });
 
+test("characters without ink are shown", () => {
+  const without = ["\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u180e", "\u034f", "\ufe0f", "\u17b4", "\u2064", "\ufe00", "\u00ad"];
+  for (const char of without) {
+    const code = `\\u${/** @type {number} */ (char.codePointAt(0)).toString(16).padStart(4, "0")}`;
+    assert.deepEqual([visible(`ab${char}`), visibleLines(`${char}a`), named(char)], [`ab${code}`, `${code}a`, code]);
+  }
+  assert.equal(visible("\u{1d173}\u{e0100}"), "\\u{1d173}\\u{e0100}");
+  // A picture may say how it looks, once.
+  assert.equal(visible("❤\ufe0f 1\ufe0f ❤\ufe0f\ufe0f"), "❤\ufe0f 1\ufe0f ❤\ufe0f\\ufe0f");
+});
+
 test("a cut never splits a character", () => {
   assert.equal(visible("👍".repeat(10), 5), "👍👍…");
 });

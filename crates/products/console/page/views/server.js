@@ -3,10 +3,12 @@
 import { html, useState } from "../html.js";
 import { Button, ProblemNote } from "../parts/pane.js";
 import { Tree } from "../parts/content.js";
-import { connect, disconnect, request, saveTrace, sendRaw, setLevel, store } from "../actions.js";
+import { connect, disconnect, pick, request, saveTrace, sendRaw, setLevel, store } from "../actions.js";
 import { duration, size, visible, visibleLines, count } from "../format.js";
 import { targetOf } from "../state.js";
 
+/** Kinds of targets that nothing can be asked of. */
+const WITHOUT_SERVER = ["trace", "watched"];
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /**
@@ -19,6 +21,7 @@ export function ServerView({ state }) {
     <section class="sheet" aria-label="Server">
       <h2><bdi>${visible(target.server?.title ?? target.server?.name ?? target.label, 200)}</bdi> <span class="status-word" data-status=${target.state === "open" ? "ok" : target.state}>${visible(target.state, 20)}</span></h2>
       <${ProblemNote} problem=${target.error} />
+      <${Servers} state=${state} shown=${target.target} />
       <div class="columns">
         <div>
           <${Facts} target=${target} />
@@ -36,10 +39,28 @@ export function ServerView({ state }) {
     </section>`;
 }
 
+/**
+ * The servers to pick from, such as those of a client's configuration.
+ * @param {{ state: import("../state.js").State, shown: number }} props
+ */
+function Servers({ state, shown }) {
+  const targets = state.server?.targets ?? [];
+  if (targets.length < 2) return null;
+  const isOpen = (/** @type {import("../contract.js").Target} */ one) => one.state === "open" || one.state === "connecting";
+  const isServer = (/** @type {import("../contract.js").Target} */ one) => !WITHOUT_SERVER.includes(one.kind);
+  return html`
+    <h3>Servers</h3>
+    <div class="scroll" tabindex="0" role="region" aria-label="Servers"><table class="sessions"><thead><tr><th>server</th><th>transport</th><th>state</th><th><span class="unseen">connection</span></th></tr></thead>
+      <tbody>${targets.map((one) => html`<tr key=${one.target}>
+        <td><button type="button" class="link" aria-current=${one.target === shown ? "true" : undefined} onClick=${() => store.dispatch({ type: "target", target: one.target })}><bdi>${visible(one.label, 160)}</bdi></button></td>
+        <td>${visible(one.kind, 20)}</td><td>${visible(one.state, 20)}</td>
+        <td>${isServer(one) && !isOpen(one) && html`<button type="button" class="small" aria-label=${`Connect ${visible(one.label, 160)}`} onClick=${() => void pick(one.target)}>Connect</button>`}</td></tr>`)}</tbody></table></div>`;
+}
+
 /** @param {{ target: import("../contract.js").Target }} props */
 function Facts({ target }) {
   const facts = [
-    ["Target", target.label], ["Transport", target.kind], ["Name", target.server?.name], ["Version", target.server?.version],
+    ["Target", target.label], ["Transport", target.kind === "watched" ? "stdio, between another client and the server" : target.kind], ["Name", target.server?.name], ["Version", target.server?.version],
     ["Revision", target.revision ? `${target.revision}${target.era ? ` (${target.era})` : ""}` : null], ["Subscriptions", target.subscribed.join(", ")],
   ];
   return html`<dl class="facts-list">${facts.filter(([, value]) => value).map(([name, value]) => html`
@@ -50,7 +71,9 @@ function Facts({ target }) {
 function Connecting({ target }) {
   const [revision, setRevision] = useState("");
   if (target.kind === "trace") return html`<p class="note">This is a recording: there is no server to ask.</p>`;
+  if (target.kind === "watched") return html`<p class="note">This is what a client and its server say to each other. Nothing can be sent from here.</p>`;
   const open = target.state === "open";
+  const connecting = target.state === "connecting";
   return html`
     <h3>Connection</h3>
     <div class="line">
@@ -59,8 +82,8 @@ function Connecting({ target }) {
         <option value="">find out</option>
         ${target.offered.map((one) => html`<option key=${one} value=${one}>${visible(one, 40)}</option>`)}
       </select>
-      <${Button} label=${open || target.state === "connecting" ? "Reconnect" : "Connect"} kind="strong" onClick=${() => void connect(revision || null)} />
-      <${Button} label="Disconnect" disabled=${!open} onClick=${() => void disconnect()} />
+      <${Button} label=${open || connecting ? "Reconnect" : "Connect"} kind="strong" onClick=${() => void connect(revision || null)} />
+      <${Button} label=${connecting ? "Stop connecting" : "Disconnect"} disabled=${!open && !connecting} onClick=${() => void disconnect()} />
     </div>
     <div class="line">
       <label for="level">Log level</label>
@@ -89,7 +112,7 @@ function Sessions({ state, target }) {
         <td>${one.session}</td><td>${visible(one.transport, 20)}</td><td>${one.ended === null ? "open" : duration((one.ended - one.began) / 1000)}</td><td>${one.rows}</td>
         <td>${one.judged ? "yes" : visible(one.why ?? "no", 100)}</td>
         <td><button type="button" class="link" aria-label=${`Show session ${one.session}`} onClick=${() => store.dispatch({ type: "go", view: "traffic", q: `session:${one.session}`, at: 0 })}>show</button></td></tr>`)}</tbody></table></div>
-    ${ring && html`<p class="note">${size(ring.used)} of ${size(ring.limit)} kept on disk${ring.dropped_rows > 0 ? `; ${count(ring.dropped_rows, "row")} (${size(ring.dropped_bytes)}) dropped` : ""}.</p>`}`;
+    ${ring && html`<p class="note">${size(ring.used)} of ${size(ring.limit)} kept on disk${ring.dropped_rows > 0 ? `; ${count(ring.dropped_rows, "row")} (${size(ring.dropped_bytes)}) dropped` : ""}${ring.unwritten ? `; ${count(ring.unwritten, "frame")} could not be written` : ""}.</p>`}`;
 }
 
 function Raw() {

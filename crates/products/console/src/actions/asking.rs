@@ -104,7 +104,7 @@ impl Console {
         let rows: Vec<u64> = sent.all().into_iter().filter_map(|(session, id)| self.hub.row_of(session, &id)).collect();
         // What a server says of itself is shown as the rows have it: with secrets replaced.
         let items = self.hub.redactor().redact_value(&Value::Array(listed.items));
-        let error = error.map(|error| self.failure(&error).to_json());
+        let error = error.map(|error| self.failure(&error).to_json(self.hub.redactor()));
         Ok(json!({ "items": items, "pages": listed.pages, "rows": rows, "error": error }))
     }
 

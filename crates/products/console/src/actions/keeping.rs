@@ -39,6 +39,9 @@ impl Console {
                 },
             }
         }
+        if let (true, Some((_, why))) = (kept.is_empty(), left_out.first()) {
+            return Err(Failure::not_now(format!("no row can become a test: {why}"), "mark other rows"));
+        }
         let server = self.kept_server(&sessions)?;
         let mut file =
             self.case_writer.test_file(&server, kept).map_err(|why| Failure::not_now(why, "mark other rows"))?;

@@ -4,7 +4,7 @@ use wire::message::{Malformed, Packet};
 use wire::trace::{Content, Event};
 use wire::{Kind, Message, Party, meta};
 
-use super::{Assembler, OPEN, Step};
+use super::{Assembler, Step};
 use crate::naming::{name_of, shortened};
 use crate::rows::{RowKind, Status};
 
@@ -101,17 +101,7 @@ impl Assembler {
     fn request(&mut self, step: &mut Step<'_>, message: &Message) -> u64 {
         self.learn_revision(step, message);
         let n = self.message_row(step, RowKind::Call, message);
-        let (connection, from) = (step.frame.connection, step.frame.from);
-        if self.open.len() >= OPEN {
-            self.open.clear();
-            self.tokens.clear();
-        }
-        if let Some(id) = message.id() {
-            self.open.insert((connection, from, id.clone()), n);
-        }
-        if let Some(token) = message.meta_member("progressToken") {
-            self.tokens.insert((connection, from, token.to_string()), n);
-        }
+        self.requests.sent(step.frame.connection, step.frame.from, message, (n, step.at));
         n
     }
 
@@ -129,7 +119,7 @@ impl Assembler {
         let (connection, from) = (step.frame.connection, step.frame.from);
         if message.method() == Some("notifications/progress") {
             let token = message.body_value("progressToken").map(|token| token.to_string());
-            let asked = token.and_then(|token| self.tokens.get(&(connection, from.peer(), token)).copied());
+            let asked = token.and_then(|token| self.requests.progressed(connection, from.peer(), &token, step.at));
             if let Some(n) = asked {
                 step.join(n, |_| ());
                 return n;
@@ -137,7 +127,7 @@ impl Assembler {
         }
         if message.method() == Some("notifications/cancelled") {
             let id = message.body_value("requestId").and_then(|id| wire::RequestId::from_value(&id));
-            let asked = id.and_then(|id| self.open.get(&(connection, from, id)).copied());
+            let asked = id.and_then(|id| self.requests.row(connection, from, &id));
             if let Some(n) = asked {
                 step.join(n, |row| {
                     if matches!(row.status, Status::Pending | Status::Hung) {
@@ -165,13 +155,14 @@ impl Assembler {
 
     fn answer(&mut self, step: &mut Step<'_>, message: &Message) -> u64 {
         let (connection, to) = (step.frame.connection, step.frame.from.peer());
-        let asked = message.id().and_then(|id| self.open.remove(&(connection, to, id.clone())));
-        let Some(n) = asked else { return self.stray(step, message) };
+        let asked = message.id().and_then(|id| self.requests.answered(connection, to, id, step.at));
+        let Some(asked) = asked else { return self.stray(step, message) };
+        let n = asked.row;
         self.agree(step, n, message);
         let failed = message.kind() == Kind::Error || message.body_member("isError") == Some("true");
         let (done, revision) = (step.done(), self.revision);
         step.join(n, |row| {
-            let late = matches!(row.status, Status::Cancelled | Status::Hung);
+            let late = row.status == Status::Cancelled || asked.given_up;
             row.took = Some(done.saturating_sub(row.at));
             row.status = match (late, failed) {
                 (true, _) => Status::Late,

@@ -124,6 +124,96 @@ fn what_gets_no_answer_hangs() {
 }
 
 #[test]
+fn an_answer_that_took_long_is_what_it_says() {
+    for (answer, status) in
+        [(RESULT, Status::Ok), (r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}"#, Status::Error)]
+    {
+        let mut play = Play::new();
+        play.line(Client, CALL);
+        play.assembler.hang(&mut play.table, u64::MAX);
+        assert_eq!(play.row(1).status, Status::Hung);
+        play.line(Server, answer);
+        assert_eq!((play.row(1).status, play.row(1).took), (status, Some(10)));
+    }
+    // Where its client said that it waits no longer, the answer is late.
+    let mut play = Play::new();
+    play.line(Client, CALL);
+    play.frame(Client, 0, Content::Mark(Mark::Unanswered { id: RequestId::from(7), after_ms: 5 }));
+    play.line(Server, RESULT);
+    assert_eq!(play.row(1).status, Status::Late);
+    // A connection that breaks is an error, however long it took.
+    let mut play = Play::new();
+    play.head(1, "POST");
+    play.body(Client, 1, CALL);
+    play.assembler.hang(&mut play.table, u64::MAX);
+    play.frame(Server, 1, Content::Closed(Closed::Reset));
+    assert_eq!(play.row(1).status, Status::Error);
+}
+
+#[test]
+fn what_takes_its_time_does_not_hang() {
+    let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}"#;
+    let ask = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}"#;
+    let mut play = Play::new();
+    let subscription = play.line(Client, listen).expect("a row");
+    let call = play.line(Client, CALL).expect("a row");
+    let question = play.line(Server, ask).expect("a row");
+    let status = |play: &Play| [subscription, call, question].map(|n| play.row(n).status);
+    play.assembler.hang(&mut play.table, u64::MAX);
+    assert_eq!(status(&play), [Status::Pending; 3]);
+    // From the person's answer on, the server must answer in time.
+    play.at = 90_000;
+    play.line(Client, r#"{"jsonrpc":"2.0","id":"q","result":{"action":"decline"}}"#);
+    play.assembler.hang(&mut play.table, 91_010);
+    assert_eq!(status(&play), [Status::Pending, Status::Pending, Status::Ok]);
+    play.assembler.hang(&mut play.table, 91_011);
+    assert_eq!(status(&play), [Status::Pending, Status::Hung, Status::Ok]);
+    play.assembler.end(&mut play.table);
+    assert_eq!(status(&play), [Status::Ok, Status::Hung, Status::Ok]);
+}
+
+#[test]
+fn progress_is_a_sign_of_life() {
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}"#;
+    let mut play = Play::new();
+    play.line(Client, CALL);
+    play.at = 90_000;
+    play.line(Server, progress);
+    play.assembler.hang(&mut play.table, 91_010);
+    assert_eq!(play.row(1).status, Status::Pending);
+    play.assembler.hang(&mut play.table, 91_011);
+    assert_eq!(play.row(1).status, Status::Hung);
+}
+
+#[test]
+fn long_ids_and_tokens_are_paired_and_not_kept() {
+    let mut play = Play::new();
+    let long = "x".repeat(10_000);
+    for n in 0..100 {
+        let meta = format!(r#"{{"name":"a","_meta":{{"progressToken":"{long}t{n}"}}}}"#);
+        play.line(Client, &format!(r#"{{"jsonrpc":"2.0","id":"{long}{n}","method":"tools/call","params":{meta}}}"#));
+    }
+    assert!(play.assembler.requests.bytes() < 100 * 3 * 256, "{}", play.assembler.requests.bytes());
+    let token = format!(r#"{{"progressToken":"{long}t41","progress":1}}"#);
+    let progress = format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{token}}}"#);
+    assert_eq!(play.line(Server, &progress), Some(42));
+    assert_eq!(play.line(Server, &format!(r#"{{"jsonrpc":"2.0","id":"{long}41","result":{{}}}}"#)), Some(42));
+    assert_eq!((play.row(42).status, play.row(41).status), (Status::Ok, Status::Pending));
+}
+
+#[test]
+fn times_beyond_the_last_one_are_the_last_one() {
+    let mut play = Play::new();
+    let content = Content::Line { bytes: CALL.as_bytes().to_vec(), terminated: true };
+    let frame = Frame { at: u64::MAX, done: u64::MAX, ..Frame::new(Client, content) };
+    play.assembler.take(&mut play.table, &frame, false);
+    let content = Content::Line { bytes: RESULT.as_bytes().to_vec(), terminated: true };
+    let frame = Frame { at: u64::MAX - 1, done: u64::MAX, ..Frame::new(Server, content) };
+    play.assembler.take(&mut play.table, &frame, false);
+    assert_eq!((play.row(1).at, play.row(1).took), (u64::MAX, Some(0)));
+}
+
+#[test]
 fn ids_of_both_directions_and_of_connections_are_apart() {
     let mut play = Play::new();
     play.line(Client, CALL);

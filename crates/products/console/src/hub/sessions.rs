@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wire::Trace;
-use wire::trace::file::write_header;
-use wire::trace::{Frame, Header};
+use wire::trace::file::{read_frame, write_frame, write_header};
+use wire::trace::{Content, Frame, Header, Limit, Mark};
+use wire::{Party, Trace};
 
-use super::{Hub, Inner, JUDGED_BYTES, JUDGED_FRAMES, Placed, Session};
+use super::{HUNG, Hub, Inner, JUDGED_BYTES, JUDGED_FRAMES, Placed, Session, Stored};
 use crate::assemble::Assembler;
 use crate::judging::Finding;
 use crate::ring::Piece;
@@ -50,7 +50,8 @@ impl Session {
             began,
             ended: None,
             assembler,
-            places: VecDeque::new(),
+            patience: HUNG,
+            stored: VecDeque::new(),
             dropped: 0,
             rows: 0,
             judged: Vec::new(),
@@ -153,14 +154,36 @@ impl Hub {
         }
     }
 
-    /// The trace of a session as a file: the header's line, and the frames that are still kept.
-    pub(crate) fn trace_file(&self, number: u32) -> Option<(String, Vec<Piece>)> {
+    /// The trace of a session as a file: the header, and the frames that are still kept. Where frames are missing, before the
+    /// first one or from some place on, a mark says so: what comes after it must not be judged.
+    pub(crate) fn trace_file(&self, number: u32) -> Option<TraceFile> {
         let inner = self.inner();
         let session = inner.session(number)?;
         let header =
             Header { revision: session.header.revision.or(session.assembler.revision()), ..session.header.clone() };
-        let places = session.places.iter().flatten();
-        let pieces = places.filter_map(|place| inner.ring.piece(*place)).collect();
-        Some((write_header(&self.redactor().redact_header(&header)), pieces))
+        let place = |stored: &Stored| stored.place.and_then(|place| inner.ring.piece(place));
+        let pieces: Vec<Piece> = session.stored.iter().map_while(place).collect();
+        let (begins_late, ends_early) = (session.dropped > 0, pieces.len() < session.stored.len());
+        drop(inner);
+        let first = begins_late.then(|| limit(pieces.first()));
+        let last = ends_early.then(|| limit(pieces.last()));
+        let header = write_header(&self.redactor().redact_header(&header));
+        Some(TraceFile { before: std::iter::once(header).chain(first).collect(), pieces, after: last })
     }
+}
+
+/// The lines of a trace.
+#[derive(Debug)]
+pub(crate) struct TraceFile {
+    pub(crate) before: Vec<String>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) after: Option<String>,
+}
+
+/// The line that says that frames are missing, at the time of a frame beside it.
+fn limit(beside: Option<&Piece>) -> String {
+    let line = beside.and_then(|piece| piece.read().ok()).unwrap_or_default();
+    let at = read_frame(&String::from_utf8_lossy(&line)).map_or(0, |frame| frame.at);
+    let content = Content::Mark(Mark::Limit(Limit::Trace));
+    write_frame(&Frame { at, done: at, ..Frame::new(Party::Client, content) })
 }

@@ -7,6 +7,9 @@ use crate::rows::{Direction, RowKind, Status};
 /// The longest filter in bytes, and how deep its parentheses may go.
 const LONGEST: usize = 4096;
 const DEEPEST: usize = 32;
+/// How many terms and values it may have, and how many terms that look into frames: each is compared with every row.
+const MOST: usize = 64;
+const MOST_BODIES: usize = 4;
 
 /// The names of terms with what they say; completion shows them.
 pub(super) const NAMES: [(&str, &str); 19] = [
@@ -32,7 +35,7 @@ pub(super) const NAMES: [(&str, &str); 19] = [
 ];
 
 pub(super) fn parse(text: &str) -> Result<Query, QueryError> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut reader = Reader { text, at: 0, depth: 0, cost: 0, bodies: 0 };
     if text.len() > LONGEST {
         return Err(reader.error(format!("the filter is longer than {LONGEST} bytes"), "leave terms out"));
     }
@@ -47,6 +50,9 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    /// Terms and values so far, and those that look into frames.
+    cost: usize,
+    bodies: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -97,7 +103,7 @@ impl<'t> Reader<'t> {
         while self.eat('-') || self.eat('!') {
             negated = !negated;
         }
-        let query = if self.eat('(') { self.group()? } else { Query::Term(self.term()?) };
+        let query = if self.eat('(') { self.group()? } else { Query::Term(self.counted()?) };
         Ok(if negated { Query::Not(Box::new(query)) } else { query })
     }
 
@@ -112,6 +118,22 @@ impl<'t> Reader<'t> {
             return Err(self.error("`(` without `)`", "close it"));
         }
         Ok(query)
+    }
+
+    fn counted(&mut self) -> Result<Term, QueryError> {
+        let begun = self.at;
+        let term = self.term()?;
+        self.cost += term.cost();
+        self.bodies += usize::from(matches!(term, Term::Body(_)));
+        let what = if self.cost > MOST {
+            format!("more than {MOST} terms and values")
+        } else if self.bodies > MOST_BODIES {
+            format!("more than {MOST_BODIES} terms `body:`")
+        } else {
+            return Ok(term);
+        };
+        self.at = begun;
+        Err(self.error(what, "leave terms out, or use `*`"))
     }
 
     fn term(&mut self) -> Result<Term, QueryError> {

@@ -6,6 +6,11 @@ use crate::rows::{Direction, Row, RowKind, Status, level_word};
 pub trait Bodies {
     /// Whether `bytes` stand in a frame of the row.
     fn contain(&self, row: &Row, bytes: &[u8]) -> bool;
+
+    /// Whether so much was read that other work must come first.
+    fn is_tired(&self) -> bool {
+        false
+    }
 }
 
 /// One term.
@@ -102,6 +107,20 @@ impl Comparison {
 }
 
 impl Term {
+    /// How many values are compared with each row.
+    pub(super) const fn cost(&self) -> usize {
+        let values = match self {
+            Self::Text(_, patterns) | Self::Tool(patterns) | Self::Finding(patterns) => patterns.len(),
+            Self::Kind(kinds) => kinds.len(),
+            Self::Direction(directions) => directions.len(),
+            Self::Status(statuses) => statuses.len(),
+            Self::Level(levels) => levels.len(),
+            Self::Number(_, ranges) => ranges.len(),
+            Self::Compare(..) | Self::Bare(_) | Self::Body(_) => 1,
+        };
+        if values == 0 { 1 } else { values }
+    }
+
     /// Whether a row passes.
     pub(super) fn matches(&self, n: u64, row: &Row, bodies: &dyn Bodies) -> bool {
         let fits = |patterns: &[Pattern], text: &str| patterns.iter().any(|pattern| pattern.fits(text));

@@ -113,6 +113,23 @@ fn an_error_says_where_it_is() {
     }
 }
 
+#[test]
+fn a_filter_has_a_limit_of_terms_and_values() {
+    let terms = |count: usize, term: &str| vec![term; count].join(" ");
+    let values = |count: usize| format!("name:{}", vec!["a"; count].join(","));
+    for (fits, too_long, what) in [
+        (terms(64, "a"), terms(65, "a"), "64 terms"),
+        (values(64), values(65), "64 terms"),
+        (format!("(kind:call,note | {})", terms(62, "-a")), format!("(kind:call,note | {})", terms(63, "-a")), "64"),
+        (terms(4, "body:x"), terms(5, "body:x"), "4 terms `body:`"),
+    ] {
+        assert!(Query::parse(&fits).is_ok(), "{fits}");
+        let error = Query::parse(&too_long).expect_err("it is too long");
+        assert!(error.what.contains(what) && !error.remedy.is_empty(), "{error}");
+    }
+    assert_eq!(Query::parse("a -(b | kind:call,note) body:x").map(|query| query.cost()), Ok(5));
+}
+
 fn completed(text: &str, at: usize) -> Vec<String> {
     let values = |column: &str| match column {
         "method" => vec!["tools/call".to_owned(), "tools/list".to_owned(), "ping".to_owned()],

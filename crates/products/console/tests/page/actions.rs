@@ -1,9 +1,10 @@
 //! Everything that can be done, on the reference server, in both eras.
 
+use console::hub::Bounds;
 use serde_json::{Value, json};
 use wire::Revision;
 
-use super::support::{Page, connected};
+use super::support::{Page, connected, empty, server_at};
 
 /// The text of the last message of a row.
 fn last_message(row: &Value) -> Value {
@@ -130,6 +131,26 @@ async fn a_target_is_connected_again_at_another_revision() {
     page.until("it is closed", |state| state["targets"][0]["state"] == "closed").await;
     assert_eq!(page.post("/api/list", json!({ "target": 1, "what": "tools" })).await.status, 409);
     assert_eq!(page.post("/api/connect", json!({ "target": 1, "revision": "1999-01-01" })).await.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_being_made_can_be_given_up() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let page = empty(Bounds::default()).await;
+    page.console.add_server(server_at(silent.local_addr().expect("an address")));
+    let is = |phase: &'static str| move |state: &Value| state["targets"][0]["state"] == phase;
+    page.until("it connects", is("connecting")).await;
+    let begun = std::time::Instant::now();
+    page.act("/api/disconnect", json!({ "target": 1 })).await;
+    page.until("it is given up", is("closed")).await;
+    // Another attempt does not wait for the one before, either.
+    page.act("/api/connect", json!({ "target": 1 })).await;
+    page.act("/api/connect", json!({ "target": 1, "revision": "2025-06-18" })).await;
+    page.until("it connects", is("connecting")).await;
+    page.act("/api/disconnect", json!({ "target": 1 })).await;
+    page.until("it is given up", is("closed")).await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(page.post("/api/disconnect", json!({ "target": 1 })).await.status, 409);
 }
 
 #[tokio::test(flavor = "multi_thread")]

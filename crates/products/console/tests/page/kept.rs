@@ -29,6 +29,40 @@ async fn marked_rows_become_a_test_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_a_placeholder_in_place_of_a_secret_is_no_test() {
+    let page = empty(Bounds::default()).await;
+    let open = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+    let agreed = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","sessionToken":"Zx81kkPq"}}"#;
+    let call = |id: u32, arguments: &str| {
+        let params = format!(r#"{{"name":"log_in","arguments":{arguments}}}"#);
+        line(Party::Client, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#))
+    };
+    let answer =
+        |id: u32, result: &str| line(Party::Server, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+    let frames = vec![
+        line(Party::Client, open),
+        line(Party::Server, agreed),
+        call(2, r#"{"user":"ada","password":"correct horse"}"#),
+        answer(2, r#"{"content":[]}"#),
+        call(3, r#"{"user":"ada"}"#),
+        answer(3, r#"{"content":[],"structuredContent":{"token":"Zx81kkPq"}}"#),
+        call(4, r#"{"user":"ada"}"#),
+        answer(4, r#"{"content":[]}"#),
+    ];
+    page.console.add_trace("t", &trace(frames));
+    let made = page.act("/api/tests", json!({ "rows": [2, 3, 4] })).await;
+    assert_eq!(made["cases"], 1, "{made}");
+    let left_out = json!([
+        { "row": 2, "why": "a secret in its request was replaced" },
+        { "row": 3, "why": "a secret in its answer was replaced" },
+    ]);
+    assert_eq!(made["left_out"], left_out);
+    let none = page.post("/api/tests", json!({ "rows": [2] })).await;
+    let what = none.json()["error"]["what"].clone();
+    assert_eq!((none.status, what.as_str().is_some_and(|what| what.contains("was replaced"))), (409, true), "{what}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_saved_trace_reads_back_and_opens_again() {
     let page = connected(Revision::R2025_11_25).await;
     let n = page.call("echo", json!({ "message": "a" })).await;
@@ -85,6 +119,32 @@ async fn secrets_are_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_error_quotes_a_secret() {
+    let page = connected(Revision::NEWEST).await;
+    page.act("/api/list", json!({ "target": 1, "what": "tools" })).await;
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let mut answers = Vec::new();
+    for (path, body) in [
+        ("/api/connect", json!({ "target": 1, "revision": secret })),
+        ("/api/level", json!({ "target": 1, "level": secret })),
+        ("/api/list", json!({ "target": 1, "what": secret })),
+        ("/api/check", json!({ "target": 1, "tool": secret, "arguments": {} })),
+        ("/api/check", json!({ "target": 1, "tool": "slow", "arguments": { (secret): 1, "steps": secret } })),
+    ] {
+        answers.push((path.to_owned(), page.post(path, body).await));
+    }
+    let filter = format!("/api/rows?filter=status:{secret}");
+    for path in [format!("/api/rule/{secret}"), filter, format!("/api/rows?from={secret}")] {
+        answers.push((path.clone(), page.get(&path).await));
+    }
+    for (path, answer) in answers {
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(answer.status >= 400 || answer.json()["errors"][0].is_object(), "{path}: {text}");
+        assert!(!text.contains(secret), "{path}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn old_traffic_makes_room_and_that_is_said() {
     let bounds = Bounds { ring: 64 << 10, rows: 250_000 };
     let page = empty(bounds).await;
@@ -106,8 +166,10 @@ async fn old_traffic_makes_room_and_that_is_said() {
     let rows = page.get("/api/rows?from=-1&count=1").await.json();
     assert_eq!((&rows["rows"][0][0], &rows["total"]), (&json!(1000), &json!(1000 - dropped.unwrap_or(0))));
     let saved = page.get("/api/trace?session=1").await;
-    let kept = file::read(&String::from_utf8(saved.body).expect("text")).expect("a trace").frames.len();
-    assert_eq!(kept as u64, 1000 - dropped.unwrap_or(0));
+    let kept = file::read(&String::from_utf8(saved.body).expect("text")).expect("a trace").frames;
+    // That its beginning is missing is said first.
+    assert!(matches!(kept[0].content, Content::Mark(_)), "{:?}", kept[0]);
+    assert_eq!(kept.len() as u64, 1001 - dropped.unwrap_or(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,4 +179,5 @@ async fn rows_have_a_limit_in_memory() {
     page.console.add_trace("t", &trace(frames.collect()));
     let rows = page.rows("").await;
     assert_eq!((rows.len(), &rows[0][9]), (100, &json!("200")));
+    assert_eq!(page.get("/api/state").await.json()["ring"]["dropped_rows"], 200);
 }

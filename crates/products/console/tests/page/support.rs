@@ -105,14 +105,17 @@ async fn with(bounds: Bounds, server: Option<Server>) -> Page {
 pub async fn connected(revision: Revision) -> Page {
     let server = reference::Server::new(reference::Options::default());
     let server = server.http(([127, 0, 0, 1], 0).into()).await.expect("a free port");
-    let url = format!("http://{}/mcp", server.local_addr()).parse().expect("an address");
+    let options = client::Options { revision: Some(revision), ..server_at(server.local_addr()) };
     let page = with(Bounds::default(), Some(server)).await;
-    let children = net::Children::new();
-    let mut options = client::Options::new(Address::Http(HttpAddress::new(url)), &children);
-    options.revision = Some(revision);
     page.console.add_server(options);
     page.until("it is connected", |state| state["targets"][0]["state"] == "open").await;
     page
+}
+
+/// The options of a client of a server at this address.
+pub fn server_at(address: SocketAddr) -> client::Options {
+    let url = format!("http://{address}/mcp").parse().expect("an address");
+    client::Options::new(Address::Http(HttpAddress::new(url)), &net::Children::new())
 }
 
 impl Page {
