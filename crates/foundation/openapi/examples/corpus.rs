@@ -1,4 +1,5 @@
-//! Reads a folder of descriptions and prints what became of them. `cargo xtask openapi DIR` runs it.
+//! Reads a folder of descriptions and prints what became of them; with `--list`, the tools themselves. `cargo xtask openapi DIR`
+//! runs it.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks on a terminal")]
 
@@ -43,18 +44,30 @@ struct Sums {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut sums = Sums::default();
     let mut files = Vec::new();
-    for given in env::args().skip(1) {
+    let list = env::args().any(|given| given == "--list");
+    for given in env::args().skip(1).filter(|given| given != "--list") {
         collect(Path::new(&given), &mut files)?;
     }
     files.sort();
     if files.is_empty() {
         return Err("no descriptions – the arguments – try a folder with .json or .yaml files".into());
     }
+    if list {
+        return files.iter().try_for_each(|file| print_tools(file));
+    }
     for file in &files {
         one(file, &mut sums)?;
     }
     print(&mut sums);
     if sums.refused.is_empty() && sums.wrong.is_empty() { Ok(()) } else { Err("not all is well: see above".into()) }
+}
+
+/// The tools as `tools/list` has them, one a line.
+fn print_tools(file: &Path) -> Result<(), Box<dyn Error>> {
+    let (value, _) = openapi::parse(&fs::read_to_string(file)?).map_err(|why| why.what)?;
+    let api = read(&value, &Limits::default())?;
+    tools(&api, &ToolLimits::default()).iter().for_each(|tool| println!("{}", tool.to_value()));
+    Ok(())
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {

@@ -135,11 +135,6 @@ impl Choice {
         unmatched
     }
 
-    /// What the whole description says of its operations.
-    pub(crate) fn root_opinion(&self, root: &Value) -> Option<bool> {
-        root.as_object().and_then(Self::opinion)
-    }
-
     /// What `x-mcp` or `x-speakeasy-mcp` says: a flag, or an object with `disabled` or `enabled`.
     pub(crate) fn opinion(members: &Map<String, Value>) -> Option<bool> {
         ["x-mcp", "x-speakeasy-mcp"].iter().find_map(|name| match members.get(*name)? {

@@ -204,7 +204,7 @@ pub fn lines(hints: &[Hint]) -> Vec<String> {
         let mut line = format!("{}: {}", hint.rule, hint.what);
         if !hint.tools.is_empty() {
             let more = if hint.count > hint.tools.len() { ", …" } else { "" };
-            line.push_str(&format!(" – {}{more}", hint.tools.join(", ")));
+            line.extend([" – ", hint.tools.join(", ").as_str(), more]);
         }
         format!("{} – try: {}", prose::plain(&line), hint.remedy)
     };

@@ -89,7 +89,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let operations: Vec<Operation> = ids.iter().enumerate()
-            .map(|(index, id)| operation(Method::Get, &format!("/p{}/{{x}}", index), id.as_deref()))
+            .map(|(index, id)| operation(Method::Get, &format!("/p{index}/{{x}}"), id.as_deref()))
             .collect();
         let given = names(&operations);
         for name in &given {

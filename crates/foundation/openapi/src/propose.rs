@@ -82,7 +82,7 @@ fn target(pointer: &str) -> String {
     let mut path = "$".to_owned();
     for name in pointer.split('/').skip(1) {
         let name = wire::pointer::unescape(name).replace('\\', "\\\\").replace('\'', "\\'");
-        path.push_str(&format!("['{name}']"));
+        path.extend(["['", name.as_str(), "']"]);
     }
     path
 }
@@ -120,11 +120,12 @@ fn score(operation: &Operation, resources: &BTreeMap<&str, Vec<Method>>) -> Opti
         Method::Delete => 16,
         Method::Head | Method::Options | Method::Trace => return None,
     };
-    let methods = resources.get(resource(&operation.path)).map_or(0, Vec::len) as i64;
-    let depth = operation.path.split('/').filter(|part| !part.is_empty()).count() as i64;
-    let required = operation.parameters.iter().filter(|one| one.required).count() as i64;
+    let methods = resources.get(resource(&operation.path)).map_or(0, Vec::len);
+    let depth = operation.path.split('/').filter(|part| !part.is_empty()).count();
+    let required = operation.parameters.iter().filter(|one| one.required).count();
     let text = i64::from(operation.summary.is_some() || operation.description.is_some());
-    Some(by_method + 5 * methods.min(5) + 6 * text - 6 * depth - 3 * required)
+    let count = |count: usize| i64::try_from(count).unwrap_or(1_000).min(1_000);
+    Some(by_method + 5 * count(methods.min(5)) + 6 * text - 6 * count(depth) - 3 * count(required))
 }
 
 fn is_admin(operation: &Operation) -> bool {

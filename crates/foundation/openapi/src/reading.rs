@@ -74,7 +74,7 @@ pub fn read_chosen(value: &Value, limits: &Limits, choice: &Choice) -> Result<Ap
     let source = Source::new(value, limits)?;
     let mut reader = Reader { schemas: Schemas::new(&source, limits), source: &source, limits, api: Api::default() };
     reader.frame();
-    let heads = reader.heads(choice);
+    let heads = reader.heads();
     let unmatched = choice.unmatched(&heads.iter().map(|(head, _)| head).collect::<Vec<_>>());
     if !unmatched.is_empty() {
         return Err(ReadError::Unmatched(unmatched));
@@ -132,7 +132,7 @@ impl<'v> Reader<'_, 'v> {
     }
 
     /// Everything that looks like an operation.
-    fn heads(&mut self, choice: &Choice) -> Vec<(Head, Site<'v>)> {
+    fn heads(&mut self) -> Vec<(Head, Site<'v>)> {
         let mut heads = Vec::new();
         let root = self.source.root;
         let Some(paths) = root.get("paths") else {
@@ -145,7 +145,7 @@ impl<'v> Reader<'_, 'v> {
             self.skip("/paths", "`paths` is no object");
             return heads;
         };
-        let open = choice.root_opinion(root);
+        let open = root.as_object().and_then(Choice::opinion);
         for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
             let at = pointer::member("/paths", path);
             if !path.starts_with('/') {

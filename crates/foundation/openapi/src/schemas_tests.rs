@@ -75,6 +75,8 @@ fn what_is_no_json_schema_is_left_out() {
             json!({"type": "string", "minLength": 3}),
         ),
         (json!({"type": "string", "pattern": "("}), json!({"type": "string"})),
+        (json!({"type": "string", "pattern": "^.{1,2000}$"}), json!({"type": "string"})),
+        (json!({"type": "string", "pattern": "^a{1,20}$"}), json!({"type": "string", "pattern": "^a{1,20}$"})),
         (json!({"type": "string", "enum": []}), json!({"type": "string"})),
         (json!({"type": "string", "enum": [1, 2]}), json!({"enum": [1, 2]})),
         (json!({"type": "number", "multipleOf": 0}), json!({"type": "number"})),

@@ -18,8 +18,7 @@ pub(super) fn kind_of(media: &str) -> Kind {
     match (family, subtype) {
         ("application", "x-www-form-urlencoded") => Kind::Form,
         ("multipart", _) => Kind::Multipart,
-        ("*" | "application", "*") => Kind::Json,
-        (_, "json") => Kind::Json,
+        ("*" | "application", "*") | (_, "json") => Kind::Json,
         (_, subtype) if subtype.ends_with("+json") => Kind::Json,
         (_, subtype) if subtype == "xml" || subtype.ends_with("+xml") => Kind::Text,
         ("text", _) | (_, "x-ndjson" | "yaml" | "x-yaml" | "graphql" | "javascript" | "sql") => Kind::Text,

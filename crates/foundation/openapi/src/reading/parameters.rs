@@ -28,7 +28,7 @@ impl<'v> Raw<'v> {
 impl<'v> Reader<'_, 'v> {
     /// Parameters of the path item and of the operation, which replace those of the same name and place.
     pub(super) fn parameters(&mut self, head: &Head, site: &Site<'v>) -> Result<Read, Skipped> {
-        let (mut read, mut notes): Read = Default::default();
+        let (mut read, mut notes) = Read::default();
         let lists = [(site.item, site.item_at.as_str()), (site.raw, head.at.as_str())];
         for (owner, owner_at) in lists {
             let Some(list) = owner.get("parameters") else { continue };

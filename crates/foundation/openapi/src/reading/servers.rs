@@ -42,7 +42,7 @@ fn url(server: &Value) -> Option<String> {
         };
         match server.get("variables").and_then(|all| all.get(name)).and_then(value_of) {
             Some(value) => url.push_str(&value),
-            None => url.push_str(&format!("{{{name}}}")),
+            None => url.extend(["{", name, "}"]),
         }
         rest = behind;
     }

@@ -44,7 +44,7 @@ impl Schemas<'_, '_> {
 
     /// Whether a validator can use a regular expression.
     pub(super) fn is_pattern(&mut self, pattern: &str) -> bool {
-        if pattern.len() > 1_000 {
+        if pattern.len() > 1_000 || counts_far(pattern) {
             return false;
         }
         if let Some(known) = self.patterns.get(pattern) {
@@ -54,6 +54,12 @@ impl Schemas<'_, '_> {
         self.patterns.insert(pattern.to_owned(), usable);
         usable
     }
+}
+
+/// Whether an expression counts to a thousand: compiled it takes megabytes, and validators refuse it next to others.
+fn counts_far(pattern: &str) -> bool {
+    let counts = pattern.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    counts.flat_map(|(count, _)| count.split(',')).any(|count| count.parse::<u64>().is_ok_and(|count| count >= 1_000))
 }
 
 fn collect<'v>(schema: &'v Value, depth: usize, references: &mut Vec<&'v str>) {

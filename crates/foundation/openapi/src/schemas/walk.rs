@@ -113,12 +113,17 @@ impl<'w, 's, 'v> Walk<'w, 's, 'v> {
             ("prefixItems", Value::Array(list)) if !list.is_empty() => Some(self.below_each(list)),
             ("items", Value::Array(list)) if !list.is_empty() => Some(self.below_each(list)),
             (
-                "items" | "contains" | "propertyNames" | "unevaluatedItems" | "unevaluatedProperties",
+                "items"
+                | "additionalProperties"
+                | "contains"
+                | "propertyNames"
+                | "unevaluatedItems"
+                | "unevaluatedProperties",
                 Value::Object(_),
             ) => Some(self.below(value)),
-            ("additionalProperties", Value::Bool(_)) => Some(value.clone()),
-            ("additionalProperties", Value::Object(_)) => Some(self.below(value)),
-            ("unevaluatedItems" | "unevaluatedProperties", Value::Bool(_)) => Some(value.clone()),
+            ("additionalProperties" | "unevaluatedItems" | "unevaluatedProperties", Value::Bool(_)) => {
+                Some(value.clone())
+            }
             ("dependentSchemas", Value::Object(each)) => {
                 Some(each.iter().map(|(name, one)| (name.clone(), self.schema(one))).collect())
             }
