@@ -9,6 +9,9 @@ use wire::{Revision, Transport};
 use crate::glob::{is_pattern, matches};
 use crate::{DefectKey, Evidence, Finding, Outcome, Report, RuleIndex};
 
+/// As many different defects as a report shows of one rule. Which of more are shown may vary.
+const SHOWN: usize = 12;
+
 /// The name and version of the format.
 pub const FORMAT: &str = "proof.baseline/1";
 
@@ -84,13 +87,17 @@ impl Known {
         self.places.is_empty() && self.defects.is_empty()
     }
 
+    /// Whether it lists a defect of its rule.
+    fn lists(&self, (method, pointer): (Option<&str>, &str)) -> bool {
+        !self.defects.is_empty() && self.defects.contains(&DefectKey::new(method, pointer, "").site())
+    }
+
     /// Whether it covers a defect of its rule.
     fn covers(&self, (method, pointer): (Option<&str>, &str)) -> bool {
-        let site = || DefectKey::new(method, pointer, "").site();
         let place = format!("{} {pointer}", method.unwrap_or_default());
         self.covers_all()
             || self.places.iter().any(|pattern| matches(pattern.trim(), place.trim()))
-            || !self.defects.is_empty() && self.defects.contains(&site())
+            || self.lists((method, pointer))
     }
 
     /// Whether it may stand for more or for less than one finding: then `--write-baseline` leaves it as it is.
@@ -171,7 +178,8 @@ impl Baseline {
     /// The defects of a finding that no entry here covers; none, which stands for all, where timing decides which are seen, or
     /// where not all are shown.
     fn others(&self, finding: &Finding, rules: &RuleIndex) -> Vec<String> {
-        if finding.more_defects || rules.find(finding.rule).is_none_or(|rule| rule.timed) {
+        let is_full = finding.more_defects && finding.evidence.len() >= SHOWN;
+        if is_full || rules.find(finding.rule).is_none_or(|rule| rule.timed) {
             return Vec::new();
         }
         let seen = Seen::from(finding).defects.into_iter();
@@ -199,12 +207,13 @@ impl Baseline {
         self.knows_seen(&Seen::from(finding))
     }
 
-    /// The same of a broken rule that no finding describes yet: an entry covers all, or some entry each defect, and there are
-    /// no others.
+    /// The same of a broken rule that no finding describes yet: an entry covers all, or some entry each defect.
     pub fn knows_seen(&self, seen: &Seen<'_>) -> bool {
         let mut naming = self.known.iter().filter(|known| known.names(seen.rule, seen.revision, seen.transport));
-        let covered = |defect: &(Option<&str>, &str)| naming.clone().any(|known| known.covers(*defect));
-        let each = !seen.defects.is_empty() && !seen.more && seen.defects.iter().all(covered);
+        // How many breaches are looked at is limited: what is listed stays known though there may be more of it.
+        let covers = |known: &Known, defect| if seen.more { known.lists(defect) } else { known.covers(defect) };
+        let covered = |defect: &(Option<&str>, &str)| naming.clone().any(|known| covers(known, *defect));
+        let each = !seen.defects.is_empty() && seen.defects.iter().all(covered);
         each || naming.any(Known::covers_all)
     }
 

@@ -78,12 +78,9 @@ fn descriptor(rule: &RuleText) -> Value {
 }
 
 fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding, defect: &Defect<'_>) -> Value {
-    let known = match view.disposition(finding) {
-        Disposition::Known(reason) => Some(reason),
-        _ if defect.known => Some(None),
-        _ => None,
-    };
-    let level = if known.is_some() { "note" } else { severity(finding.level) };
+    let disposition = view.disposition(finding);
+    let is_known = defect.known || matches!(disposition, Disposition::Known(_));
+    let level = if is_known { "note" } else { severity(finding.level) };
     let place_of_rule = format!("{}/{}/{}", finding.rule, finding.revision, finding.transport);
     let identity = format!("{place_of_rule}/{}", defect.key.fingerprint());
     let location = defect.evidence.map_or_else(|| place(finding), |evidence| location(finding, evidence));
@@ -105,21 +102,23 @@ fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding, defect:
         },
     });
     if let Some(members) = result.as_object_mut().filter(|_| view.has_baseline()) {
-        baseline(members, known);
+        let reason = if let Disposition::Known(reason) = disposition { reason } else { None };
+        baseline(members, is_known, reason);
     }
     result
 }
 
-/// What a baseline makes of a result, given the reason for which it is known.
-fn baseline(members: &mut Map<String, Value>, known: Option<Option<&str>>) {
-    let state = if known.is_some() { "unchanged" } else { "new" };
+/// What a baseline makes of a result: known for a reason, if it has one, or new.
+fn baseline(members: &mut Map<String, Value>, is_known: bool, reason: Option<&str>) {
+    let state = if is_known { "unchanged" } else { "new" };
     members.insert("baselineState".to_owned(), json!(state));
-    let Some(reason) = known else { return };
-    let mut suppression = json!({ "kind": "external", "status": "accepted" });
-    if let Some(reason) = reason {
-        suppression["justification"] = json!(plain(reason));
+    if is_known {
+        let mut suppression = json!({ "kind": "external", "status": "accepted" });
+        if let Some(reason) = reason {
+            suppression["justification"] = json!(plain(reason));
+        }
+        members.insert("suppressions".to_owned(), json!([suppression]));
     }
-    members.insert("suppressions".to_owned(), json!([suppression]));
 }
 
 /// What was found, where, and how to reproduce it. The first sentence is what is shown where there is little room.

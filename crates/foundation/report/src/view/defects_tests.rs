@@ -221,6 +221,10 @@ fn the_same_defect_elsewhere_in_a_list_is_known() {
 fn entries_stay_whole_where_the_defects_seen_are_not_all() {
     let mut cut = twofold();
     cut.more_defects = true;
+    for step in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
+        let pointer = format!("/result/{step}");
+        cut.evidence.push(Evidence { pointer, ..cut.evidence[1].clone() });
+    }
     // Timing decides which defects of `safety.limits` are seen.
     let timed = finding("safety.limits", Safety, Outcome::Fail, "it ended");
     let written = Baseline::of(&report(vec![cut.clone(), timed.clone()], None), None, &index());
@@ -231,6 +235,20 @@ fn entries_stay_whole_where_the_defects_seen_are_not_all() {
     viewed(&second, Some(&written), |view| {
         assert!(second.results.iter().all(|one| view.is_known(one) && view.is_known_whole(one)));
     });
+}
+
+/// A check looks at so many breaches; how many there are must not decide.
+#[test]
+fn a_listed_defect_stays_known_however_often_it_is_seen() {
+    let often = || {
+        let mut report = report(vec![twofold()], None);
+        report.results[0].more_defects = true;
+        report
+    };
+    let once = || report(vec![twofold()], None);
+    assert!(after(&often(), &often()).0 && after(&once(), &often()).0 && after(&often(), &once()).0);
+    let single = report(vec![finding("shape.results", Must, Outcome::Fail, "`version` is missing")], None);
+    assert!(!after(&single, &often()).0);
 }
 
 #[test]
