@@ -66,7 +66,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn print_tools(file: &Path) -> Result<(), Box<dyn Error>> {
     let (value, _) = openapi::parse(&fs::read_to_string(file)?).map_err(|why| why.what)?;
     let api = read(&value, &Limits::default())?;
-    tools(&api, &ToolLimits::default()).iter().for_each(|tool| println!("{}", tool.to_value()));
+    for tool in tools(&api, &ToolLimits::default()) {
+        println!("{}", tool.to_value());
+    }
     Ok(())
 }
 
@@ -183,11 +185,15 @@ fn print(sums: &mut Sums) {
     for (title, list) in [("skipped because", &sums.reasons), ("schemas that do not compile", &sums.unusable)] {
         if !list.is_empty() {
             println!("\n| {title} | count |\n|---|---|");
-            list.iter().for_each(|(why, count)| println!("| {why} | {count} |"));
+            for (why, count) in list {
+                println!("| {why} | {count} |");
+            }
         }
     }
     println!("\n| hint | descriptions |\n|---|---|");
-    sums.hints.iter().for_each(|(rule, count)| println!("| `{rule}` | {count} |"));
+    for (rule, count) in &sums.hints {
+        println!("| `{rule}` | {count} |");
+    }
     rows.sort_by_key(|row| std::cmp::Reverse(row.list_bytes));
     println!("\n| description | operations | tools | parsing (s) | reading (s) | list (KiB) | 40 proposed (KiB) |");
     println!("|---|---|---|---|---|---|---|");

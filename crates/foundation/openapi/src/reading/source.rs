@@ -77,15 +77,12 @@ fn percent_decoded(text: &str) -> String {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let hex = text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match hex.filter(|_| *byte == b'%') {
-            Some(code) => {
-                decoded.push(code);
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
+        if let Some(code) = hex.filter(|_| *byte == b'%') {
+            decoded.push(code);
+            at += 3;
+        } else {
+            decoded.push(*byte);
+            at += 1;
         }
     }
     String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())

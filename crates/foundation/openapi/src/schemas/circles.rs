@@ -68,11 +68,15 @@ fn collect<'v>(schema: &'v Value, depth: usize, references: &mut Vec<&'v str>) {
         match (name.as_str(), value) {
             ("$ref", Value::String(reference)) => references.push(reference),
             ("allOf" | "anyOf" | "oneOf", Value::Array(ways)) => {
-                ways.iter().for_each(|way| collect(way, depth - 1, references));
+                for way in ways {
+                    collect(way, depth - 1, references);
+                }
             }
             ("not" | "if" | "then" | "else", one) => collect(one, depth - 1, references),
             ("dependentSchemas", Value::Object(each)) => {
-                each.values().for_each(|one| collect(one, depth - 1, references));
+                for one in each.values() {
+                    collect(one, depth - 1, references);
+                }
             }
             _ => {}
         }

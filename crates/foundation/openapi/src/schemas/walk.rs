@@ -110,8 +110,7 @@ impl<'w, 's, 'v> Walk<'w, 's, 'v> {
                 Some(ways.iter().map(|way| self.schema(way)).collect())
             }
             ("not" | "if" | "then" | "else", Value::Object(_) | Value::Bool(_)) => Some(self.schema(value)),
-            ("prefixItems", Value::Array(list)) if !list.is_empty() => Some(self.below_each(list)),
-            ("items", Value::Array(list)) if !list.is_empty() => Some(self.below_each(list)),
+            ("prefixItems" | "items", Value::Array(list)) if !list.is_empty() => Some(self.below_each(list)),
             (
                 "items"
                 | "additionalProperties"
