@@ -1,18 +1,20 @@
 //! Every finding that fails a check is played a second time, isolated, before it is reported: the probes that led to it, on a
 //! connection of their own, as soon as their case is over. What fails the check and may be due to timing, and what did not
 //! come again, is played once more at the end with nothing else under way. What does not come again then is reported
-//! separately, and counts nowhere.
+//! separately, and counts nowhere. A child for that is started as soon as it is known to be needed, while others are played.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use wire::trace::Trace;
 
 use super::Progress;
-use super::context::Setting;
+use super::context::{Pace, ProbeContext, Setting};
 use super::play::named;
-use super::probe::Access;
-use super::run::{Played, SHARED_SESSION, Stage, parts};
+use super::probe::{Access, Probe};
+use super::run::{SHARED_SESSION, Stage, parts};
 use super::time_limit::Phase;
 use crate::judging::{Defect, Defects, Judged, Suspicion};
 
@@ -27,14 +29,24 @@ pub(super) struct Confirmations {
     rules: Mutex<BTreeSet<&'static str>>,
     /// The rules for which something is played a second time now.
     playing: Mutex<BTreeSet<&'static str>>,
+    /// Children that were greeted ahead, by the name of the case that is to be played on them.
+    ahead: Mutex<BTreeMap<&'static str, Ahead>>,
 }
+
+/// A greeted connection, later.
+type Ahead = JoinHandle<Result<ProbeContext, Trace>>;
 
 /// How many second plays there may be at a time.
 const ABREAST: usize = 3;
 
 impl Default for Confirmations {
     fn default() -> Self {
-        Self { turns: Semaphore::new(ABREAST), rules: Mutex::default(), playing: Mutex::default() }
+        Self {
+            turns: Semaphore::new(ABREAST),
+            rules: Mutex::default(),
+            playing: Mutex::default(),
+            ahead: Mutex::default(),
+        }
     }
 }
 
@@ -46,6 +58,68 @@ impl Confirmations {
     fn playing(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
         self.playing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn ahead(&self) -> MutexGuard<'_, BTreeMap<&'static str, Ahead>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is played on one connection of a second play.
+struct SecondPlay {
+    name: &'static str,
+    probes: Vec<&'static Probe>,
+    /// Whether every list is asked for first.
+    surveyed: bool,
+    /// What it is to show.
+    open: Vec<Suspicion>,
+}
+
+impl SecondPlay {
+    /// Isolated, what led to these findings: probes that have a connection to themselves, or say its first words, are played
+    /// on one of their own, the others of the case on another.
+    fn isolated(case: &Judged, open: &[Suspicion]) -> Vec<Self> {
+        let probes = named(&case.parts);
+        let is_own = |probe: &Probe| {
+            matches!(probe.access, Access::Fresh | Access::Bare)
+                || probes.len() == 1 && probe.access == Access::Listening
+        };
+        let of =
+            |suspicion: &Suspicion| suspicion.part.or((probes.len() == 1).then_some(0)).and_then(|at| probes.get(at));
+        let mut plays: Vec<Self> = Vec::new();
+        for suspicion in open {
+            let probe = of(suspicion).copied();
+            let own = probe.filter(|probe| is_own(probe));
+            let name = own.map_or(case.name, |probe| probe.name);
+            let surveyed = own.is_none() && case.name == SHARED_SESSION && suspicion.part.is_none();
+            let at = plays.iter().position(|play| play.name == name).unwrap_or_else(|| {
+                plays.push(Self { name, probes: Vec::new(), surveyed: false, open: Vec::new() });
+                plays.len() - 1
+            });
+            let play = &mut plays[at];
+            play.surveyed |= surveyed;
+            play.open.push(suspicion.clone());
+            if let Some(probe) = probe.filter(|probe| play.probes.iter().all(|known| known.name != probe.name)) {
+                play.probes.push(probe);
+            }
+        }
+        for play in &mut plays {
+            play.probes.sort_by_key(|probe| probes.iter().position(|known| known.name == probe.name));
+        }
+        plays
+    }
+
+    /// All of a case.
+    fn whole(case: &Judged, open: &[Suspicion]) -> Self {
+        let (probes, surveyed) = (named(&case.parts), case.name == SHARED_SESSION);
+        Self { name: case.name, probes, surveyed, open: open.to_vec() }
+    }
+
+    /// Whether it begins with the handshake, and nothing that it is to show came before that was over.
+    fn begins_greeted(&self) -> bool {
+        !self.surveyed
+            && self.probes.iter().all(|probe| probe.access != Access::Bare)
+            && self.open.iter().all(|suspicion| suspicion.part.is_some())
+    }
 }
 
 impl Stage {
@@ -53,29 +127,56 @@ impl Stage {
     /// those that another case is played again for: if they do not come again there, they are still open at the end.
     pub(super) async fn confirm(&self, case: &Judged) {
         let at_once = |suspicion: &Suspicion| !(suspicion.timed && suspicion.fails);
+        self.start_ahead(case, &self.unconfirmed(case, |suspicion| !at_once(suspicion)));
         if self.unconfirmed(case, at_once).is_empty() {
             return;
         }
         let _turn = self.confirmations.turns.acquire().await;
-        let stage = self.for_a_second_play();
+        let stage = self.for_a_second_play(self.setting.pace.patiently());
         if stage.setting.time.is_up() {
             return;
         }
         let mut open = self.unconfirmed(case, at_once);
         open.retain(|suspicion| self.confirmations.playing().insert(suspicion.rule));
         if !open.is_empty() {
-            stage.second_play(case, &open, true).await;
+            for play in SecondPlay::isolated(case, &open) {
+                stage.second_play(play, None).await;
+            }
         }
         for suspicion in &open {
             self.confirmations.playing().remove(suspicion.rule);
         }
     }
 
+    /// Starts the children that will be needed to play these findings alone. They wait for that while others are played.
+    fn start_ahead(&self, case: &Judged, open: &[Suspicion]) {
+        if !self.is_slow_to_start() || self.setting.time.is_up() {
+            return;
+        }
+        let stage = self.for_being_alone();
+        for play in SecondPlay::isolated(case, open).into_iter().filter(SecondPlay::begins_greeted) {
+            let (stage, name) = (stage.clone(), play.name);
+            let start = async move { stage.greeted(name).await };
+            self.confirmations.ahead().entry(name).or_insert_with(|| tokio::spawn(start));
+        }
+    }
+
+    /// The connection for a play that was greeted ahead, if it is still there.
+    async fn greeted_ahead(&self, play: &SecondPlay) -> Option<ProbeContext> {
+        let ahead = self.confirmations.ahead().remove(play.name)?;
+        let case = ahead.await.ok()?.ok()?;
+        if play.begins_greeted() && !case.connection().is_over() {
+            return Some(case);
+        }
+        case.finish().await;
+        None
+    }
+
     /// Plays alone what is still open, and takes back what does not come again.
     pub(super) async fn settle(&self, cases: &mut Vec<Judged>) {
         let mut order: Vec<usize> = (0..cases.len()).collect();
         order.sort_by_key(|&at| cases[at].parts.len());
-        let stage = self.for_a_second_play();
+        let stage = self.for_being_alone();
         let mut second = Vec::new();
         for at in order {
             for isolated in [true, false] {
@@ -89,13 +190,23 @@ impl Stage {
                 if open.is_empty() || alike && cases[at].name != SHARED_SESSION || stage.setting.time.is_up() {
                     continue;
                 }
-                let _alone = self.permits.acquire_many(self.jobs).await;
-                second.extend(stage.second_play(&cases[at], &open, isolated).await);
+                let plays = if isolated {
+                    SecondPlay::isolated(&cases[at], &open)
+                } else {
+                    vec![SecondPlay::whole(&cases[at], &open)]
+                };
+                for play in plays {
+                    // Waited for outside: a start is not to disturb who else is alone.
+                    let ahead = stage.greeted_ahead(&play).await;
+                    let _alone = self.places.alone().await;
+                    second.extend(stage.second_play(play, ahead).await);
+                }
                 if cases[at].parts.len() <= 1 {
                     break;
                 }
             }
         }
+        self.end_what_waits().await;
         let confirmed = self.confirmations.rules().clone();
         let why = if stage.setting.time.is_up() { NO_TIME } else { NOT_AGAIN };
         for case in cases.iter_mut() {
@@ -104,11 +215,25 @@ impl Stage {
         cases.extend(second);
     }
 
+    /// Ends the children that were started ahead and are not needed.
+    async fn end_what_waits(&self) {
+        let waiting = std::mem::take(&mut *self.confirmations.ahead());
+        for ahead in waiting.into_values() {
+            if let Ok(Ok(case)) = ahead.await {
+                case.finish().await;
+            }
+        }
+    }
+
+    /// How fast the peer answers while nothing else is under way shows in the play itself.
+    fn for_being_alone(&self) -> Self {
+        self.for_a_second_play(Pace::default().patiently())
+    }
+
     /// With the time that is kept for it, and undisturbed by what went unanswered before.
-    fn for_a_second_play(&self) -> Self {
+    fn for_a_second_play(&self, pace: Pace) -> Self {
         let stage = self.undisturbed();
         let time = stage.setting.time.in_phase(Phase::Confirming);
-        let pace = stage.setting.pace.patiently();
         let setting = Setting { time, pace, silence: Arc::default(), ..stage.setting.as_ref().clone() };
         Self { setting: Arc::new(setting), ..stage }
     }
@@ -120,37 +245,26 @@ impl Stage {
         open
     }
 
-    /// Plays the probes that led to these findings, or all of the case. What it says of the rules that were broken before and
-    /// are not now is given back.
-    async fn second_play(&self, case: &Judged, open: &[Suspicion], isolated: bool) -> Option<Judged> {
+    /// Plays what led to findings again, on a connection that was greeted before, if there is one. What it says of the rules
+    /// that were broken before and are not now is given back.
+    async fn second_play(&self, play: SecondPlay, greeted: Option<ProbeContext>) -> Option<Judged> {
+        let SecondPlay { name, probes, surveyed, open } = play;
         let rules: Vec<_> = open.iter().map(|suspicion| suspicion.rule).collect();
-        tracing::debug!(case = case.name, ?rules, isolated, "played a second time");
-        let probes = named(&case.parts);
-        let (probes, played) = match probes.as_slice() {
-            [probe] if matches!(probe.access, Access::Listening | Access::Fresh | Access::Bare) => {
-                (probes.clone(), self.played(probe).await)
+        tracing::debug!(case = name, ?rules, "played a second time");
+        let played = match (greeted, probes.as_slice()) {
+            (Some(case), probes) => self.script(probes, case).await,
+            (None, [probe]) if probe.access != Access::Shared && name == probe.name => {
+                self.played(probe, self.leave_to_start().await?).await
             }
-            _ if isolated => {
-                let chosen: BTreeSet<usize> = open.iter().filter_map(|suspicion| suspicion.part).collect();
-                let early = case.name == SHARED_SESSION && open.iter().any(|suspicion| suspicion.part.is_none());
-                let probes: Vec<_> = chosen.into_iter().filter_map(|at| probes.get(at).copied()).collect();
-                let played = self.together_again(case.name, &probes, early).await;
-                (probes, played)
-            }
-            _ => {
-                let surveyed = case.name == SHARED_SESSION;
-                let played = self.together_again(case.name, &probes, surveyed).await;
-                (probes, played)
-            }
+            (None, probes) => self.together_again(name, probes, surveyed).await,
         };
-        let Played { ref trace, .. } = played;
-        if trace.frames.is_empty() {
+        if played.trace.frames.is_empty() {
             return None;
         }
-        let (again, trace) = parts(case.name, &probes, played);
+        let (again, trace) = parts(name, &probes, played);
         let (mut again, trace) = self.judge.judge(again, self.place(), trace).await;
         let found: BTreeMap<&'static str, String> = again.broken().collect();
-        for suspicion in open {
+        for suspicion in &open {
             if found.contains_key(suspicion.rule) && self.confirmations.rules().insert(suspicion.rule) {
                 self.tell(suspicion, case.defects.get(suspicion.rule));
             }

@@ -10,7 +10,9 @@ mod greeting;
 pub mod hints;
 mod learnt;
 mod lock;
+mod look;
 pub mod options;
+mod places;
 mod play;
 mod probe;
 mod probes;
@@ -28,10 +30,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use net::Tap;
-use net::client::{Address, ConnectOptions, Detected, OpenError, detect_any};
+use net::client::{Address, Detected, OpenError};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use wire::Revision;
 use wire::redact::Redactor;
 
@@ -42,9 +42,11 @@ use context::{Pace, ProgressTokens, Setting};
 use greeting::judged_at;
 use learnt::Learnt;
 use lock::ChangeLock;
+use look::{Looking, look};
 pub use options::{CallPolicy, Options, RevisionChoice};
+use places::Places;
 pub use recorded::{RecordingError, recorded};
-use report::{Report, Served, Subject};
+use report::{Report, Subject};
 use run::Ran;
 use spawn_limit::SpawnLimit;
 use time_limit::TimeLimit;
@@ -103,22 +105,12 @@ fn jobs(options: &Options) -> u32 {
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }
 
-/// What is found at a target, later.
-type Looking = JoinHandle<Result<(Detected, Option<OpenError>), OpenError>>;
-
 /// What is found at each target, later.
 fn looking(options: &Options) -> Vec<(&Address, Looking)> {
     let look = |address: &Address| {
-        let address = address.clone();
-        let connect = ConnectOptions::new(options.limits.clone(), &options.children).lenient();
         let time = TimeLimit::begin(options.max_time);
         let shared = (ChangeLock::over(address.transport()), SpawnLimit::default(), ProgressTokens::default(), time);
-        let modern = setting(options, &address, Revision::NEWEST, shared);
-        tokio::spawn(async move {
-            let (mut found, failure) = detect_any(&address, &connect, Tap::new).await?;
-            greeting::look_past_discovery(&mut found, modern).await;
-            Ok((found, failure))
-        })
+        look(options, address, setting(options, address, Revision::NEWEST, shared))
     };
     options.targets.iter().map(|address| (address, look(address))).collect()
 }
@@ -133,8 +125,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let (begun, time) = (Instant::now(), TimeLimit::begin(options.max_time));
     let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
-    let jobs = jobs(&options);
-    let permits = Arc::new(Semaphore::new(jobs as usize));
+    let places = Places::new(jobs(&options), std::thread::available_parallelism().map_or(1, usize::from));
     let (spawns, tokens) = (SpawnLimit::default(), ProgressTokens::default());
     let (heavy, (stop, _timer)) = (HeavyLimit::default(), time.stops_judging());
     let mut runs = tokio::task::JoinSet::new();
@@ -144,8 +135,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     for (address, looked) in looking(&options) {
-        let (found, failure) = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-        {
+        let mut found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
             Ok(found) => found,
             Err(error) => {
                 let shut_out = shut_out(&options, address, error, (&redactor, time), &watch).await?;
@@ -154,31 +144,33 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
                 continue;
             }
         };
-        let revisions = judged_at(&options.revisions, &found);
+        let detected = &found.detected;
+        let revisions = judged_at(&options.revisions, detected);
         if revisions.is_empty() {
-            if let Some(failure) = failure {
+            if let Some(failure) = found.failure {
                 return Err(CheckError::Unreachable(failure));
             }
-            elsewhere.extend(found.revisions);
+            elsewhere.extend(found.detected.revisions);
             continue;
         }
-        also_served.extend(also_served_by(&options.revisions, &found, &revisions));
-        introduced = introduced.or_else(|| introduction(&found));
-        watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
-        let lock = ChangeLock::over(found.transport);
-        for revision in revisions {
+        introduced = introduced.or_else(|| introduction(detected));
+        watch.tell(Progress::Found { transport: detected.transport, revisions: revisions.clone() });
+        let (address, lock) = (detected.address.clone(), ChangeLock::over(detected.transport));
+        for &revision in &revisions {
             let shared = (lock.clone(), spawns.clone(), tokens.clone(), time);
-            let setting = setting(&options, &found.address, revision, shared);
+            let setting = setting(&options, &address, revision, shared);
+            let greeted = found.take(revision);
             order.push(RunId::from(&setting));
-            let (permits, watch) = (permits.clone(), watch.clone());
+            let (places, watch) = (places.clone(), watch.clone());
             let sink = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
             let judge = TraceJudge::new(by.clone(), sink, heavy.clone()).until(stop.clone());
             runs.spawn(async move {
-                let ran = Box::pin(run::run(setting, permits, jobs, watch.clone(), judge)).await;
+                let ran = Box::pin(run::run(setting, greeted, places, watch.clone(), judge)).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));
                 ran
             });
         }
+        also_served.push(found.also_served(&options, &revisions, (places.clone(), spawns.clone(), time)));
     }
     if order.is_empty() {
         return Err(none_served(&options, elsewhere));
@@ -186,7 +178,7 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     ran.extend(runs.join_all().await);
     ran.sort_by_key(|r| order.iter().position(|place| *place == RunId::from(r.setting.as_ref())));
     let mut checked = conclude(ran, introduced.unwrap_or_default(), &options, &redactor);
-    checked.report.also_served = also_served;
+    checked.report.also_served = look::known(also_served).await;
     checked.report.elapsed_ms = Some(begun.elapsed().as_millis() as u64);
     Ok(checked)
 }
@@ -195,13 +187,6 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
 fn introduction(found: &Detected) -> Option<(Option<String>, Option<String>)> {
     let text = |text: Option<&str>| text.map(str::to_owned);
     found.introductions.last().map(|introduction| (text(introduction.name()), text(introduction.version())))
-}
-
-/// What is served and not judged, where the user did not choose: who chose knows.
-fn also_served_by(choice: &RevisionChoice, found: &Detected, judged: &[Revision]) -> Option<Served> {
-    let revisions: Vec<_> = found.revisions.iter().copied().filter(|revision| !judged.contains(revision)).collect();
-    let unnamed = *choice == RevisionChoice::NewestOfEachEra && !revisions.is_empty();
-    unnamed.then_some(Served { transport: found.transport, revisions })
 }
 
 /// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.

@@ -4,16 +4,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use net::client::Greeted;
 use tokio::task::JoinSet;
 use wire::Transport;
 use wire::trace::Trace;
 
 use super::confirm::Confirmations;
 use super::context::{Abort, ProbeContext, Setting};
+use super::places::{Place, Places};
+use super::play::named;
 use super::probe::{Access, Probe};
-use super::probes::PROBES;
+use super::probes::{OPENERS, PROBES};
 use super::silence::Silence;
+use super::spawn_limit::SpawnPermit;
 use super::survey::Survey;
 use super::{Progress, Watch};
 use crate::judging::{CaseParts, Judged, RunId, Selection, TraceJudge};
@@ -39,24 +42,24 @@ pub(super) const SHARED_SESSION: &str = "shared-session";
 pub(super) const DISRUPTIVE_SESSION: &str = "disruptive-session";
 pub(super) const LISTENING_SESSION: &str = "listening-session";
 
-/// Plays every probe that fits and judges what crossed.
-pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Watch, judge: TraceJudge) -> Ran {
+/// Plays every probe that fits and judges what crossed. The shared session takes the connection on which the peer was greeted
+/// before, if there is one.
+pub async fn run(setting: Setting, greeted: Option<Greeted>, places: Places, watch: Watch, judge: TraceJudge) -> Ran {
     let begun = Instant::now();
     let stage = Stage {
         setting: Arc::new(setting),
         survey: Arc::default(),
-        permits,
-        jobs,
+        places,
         watch,
         judge,
         confirmations: Arc::default(),
         untried: Arc::default(),
     };
-    let opened = match stage.open().await {
+    let opened = match stage.open(greeted).await {
         // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
         Err((_, ref abort)) if !stage.setting.silence.is_total() && abort.may_be_chance() => {
-            let _alone = stage.permits.acquire_many(stage.jobs).await;
-            stage.open_with(None).await
+            let _alone = stage.places.alone().await;
+            stage.open_with(None, None).await
         }
         opened => opened,
     };
@@ -111,14 +114,21 @@ impl Played {
     }
 }
 
+/// A connection on which probes are played one after the other, and what was played on it before.
+struct Begun {
+    guide: ProbeContext,
+    played: Vec<&'static Probe>,
+    begins: Vec<u64>,
+}
+
+impl Begun {
+    const fn with(guide: ProbeContext) -> Self {
+        Self { guide, played: Vec::new(), begins: Vec::new() }
+    }
+}
+
 /// However a probe wants its connection.
 const EVERY: [Access; 5] = [Access::Shared, Access::Disruptive, Access::Listening, Access::Fresh, Access::Bare];
-
-/// Leave to play a case.
-type Permit = Option<OwnedSemaphorePermit>;
-
-/// How many jobs a child counts for: it takes memory as a connection does not.
-const CHILD: u32 = 3;
 
 /// A process that has answered by then costs less than probes that wait for one another.
 const CHEAP: Duration = Duration::from_millis(200);
@@ -128,9 +138,7 @@ const CHEAP: Duration = Duration::from_millis(200);
 pub(super) struct Stage {
     pub(super) setting: Arc<Setting>,
     pub(super) survey: Arc<Survey>,
-    pub(super) permits: Arc<Semaphore>,
-    /// How many permits there are in all.
-    pub(super) jobs: u32,
+    pub(super) places: Places,
     pub(super) watch: Watch,
     pub(super) judge: TraceJudge,
     pub(super) confirmations: Arc<Confirmations>,
@@ -141,13 +149,20 @@ pub(super) struct Stage {
 impl Stage {
     /// Greets the peer and asks for every list. The shared session then uses the connection; where there is none, what
     /// crossed is judged all the same.
-    async fn open(&self) -> Result<(Self, ProbeContext, Permit), (Judged, Abort)> {
-        let permit = self.permit().await;
-        self.open_with(permit).await
+    async fn open(&self, greeted: Option<Greeted>) -> Result<(Self, ProbeContext, Place), (Judged, Abort)> {
+        let permit = self.place_for_one().await;
+        self.open_with(permit, greeted).await
     }
 
-    async fn open_with(&self, permit: Permit) -> Result<(Self, ProbeContext, Permit), (Judged, Abort)> {
-        let case = ProbeContext::bare(self.setting.clone(), Arc::default(), SHARED_SESSION).await;
+    async fn open_with(
+        &self,
+        permit: Place,
+        greeted: Option<Greeted>,
+    ) -> Result<(Self, ProbeContext, Place), (Judged, Abort)> {
+        let case = match greeted {
+            Some(greeted) => Ok(ProbeContext::adopt(self.setting.clone(), greeted)),
+            None => ProbeContext::bare(self.setting.clone(), Arc::default(), SHARED_SESSION).await,
+        };
         let mut case = match case {
             Ok(case) => case,
             Err((abort, trace)) => {
@@ -168,9 +183,8 @@ impl Stage {
         }
     }
 
-    pub(super) async fn permit(&self) -> Permit {
-        let weight = if self.setting.transport == Transport::Stdio { CHILD.min(self.jobs) } else { 1 };
-        self.permits.clone().acquire_many_owned(weight).await.ok()
+    async fn place_for_one(&self) -> Place {
+        self.places.one(self.setting.transport).await
     }
 
     /// Judges a case, and confirms at once what it found.
@@ -219,20 +233,32 @@ impl Stage {
     }
 
     /// All probes that leave their connection as they found it.
-    async fn shared_session(&self, guide: ProbeContext, _permit: Permit) -> (Vec<Judged>, Option<Abort>) {
-        let played = self.together(SHARED_SESSION, self.due(&[Access::Shared]), guide).await;
+    async fn shared_session(&self, guide: ProbeContext, _permit: Place) -> (Vec<Judged>, Option<Abort>) {
+        let played = self.together(SHARED_SESSION, self.due(&[Access::Shared]), Begun::with(guide)).await;
         // Where the connection was lost before.
         self.setting.learnt.settle();
         played
     }
 
-    /// The probes that want a connection of their own; those first that wait longest.
+    /// Whether the server is a process whose start costs more than probes that wait for one another.
+    pub(super) fn is_slow_to_start(&self) -> bool {
+        self.setting.transport == Transport::Stdio && self.survey.start > CHEAP
+    }
+
+    /// However those probes want their connection that have one to themselves.
     fn single(&self) -> &'static [Access] {
-        if self.setting.transport == Transport::Stdio && self.survey.start > CHEAP {
+        if self.is_slow_to_start() {
             &[Access::Fresh, Access::Bare]
         } else {
             &[Access::Listening, Access::Fresh, Access::Bare]
         }
+    }
+
+    /// The probe that says the first words on the connection of a session, where a start is saved by that.
+    fn opener(&self, session: Access) -> Option<&'static Probe> {
+        let fits = |probe: &&Probe| is_due(probe, &self.setting, &self.survey, self.judge.selection());
+        let opener = OPENERS.iter().filter(|(_, opens)| *opens == session).map(|(probe, _)| *probe).find(fits)?;
+        (self.is_slow_to_start() && !self.due(&[session]).is_empty()).then_some(opener)
     }
 
     /// The probes that listen, where they share a process.
@@ -241,36 +267,61 @@ impl Stage {
         if self.single().contains(&Access::Listening) || probes.is_empty() {
             return Vec::new();
         }
-        let _permit = self.permit().await;
-        match self.greeted(LISTENING_SESSION).await {
-            Err(trace) => vec![self.ended(LISTENING_SESSION, probes, Played::nothing(trace)).await],
-            Ok(guide) => self.together(LISTENING_SESSION, probes, guide).await.0,
+        let _place = self.place_for_one().await;
+        let mut cases = Vec::new();
+        match self.begun(LISTENING_SESSION, self.opener(Access::Listening), &mut cases).await {
+            Err(trace) => cases.push(self.ended(LISTENING_SESSION, probes, Played::nothing(trace)).await),
+            Ok(begun) => cases.extend(self.together(LISTENING_SESSION, probes, begun).await.0),
         }
+        cases
     }
 
     /// All probes that do not. What a peer makes of them may end its connection, or silence it: neither is a reason to cut
     /// the run short, and what follows gets a new one.
     async fn disruptive_session(&self) -> Vec<Judged> {
         let mut probes = self.due(&[Access::Disruptive]);
+        let mut opener = self.opener(Access::Disruptive);
         let mut cases = Vec::new();
         while !probes.is_empty() && !self.setting.silence.is_total() {
-            let _permit = self.permit().await;
+            let _place = self.place_for_one().await;
             if self.setting.time.is_up() {
+                probes.extend(opener);
                 self.leave_out(&probes);
                 break;
             }
             let stage = self.undisturbed();
-            match stage.greeted(DISRUPTIVE_SESSION).await {
+            match stage.begun(DISRUPTIVE_SESSION, opener.take(), &mut cases).await {
                 Err(trace) => {
                     cases.push(stage.ended(DISRUPTIVE_SESSION, probes, Played::nothing(trace)).await);
                     return cases;
                 }
-                Ok(guide) => cases.extend(stage.together(DISRUPTIVE_SESSION, probes.clone(), guide).await.0),
+                Ok(begun) => cases.extend(stage.together(DISRUPTIVE_SESSION, probes.clone(), begun).await.0),
             }
-            let played: usize = cases.iter().map(|case: &Judged| case.parts.len()).sum();
+            let parts = cases.iter().flat_map(|case: &Judged| named(&case.parts));
+            let played = parts.filter(|probe| probe.access == Access::Disruptive).count();
             probes = self.due(&[Access::Disruptive]).split_off(played);
         }
         cases
+    }
+
+    /// A greeted connection for a session. Where `opener` says the first words and does not leave it so, what that came to is
+    /// a case of its own.
+    async fn begun(
+        &self,
+        name: &'static str,
+        opener: Option<&'static Probe>,
+        cases: &mut Vec<Judged>,
+    ) -> Result<Begun, Trace> {
+        let Some(opener) = opener else { return self.greeted(name).await.map(Begun::with) };
+        self.watch.tell(Progress::Probe { run: self.place(), probe: opener.name });
+        match self.opened_by(opener, name).await {
+            Ok(guide) => Ok(Begun { guide, played: vec![opener], begins: vec![0] }),
+            Err(mut played) => {
+                opener.name.clone_into(&mut played.trace.header.case);
+                cases.push(self.ended(opener.name, vec![opener], played).await);
+                self.greeted(name).await.map(Begun::with)
+            }
+        }
     }
 
     /// The same with a silence of its own: what it brings about says nothing about the run.
@@ -285,10 +336,9 @@ impl Stage {
         &self,
         name: &'static str,
         probes: Vec<&'static Probe>,
-        mut guide: ProbeContext,
+        Begun { mut guide, mut played, mut begins }: Begun,
     ) -> (Vec<Judged>, Option<Abort>) {
         let mut cases = Vec::new();
-        let (mut played, mut begins) = (Vec::new(), Vec::new());
         for (at, probe) in probes.iter().copied().enumerate() {
             if self.setting.silence.is_total() {
                 break;
@@ -332,7 +382,10 @@ impl Stage {
 
     /// All probes that want a connection of their own, side by side.
     async fn apart(&self, access: &[Access]) -> Vec<Judged> {
-        let probes = self.due(access);
+        let opening =
+            [Access::Listening, Access::Disruptive].map(|session| self.opener(session).map(|probe| probe.name));
+        let mut probes = self.due(access);
+        probes.retain(|probe| !opening.contains(&Some(probe.name)));
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
         // First those that wait longest, last those of which it is not known yet whether they are worth it.
@@ -347,28 +400,37 @@ impl Stage {
                     continue;
                 }
             }
-            // Waited for here, so that they begin in their order.
-            let permit = self.permit().await;
+            // Both are waited for here, so that they begin in their order.
+            let place = self.place_for_one().await;
+            let start = self.leave_to_start().await;
             if self.setting.silence.is_total() {
                 break;
             }
-            if self.setting.time.is_up() {
+            let Some(start) = start.filter(|_| !self.setting.time.is_up()) else {
                 self.leave_out(&order[at..]);
                 break;
-            }
+            };
             self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             let stage = self.clone();
-            playing.spawn(async move { stage.play(probe, permit).await });
+            playing.spawn(async move { stage.play(probe, place, start).await });
         }
         let mut cases = playing.join_all().await;
         cases.sort_by_key(|case| probes.iter().position(|p| p.name == case.name));
         cases
     }
 
+    /// Leave to start a child; `None` where the time is up before.
+    pub(super) async fn leave_to_start(&self) -> Option<SpawnPermit> {
+        tokio::select! {
+            start = self.setting.spawns.acquire(self.setting.transport) => Some(start),
+            () = self.setting.time.up() => None,
+        }
+    }
+
     /// Plays one probe on a connection of its own.
-    async fn play(&self, probe: &'static Probe, permit: Permit) -> Judged {
-        let played = self.played(probe).await;
-        drop(permit);
+    async fn play(&self, probe: &'static Probe, place: Place, start: SpawnPermit) -> Judged {
+        let played = self.played(probe, start).await;
+        drop(place);
         if played.completed == 0 && self.setting.time.is_up() {
             self.leave_out(&[probe]);
         }

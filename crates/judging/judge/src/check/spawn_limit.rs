@@ -2,7 +2,7 @@
 //! once, a slow start looks like silence. Some servers only wait while they start. Those are found out by starting more of
 //! them: as long as none takes longer for it, more may.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,12 +25,14 @@ pub struct SpawnLimit {
     further: Arc<Semaphore>,
     /// How many may be starting now.
     allowed: Arc<AtomicUsize>,
+    /// How long the slowest child took to its first answer, in milliseconds.
+    slowest_ms: Arc<AtomicU64>,
 }
 
 impl Default for SpawnLimit {
     fn default() -> Self {
         let [permits, further] = [STARTING, 1].map(|starting| Arc::new(Semaphore::new(starting)));
-        Self { permits, further, allowed: Arc::new(AtomicUsize::new(STARTING)) }
+        Self { permits, further, allowed: Arc::new(AtomicUsize::new(STARTING)), slowest_ms: Arc::default() }
     }
 }
 
@@ -49,6 +51,17 @@ impl SpawnLimit {
             permit = self.acquire(transport) => permit,
             permit = self.further.clone().acquire_owned() => self.permit(permit.ok()),
         }
+    }
+
+    /// What a child has that started before: nothing to give back.
+    pub fn none(&self) -> SpawnPermit {
+        self.permit(None)
+    }
+
+    /// How long a child may take to start by what is known: `usual`, or as long as the slowest so far. On a busy machine the
+    /// first that was started says little of those that are started side by side.
+    pub fn longest(&self, usual: Duration) -> Duration {
+        usual.max(Duration::from_millis(self.slowest_ms.load(Ordering::Relaxed)))
     }
 
     fn permit(&self, permit: Option<OwnedSemaphorePermit>) -> SpawnPermit {
@@ -83,6 +96,8 @@ impl SpawnPermit {
     pub fn answered(&self, usual: Duration) {
         let Some(permit) = self.taken() else { return };
         let limit = &self.limit;
+        let took = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        limit.slowest_ms.fetch_max(took, Ordering::Relaxed);
         if !Arc::ptr_eq(permit.semaphore(), &limit.permits) {
             return;
         }
@@ -150,6 +165,19 @@ mod tests {
         assert_eq!(pace(LONG / 3, LONG / 2), Pace::Usual, "short");
         assert_eq!(pace(3 * LONG, LONG / 2), Pace::Usual, "short");
         assert_eq!(pace(long, Duration::ZERO), Pace::Usual, "not known");
+    }
+
+    #[tokio::test]
+    async fn the_slowest_start_tells_how_long_others_may_take() {
+        let (limit, usual) = (SpawnLimit::default(), Duration::from_millis(10));
+        let slow = limit.acquire(Transport::Stdio).await;
+        assert_eq!(limit.longest(usual), usual);
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        slow.answered(usual);
+        assert!(limit.longest(usual) >= Duration::from_millis(40));
+        limit.acquire(Transport::Stdio).await.answered(usual);
+        assert!(limit.longest(usual) >= Duration::from_millis(40), "it is remembered");
+        assert_eq!(limit.longest(LONG), LONG);
     }
 
     #[tokio::test]

@@ -42,7 +42,7 @@ impl Survey {
             Err(Abort::Unwelcome) if case.era() == Era::Modern => (seen_undeclared(case).await?, true),
             welcome => (welcome?, false),
         };
-        let mut survey = Self { welcome, unwelcome, start: case.age(), ..Self::default() };
+        let mut survey = Self { welcome, unwelcome, start: case.first_answer(), ..Self::default() };
         if survey.has("tools") {
             survey.tools = case.list("tools/list", "tools", PAGES).await?;
         }

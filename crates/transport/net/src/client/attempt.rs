@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
@@ -49,6 +49,41 @@ impl Firsts {
             (Era::Modern, other, own) => (own.or(other)?, 1),
         };
         Some(first * 2 + Duration::from_secs(grace))
+    }
+}
+
+/// How long a child may take to end here. Whether it ends as it should is examined later, with longer timeouts.
+pub(crate) const SHUTDOWN: Duration = Duration::from_millis(300);
+
+/// A revision to offer.
+pub(crate) struct Offer {
+    pub(crate) revision: Revision,
+    /// What our side says that it can do.
+    pub(crate) capabilities: Value,
+    /// How long an answer is waited for.
+    pub(crate) patience: Duration,
+    /// Whether the connection is kept where the server agrees.
+    pub(crate) keep: bool,
+}
+
+/// A connection on which the first request of a revision was put, and the server agreed to it. Nothing else was said.
+pub struct Greeted {
+    /// The revision.
+    pub revision: Revision,
+    /// The connection. Dropped, a child process is killed.
+    pub connection: Connection,
+    /// Where its frames are recorded.
+    pub tap: Tap,
+    /// The answer. The request had the id 1.
+    pub answer: Message,
+    /// The time from the start to the answer.
+    pub took: Duration,
+}
+
+impl Greeted {
+    /// Ends it in order, but does not wait long.
+    pub async fn close(self) {
+        self.connection.close_within(SHUTDOWN).await;
     }
 }
 
@@ -122,42 +157,53 @@ impl Attempt {
         matches!(self.outcome, Outcome::Answer(_))
     }
 
+    /// The result that names the revision which was offered, if it is one.
+    pub(crate) fn agreement(&self) -> Option<&Message> {
+        let Outcome::Answer(answer) = &self.outcome else { return None };
+        (answer.kind() == Kind::Result && self.named().contains(&self.revision)).then_some(answer)
+    }
+
     pub(crate) fn has_result(&self) -> bool {
         matches!(&self.outcome, Outcome::Answer(answer) if answer.kind() == Kind::Result)
     }
 }
 
-/// Opens a connection, sends the first request of the revision and waits for the answer.
+/// Opens a connection, sends the first request of the revision and waits for the answer. The connection ends then, unless
+/// the server agrees and it is to be kept.
 pub(crate) async fn attempt(
     address: &Address,
-    revision: Revision,
+    offer: &Offer,
     tap: Tap,
     options: &ConnectOptions,
     pace: &Pace,
-) -> Attempt {
-    let begun = Instant::now();
+) -> (Attempt, Option<Greeted>) {
+    let (begun, revision) = (Instant::now(), offer.revision);
     let mut attempt = match Connection::open(address, revision, &tap, options).await {
         Err(error) => Attempt::of(revision, Outcome::NoAnswer(error)),
         Ok(connection) => {
-            let attempt = converse(address, &connection, pace, begun).await;
-            connection.close().await;
+            let attempt = converse(address, &connection, offer, pace, begun).await;
+            if let Some(answer) = attempt.agreement().filter(|_| offer.keep).cloned() {
+                let greeted = Greeted { revision, connection, tap, answer, took: begun.elapsed() };
+                return (attempt, Some(greeted));
+            }
+            connection.close_within(SHUTDOWN).await;
             attempt
         }
     };
     attempt.trace = Some(tap.finish());
-    attempt
+    (attempt, None)
 }
 
-async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun: Instant) -> Attempt {
+async fn converse(address: &Address, connection: &Connection, offer: &Offer, pace: &Pace, begun: Instant) -> Attempt {
     let (id, revision) = (RequestId::from(1), connection.revision());
-    let text = first_message(revision);
+    let text = first_message(1, revision, &offer.capabilities);
     let exchange = match connection.send(&text).await {
         Ok(exchange) => exchange,
         Err(SendError::Open(error)) => return Attempt::of(revision, Outcome::NoAnswer(error)),
         Err(_) => Exchange::none(),
     };
     let answer = tokio::select! {
-        answer = connection.response(&id, connection.limits().request) => answer,
+        answer = connection.response(&id, offer.patience) => answer,
         () = overdue(pace, revision.era(), begun) => None,
         () = connection.echoed(&text) => {
             return Attempt::of(revision, Outcome::NoAnswer(OpenError::Echo { at: address.to_string() }));
@@ -190,10 +236,11 @@ async fn overdue(pace: &Pace, era: Era, begun: Instant) {
     }
 }
 
-fn first_message(revision: Revision) -> String {
+/// The first request of a revision.
+pub(crate) fn first_message(id: i64, revision: Revision, capabilities: &Value) -> String {
     let client = json!({ "name": "proofhouse", "version": env!("CARGO_PKG_VERSION") });
-    let (method, params) = first_request(revision, &client, &json!({}));
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+    let (method, params) = first_request(revision, &client, capabilities);
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 
 /// The target of a redirect.

@@ -302,6 +302,14 @@ impl Connection {
         }
     }
 
+    /// The same, but a child process may take `shutdown` to end, whatever the limits say.
+    pub async fn close_within(&self, shutdown: Duration) {
+        match &self.0.carrier {
+            Carrier::Stdio(stdio) => stdio.close_within(shutdown).await,
+            Carrier::Http(_) | Carrier::WebSocket(_) => self.close().await,
+        }
+    }
+
     /// Ends it at once: sockets are cut, the child's group is killed.
     pub async fn kill(&self) {
         match &self.0.carrier {

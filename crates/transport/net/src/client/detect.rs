@@ -3,26 +3,27 @@
 //! basic/transports#backwards-compatibility). Each revision is offered on a connection of its own: one answer shows only the
 //! revision that the peer prefers. How an answer is read is [`super::negotiation`]'s. Nothing is judged here.
 
+mod newest;
+
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use url::Url;
 use wire::trace::{Header, Trace};
 use wire::{Era, Revision, Transport};
 
-use super::attempt::{Attempt, Outcome, Pace, attempt};
+use super::attempt::{Attempt, Offer, Outcome, Pace, SHUTDOWN, attempt};
 use super::negotiation::{Negotiation, declined, server_info};
 use super::{Address, ConnectOptions, HttpAddress, Limits, OpenError};
 use crate::tap::Tap;
+pub use newest::{Newest, detect_newest, detect_older};
 
 /// How many processes may run at a time.
 const PROCESSES: usize = 4;
 /// How many redirects within one origin are followed.
 const REDIRECTS: usize = 3;
-/// How long a child may take to end here. Whether it ends as it should is examined later, with longer timeouts.
-const SHUTDOWN: Duration = Duration::from_millis(300);
 /// How much one attempt may record: the first answer is short, and several attempts run at once. A single message may still
 /// be as long as the limits allow.
 const BYTES: usize = 4 << 20;
@@ -109,17 +110,7 @@ pub async fn detect_any(
     options: &ConnectOptions,
     new_tap: impl Fn(Header) -> Tap,
 ) -> Result<(Detected, Option<OpenError>), OpenError> {
-    // Every answer here is the first one.
-    let limits = &options.limits;
-    let first = if address.transport() == Transport::Stdio { limits.start } else { Duration::ZERO };
-    let limits = Limits {
-        request: limits.request.max(first),
-        shutdown: limits.shutdown.min(SHUTDOWN),
-        trace_bytes: limits.trace_bytes.min(BYTES),
-        ..limits.clone()
-    };
-    let options = ConnectOptions { limits, ..options.clone() };
-    let mut detection = Detection { new_tap: &new_tap, options, evidence: Vec::new(), unknown: Vec::new() };
+    let mut detection = Detection::new(address, options, &new_tap);
     let mut address = address.clone();
     let mut attempts = detection.round(&address).await;
     for hop in 0.. {
@@ -139,21 +130,7 @@ pub async fn detect_any(
             address = old;
         }
     }
-    let mut others: Vec<_> = attempts.iter().filter_map(other_greeting).collect();
-    others.sort_by_key(|(revision, _)| *revision);
-    let mut failure = None;
-    if introductions.is_empty() {
-        let error = detection.failure(&address, attempts);
-        if others.is_empty() {
-            return Err(error);
-        }
-        failure = Some(error);
-    }
-    introductions.sort_by_key(|introduction| introduction.revision);
-    let revisions = introductions.iter().map(|introduction| introduction.revision).collect();
-    let Detection { unknown, evidence, .. } = detection;
-    let transport = address.transport();
-    Ok((Detected { address, transport, revisions, introductions, others, unknown, evidence }, failure))
+    detection.conclude(address, attempts, introductions)
 }
 
 /// How a peer greets in a revision that it answers and does not agree to.
@@ -210,12 +187,55 @@ struct Detection<'f, F> {
     unknown: Vec<String>,
 }
 
-impl<F: Fn(Header) -> Tap> Detection<'_, F> {
+impl<'f, F: Fn(Header) -> Tap> Detection<'f, F> {
+    fn new(address: &Address, options: &ConnectOptions, new_tap: &'f F) -> Self {
+        // Every answer here is the first one.
+        let limits = &options.limits;
+        let first = if address.transport() == Transport::Stdio { limits.start } else { Duration::ZERO };
+        let limits = Limits {
+            request: limits.request.max(first),
+            shutdown: limits.shutdown.min(SHUTDOWN),
+            trace_bytes: limits.trace_bytes.min(BYTES),
+            ..limits.clone()
+        };
+        let options = ConnectOptions { limits, ..options.clone() };
+        Self { new_tap, options, evidence: Vec::new(), unknown: Vec::new() }
+    }
+
+    /// What these attempts, and what was served in them or before, come to.
+    fn conclude(
+        self,
+        address: Address,
+        attempts: Vec<Attempt>,
+        mut introductions: Vec<Introduction>,
+    ) -> Result<(Detected, Option<OpenError>), OpenError> {
+        let mut others: Vec<_> = attempts.iter().filter_map(other_greeting).collect();
+        others.sort_by_key(|(revision, _)| *revision);
+        let mut failure = None;
+        if introductions.is_empty() {
+            let error = self.failure(&address, attempts);
+            if others.is_empty() {
+                return Err(error);
+            }
+            failure = Some(error);
+        }
+        introductions.sort_by_key(|introduction| introduction.revision);
+        let revisions = introductions.iter().map(|introduction| introduction.revision).collect();
+        let Self { unknown, evidence, .. } = self;
+        let transport = address.transport();
+        Ok((Detected { address, transport, revisions, introductions, others, unknown, evidence }, failure))
+    }
+
     /// Offers every revision that the transport carries, concurrently, the newest first.
     async fn round(&mut self, address: &Address) -> Vec<Attempt> {
         let transport = address.transport();
         let offers: Vec<Revision> = Revision::ALL.into_iter().rev().filter(|r| transport.carries(*r)).collect();
-        let mut attempts = self.offer(address, &offers).await;
+        let attempts = self.offer(address, &offers).await;
+        self.retried(address, attempts).await
+    }
+
+    /// The attempts, with those repeated alone that others may have disturbed.
+    async fn retried(&mut self, address: &Address, mut attempts: Vec<Attempt>) -> Vec<Attempt> {
         // A server that cannot run twice at a time exits while another instance runs: retry it alone.
         if attempts.iter().any(|attempt| attempt.has_result()) {
             for attempt in attempts.iter_mut().filter(|attempt| attempt.exited()) {
@@ -254,22 +274,37 @@ impl<F: Fn(Header) -> Tap> Detection<'_, F> {
     }
 
     async fn offer(&mut self, address: &Address, offers: &[Revision]) -> Vec<Attempt> {
-        let (pace, processes) = (Pace::default(), Semaphore::new(PROCESSES));
-        let begun = Instant::now();
+        let attempts = self.offered(address, offers, &Pace::default(), Instant::now()).await;
+        self.with_evidence(attempts)
+    }
+
+    /// Offers these side by side. All time counts from `begun`.
+    async fn offered(&self, address: &Address, offers: &[Revision], pace: &Pace, begun: Instant) -> Vec<Attempt> {
+        let processes = Semaphore::new(PROCESSES);
+        let late = begun.elapsed();
         let tries = offers.iter().map(|&revision| {
-            let tap = (self.new_tap)(Header::server(address.transport(), revision, "detect"));
-            let (options, pace, processes) = (&self.options, &pace, &processes);
-            let limits = &options.limits;
+            let tap = self.tap(address, revision);
+            let (options, processes) = (&self.options, &processes);
+            let limit = options.limits.request;
+            let patience = limit.saturating_sub(late);
             async move {
                 // The semaphore is never closed; without a permit one process more would run, no worse.
                 let _permit = processes.acquire().await;
-                if pace.borrow().is_none() && begun.elapsed() >= limits.request {
-                    return Attempt::skipped(address, revision, limits.request);
+                if pace.borrow().is_none() && begun.elapsed() >= limit {
+                    return Attempt::skipped(address, revision, limit);
                 }
-                attempt(address, revision, tap, options, pace).await
+                let offer = Offer { revision, capabilities: json!({}), patience, keep: false };
+                attempt(address, &offer, tap, options, pace).await.0
             }
         });
-        let mut attempts = join_all(tries).await;
+        join_all(tries).await
+    }
+
+    fn tap(&self, address: &Address, revision: Revision) -> Tap {
+        (self.new_tap)(Header::server(address.transport(), revision, "detect"))
+    }
+
+    fn with_evidence(&mut self, mut attempts: Vec<Attempt>) -> Vec<Attempt> {
         self.evidence.extend(attempts.iter_mut().filter_map(|attempt| attempt.trace.take()));
         attempts
     }

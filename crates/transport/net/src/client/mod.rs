@@ -36,10 +36,12 @@ pub(crate) use self::{
 };
 pub use address::{Address, HttpAddress, Identity};
 pub use advice::Advice;
-pub use attempt::{failure_of, redirect_target};
+pub use attempt::{Greeted, failure_of, redirect_target};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
 pub use connection::Connection;
-pub use detect::{Detected, Introduction, OtherGreeting, detect, detect_any, follow};
+pub use detect::{
+    Detected, Introduction, Newest, OtherGreeting, detect, detect_any, detect_newest, detect_older, follow,
+};
 pub use dial::{Dialer, Io};
 pub use document::{DocumentError, document};
 pub use error::{OpenError, SendError};

@@ -207,6 +207,11 @@ impl Stdio {
 
     /// The shutdown that the specification describes; the second caller waits for the first.
     pub(crate) async fn close(&self) {
+        self.close_within(self.channel.limits.shutdown).await;
+    }
+
+    /// The same where the child may take `shutdown` for it.
+    pub(crate) async fn close_within(&self, shutdown: Duration) {
         let mut closed = self.closed.lock().await;
         if std::mem::replace(&mut *closed, true) {
             return;
@@ -214,7 +219,7 @@ impl Stdio {
         self.channel.stop();
         if !*self.gone.borrow() {
             self.close_stdin().await;
-            self.escalate().await;
+            self.escalate(shutdown).await;
         }
         self.finish().await;
     }
@@ -224,8 +229,8 @@ impl Stdio {
         timeout(patience, gone.wait_for(|gone| *gone)).await.is_ok_and(|senders| senders.is_ok())
     }
 
-    async fn escalate(&self) {
-        let grace = self.start_times.grace(self.channel.limits.shutdown);
+    async fn escalate(&self, shutdown: Duration) {
+        let grace = self.start_times.grace(shutdown);
         for signal in [Signal::Term, Signal::Kill] {
             if self.is_gone(grace).await {
                 return;

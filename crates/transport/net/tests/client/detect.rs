@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::client::{Advice, Command};
+use net::client::{Advice, Command, Newest, detect_newest, detect_older};
 use net::{Address, Detected, HttpAddress, Limits, OpenError, Tap, detect};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -117,6 +117,73 @@ async fn a_child_that_refuses_discovery_at_once_and_is_late_with_all_else() {
     let found = found(shell(&program)).await;
     std::fs::remove_dir_all(seen).unwrap();
     assert_eq!(found.revisions, [R2025_11_25]);
+}
+
+async fn newest(address: &Address) -> Newest {
+    detect_newest(address, &options(&limits()), Tap::new, |_| json!({})).await.unwrap()
+}
+
+/// Counts its processes in a file of that name.
+fn counted(name: &str, address: Address) -> (Address, std::path::PathBuf) {
+    let Address::Stdio(mut command) = address else { unreachable!() };
+    let file = std::env::temp_dir().join(format!("proofhouse-{name}-{}", std::process::id()));
+    command.args[1].insert_str(0, &format!("echo x >> {}; ", file.display()));
+    (Address::Stdio(command), file)
+}
+
+fn count(file: &std::path::Path) -> usize {
+    std::fs::read_to_string(file).map_or(0, |text| text.lines().count())
+}
+
+#[tokio::test]
+async fn the_newest_of_each_era_takes_a_process_each_and_both_are_kept() {
+    let (address, file) = counted("newest", child(DISCOVERED, "2025-11-25|2025-06-18|2024-11-05"));
+    let Newest { detected, greeted, untried, failure } = newest(&address).await;
+    assert_eq!(detected.revisions, [R2025_11_25, R2026_07_28]);
+    assert!(failure.is_none());
+    assert_eq!(untried, [R2025_06_18, R2025_03_26, R2024_11_05]);
+    assert_eq!(count(&file), 2);
+    assert_eq!(greeted.iter().map(|greeted| greeted.revision).collect::<Vec<_>>(), [R2026_07_28, R2025_11_25]);
+    assert!(greeted.iter().all(|greeted| !greeted.connection.is_over()));
+    for greeted in greeted {
+        greeted.close().await;
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[tokio::test]
+async fn a_child_that_does_not_speak_the_newest_is_offered_the_older_ones() {
+    let Newest { detected, greeted, untried, .. } = newest(&child(UNKNOWN_METHOD, "2025-03-26")).await;
+    assert_eq!(detected.revisions, [R2025_03_26]);
+    assert_eq!((greeted.len(), untried.as_slice()), (0, &[][..]));
+}
+
+#[tokio::test]
+async fn older_revisions_are_offered_to_one_process_if_it_agrees_to_all() {
+    const OLDER: [Revision; 3] = [R2025_06_18, R2025_03_26, R2024_11_05];
+    let older = async |address: &Address| detect_older(address, &options(&limits()), Tap::new, &OLDER).await;
+    // The fake answers every request with the id 1.
+    let any_id = |address: Address| {
+        let Address::Stdio(mut command) = address else { unreachable!() };
+        command.args[1] = command.args[1]
+            .replace("*initialize*)", r#"*initialize*) i=${l##*\"id\":}; i=${i%%,*};"#)
+            .replace(r#""id":1,"result":{"protocolVersion""#, r#""id":'$i',"result":{"protocolVersion""#);
+        Address::Stdio(command)
+    };
+    let (address, file) = counted("older", any_id(child(DISCOVERED, "*")));
+    assert_eq!(older(&address).await, [R2024_11_05, R2025_03_26, R2025_06_18]);
+    assert_eq!(count(&file), 1);
+    // To what is not agreed there, a process of its own is asked.
+    let (address, second) = counted("older-again", any_id(child(DISCOVERED, "2025-06-18|2024-11-05")));
+    assert_eq!(older(&address).await, [R2024_11_05, R2025_06_18]);
+    assert_eq!(count(&second), 2);
+    // One that greets once for each process.
+    let (address, third) = counted("older-once", child(DISCOVERED, "*"));
+    assert_eq!(older(&address).await, [R2024_11_05, R2025_03_26, R2025_06_18]);
+    assert_eq!(count(&third), 3);
+    for file in [file, second, third] {
+        std::fs::remove_file(file).unwrap();
+    }
 }
 
 #[tokio::test]

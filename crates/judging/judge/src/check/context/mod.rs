@@ -7,14 +7,14 @@ mod progress_tokens;
 mod requests;
 mod setting;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use net::Tap;
-use net::client::{ConnectOptions, Connection};
+use net::client::{ConnectOptions, Connection, Greeted};
 use wire::trace::{Header, Stimulus, Trace};
-use wire::{Era, Revision, Transport};
+use wire::{Era, Message, Revision, Transport};
 
 pub use self::abort::Abort;
 pub use self::identity::{client_capabilities, client_info, modest_capabilities};
@@ -43,15 +43,28 @@ pub struct ProbeContext {
     answering: Answering,
     /// Held until the peer has answered once.
     start: SpawnPermit,
+    /// The answer to the greeting, where that crossed before the case took the connection, and how long it took.
+    greeted: Mutex<Option<Message>>,
+    answered_after: Option<Duration>,
 }
 
 impl ProbeContext {
     /// Opens a connection for a case of that name and says nothing on it. A child counts as starting until it has
     /// answered once.
     pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Abort, Trace)> {
+        let start = setting.spawns.acquire(setting.transport);
+        Self::bare_from(setting.clone(), survey, name, start).await
+    }
+
+    /// The same as soon as there is leave to start a child.
+    pub async fn bare_from(
+        setting: Arc<Setting>,
+        survey: Arc<Survey>,
+        name: &str,
+        start: impl Future<Output = SpawnPermit>,
+    ) -> Result<Self, (Abort, Trace)> {
         let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
         let ids = Arc::new(AtomicI64::new(1));
-        let start = setting.spawns.acquire(setting.transport);
         Self::open(&setting, survey, (tap.clone(), ids), start).await.map_err(|abort| (abort, tap.finish()))
     }
 
@@ -69,7 +82,34 @@ impl ProbeContext {
         let connect = ConnectOptions::new(setting.limits.clone(), &setting.children).lenient();
         let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
-        Ok(Self { setting, survey, tap, ids, connection, answering, start })
+        Ok(Self {
+            setting,
+            survey,
+            tap,
+            ids,
+            connection,
+            answering,
+            start,
+            greeted: Mutex::default(),
+            answered_after: None,
+        })
+    }
+
+    /// Takes over a connection on which the peer was greeted, as [`Self::handshake`] does it, and nothing else was said.
+    pub fn adopt(setting: Arc<Setting>, greeted: Greeted) -> Self {
+        let Greeted { connection, tap, answer, took, .. } = greeted;
+        Self {
+            start: setting.spawns.none(),
+            answering: Answering::start(connection.clone()),
+            survey: Arc::default(),
+            setting,
+            tap,
+            // The greeting had the first.
+            ids: Arc::new(AtomicI64::new(2)),
+            connection,
+            greeted: Mutex::new(Some(answer)),
+            answered_after: Some(took),
+        }
     }
 
     /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
@@ -81,7 +121,7 @@ impl ProbeContext {
         let start = self.setting.spawns.acquire_further(self.setting.transport);
         let recorded = (self.tap.clone(), self.ids.clone());
         let other = Self::open(&self.setting, self.survey.clone(), recorded, start).await?;
-        other.starts_within(self.survey.start);
+        other.starts_within(self.setting.spawns.longest(self.survey.start));
         let outcome = script(&other).await;
         other.close().await;
         outcome
@@ -92,9 +132,9 @@ impl ProbeContext {
         self.start.release_after(span);
     }
 
-    /// How long ago the connection began to be opened.
-    pub fn age(&self) -> Duration {
-        self.start.elapsed()
+    /// How long the peer took from its start to the answer that came just now, its first.
+    pub fn first_answer(&self) -> Duration {
+        self.answered_after.unwrap_or_else(|| self.start.elapsed())
     }
 
     /// The connection.

@@ -1,6 +1,7 @@
 //! Requests and notifications of a probe, in the form of the era that is spoken.
 
 use std::pin::Pin;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use net::client::{Exchange, Outgoing};
@@ -186,7 +187,7 @@ impl ProbeContext {
     /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it
     /// reads when it has started.
     fn still_starting(&self) -> Duration {
-        if self.has_started() { Duration::ZERO } else { self.survey.start * 2 }
+        if self.has_started() { Duration::ZERO } else { self.setting.spawns.longest(self.survey.start) * 2 }
     }
 
     /// Sends a notification.
@@ -202,13 +203,8 @@ impl ProbeContext {
 
     /// Begins as the era wants it: the `initialize` handshake, or `server/discover`. Gives the result.
     pub async fn handshake(&self) -> Result<Value, Abort> {
-        let method = if self.era() == Era::Legacy { "initialize" } else { "server/discover" };
-        let params = if self.era() == Era::Legacy { self.initialize_params() } else { json!({}) };
-        let id = self.next_id();
-        let text = self.request_text(&json!(id), method, params);
-        let starts = self.transport() == Transport::Stdio;
-        let patience = if starts { self.patience().max(self.setting.limits.start) } else { self.patience() };
-        let (reply, _) = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
+        let before = self.greeted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reply = if before.is_some() { Reply(before) } else { self.greet().await? };
         let refused = reply.0.as_ref().is_some_and(|answer| answer.kind() == Kind::Error);
         let lacking = if refused { Abort::Unwelcome } else { Abort::Lacks("a successful handshake") };
         let result = reply.result().cloned().ok_or(lacking)?;
@@ -216,6 +212,17 @@ impl ProbeContext {
             self.notify("notifications/initialized", json!({})).await?;
         }
         Ok(result)
+    }
+
+    async fn greet(&self) -> Result<Reply, Abort> {
+        let method = if self.era() == Era::Legacy { "initialize" } else { "server/discover" };
+        let params = if self.era() == Era::Legacy { self.initialize_params() } else { json!({}) };
+        let id = self.next_id();
+        let text = self.request_text(&json!(id), method, params);
+        let starts = self.transport() == Transport::Stdio;
+        let patience = if starts { self.patience().max(self.setting.limits.start) } else { self.patience() };
+        let (reply, _) = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
+        Ok(reply)
     }
 
     /// The parameters of `initialize`.

@@ -20,10 +20,18 @@ mod subscriptions;
 mod tasks;
 mod tools;
 
-use super::probe::Probe;
+use super::probe::{Access, Probe};
 
 /// The one for servers that demand a token: it says something even where there is none to give.
 pub const UNAUTHENTICATED: Probe = http::authorization::TOKENS;
+
+/// Probes that say the first words on a connection and leave it greeted and unharmed, and which session may go on with it then.
+/// Those that compare the lists of two connections open none in which tools are called: a call may change a list.
+pub const OPENERS: &[(&Probe, Access)] = &[
+    (&lifecycle::EARLY, Access::Listening),
+    (&modern::STATELESS, Access::Disruptive),
+    (&lifecycle::BAD_INITIALIZE, Access::Disruptive),
+];
 
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
