@@ -211,8 +211,9 @@ impl Baseline {
     pub fn knows_seen(&self, seen: &Seen<'_>) -> bool {
         let mut naming = self.known.iter().filter(|known| known.names(seen.rule, seen.revision, seen.transport));
         // How many breaches are looked at is limited: what is listed stays known though there may be more of it.
-        let covers = |known: &Known, defect| if seen.more { known.lists(defect) } else { known.covers(defect) };
-        let covered = |defect: &(Option<&str>, &str)| naming.clone().any(|known| covers(known, *defect));
+        let covered = |&defect: &(Option<&str>, &str)| {
+            naming.clone().any(|known| if seen.more { known.lists(defect) } else { known.covers(defect) })
+        };
         let each = !seen.defects.is_empty() && seen.defects.iter().all(covered);
         each || naming.any(Known::covers_all)
     }

@@ -72,8 +72,10 @@ const QUOTED: usize = 24;
 
 fn invalid(content: &Content) -> String {
     let bytes = match content {
-        Content::Line { bytes, .. } | Content::Body { bytes, .. } | Content::WebSocket { bytes, .. } => bytes,
-        Content::Raw(bytes) => bytes,
+        Content::Line { bytes, .. }
+        | Content::Body { bytes, .. }
+        | Content::WebSocket { bytes, .. }
+        | Content::Raw(bytes) => bytes,
         _ => return "an invalid message".to_owned(),
     };
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
