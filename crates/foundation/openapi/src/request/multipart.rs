@@ -54,8 +54,11 @@ fn boundary(parts: &[Part]) -> String {
         hash.update(part.head.as_bytes());
         hash.update(&part.bytes);
     }
-    let hex: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("proof-{hex}")
+    let mut boundary = "proof-".to_owned();
+    for byte in hash.finalize().iter().take(16) {
+        let _ = write!(boundary, "{byte:02x}");
+    }
+    boundary
 }
 
 fn resolved<'s>(mut schema: &'s Value, definitions: &'s BTreeMap<String, Value>) -> &'s Value {
