@@ -36,7 +36,7 @@ pub(crate) enum Credential {
     /// `Authorization`, whole.
     Header(Secret),
     /// A token that is fetched.
-    Token(Tokens),
+    Token(Box<Tokens>),
 }
 
 /// What credentials add to a request.

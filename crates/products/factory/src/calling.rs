@@ -40,7 +40,7 @@ impl CallableOperation {
         let limits = call.factory.0.config.limits;
         let arguments = match call.with_cursor(arguments) {
             Ok(arguments) => arguments,
-            Err(answered) => return answered,
+            Err(answered) => return *answered,
         };
         let deadline = Instant::now() + limits.time;
         let fetched = timeout(limits.time, async {
@@ -57,14 +57,14 @@ impl CallableOperation {
 
 impl Callable {
     /// The arguments with those that the cursor stands for.
-    fn with_cursor(&self, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Answered> {
+    fn with_cursor(&self, mut arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Answered>> {
         let Some(paging) = &self.paging else { return Ok(arguments) };
         let Some(cursor) = arguments.remove(self.cursor) else { return Ok(arguments) };
         let found = cursor.as_str().and_then(|cursor| paging.arguments(cursor));
         let found = found.ok_or_else(|| {
             let text = format!("argument `{}`: it is not a cursor of this tool", self.cursor);
             let action = "Use the cursor exactly as the answer before gave it, or leave it out";
-            Answered::failed(Details::new(Category::InvalidInput, action), text)
+            Box::new(Answered::failed(Details::new(Category::InvalidInput, action), text))
         })?;
         arguments.extend(found);
         Ok(arguments)

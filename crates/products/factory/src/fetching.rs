@@ -11,7 +11,7 @@ use crate::sending::{Outgoing, Sender, header};
 use crate::{Base, shown};
 
 /// How long it may take.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// The text at `url`, of at most `limit` bytes. Redirects stay on the origin.
 pub async fn fetch(url: &str, limit: usize) -> Result<(Url, Vec<u8>), SetupError> {

@@ -1,5 +1,7 @@
 //! Answers that refuse: which category a status is, what the body says, and what to do (SERF).
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use wire::escape;
 use wire::serf::{Category, Details};
@@ -17,12 +19,12 @@ pub(super) fn read(received: &Received<'_>, view: &View<'_>) -> Answered {
     let after = received.header("retry-after").and_then(|value| retry_after(value, view.now));
     let mut text = format!("HTTP {status} {}", phrase(status)).trim_end().to_owned();
     if let Some(place) = received.header("location").filter(|_| (300..400).contains(&status)) {
-        text.push_str(&format!(": redirects to {}, which is not followed", escape::snippet(place, SAID)));
+        let _ = write!(text, ": redirects to {}, which is not followed", escape::snippet(place, SAID));
     }
     let json = received.json();
     let message = json.as_ref().and_then(message);
     if let Some(message) = &message {
-        text.push_str(&format!(": {}", escape::snippet(message, SAID)));
+        let _ = write!(text, ": {}", escape::snippet(message, SAID));
     }
     let body = json.map_or_else(|| received.text(), |value| value.to_string());
     let is_page = received.media().is_some_and(|media| media == "text/html");

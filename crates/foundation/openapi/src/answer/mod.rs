@@ -9,6 +9,8 @@ pub mod shape;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 use wire::serf::Details;
 
@@ -256,7 +258,7 @@ fn without_body(received: &Received<'_>, view: &View<'_>) -> Answered {
     let mut text = format!("HTTP {} {}, no body", received.status, phrase(received.status)).replace("  ", " ");
     let shown = received.headers.iter().filter(|(name, _)| !UNSHOWN.contains(&name.as_str()));
     for (name, value) in shown.take(HEADERS) {
-        text.push_str(&format!("\n{name}: {}", wire::escape::snippet(value, 500)));
+        let _ = write!(text, "\n{name}: {}", wire::escape::snippet(value, 500));
     }
     let structured = view.structured.then(|| json!({ "status": received.status }));
     Answered { blocks: vec![Block::Text(text)], structured, ..Answered::default() }

@@ -149,7 +149,7 @@ fn what_a_refusal_says_is_found() {
     assert_eq!(found.failure.expect("a failure").retry_after_ms, Some(3000));
     let page = answered(502, &[("content-type", "text/html")], b"<html>long</html>", false);
     assert_eq!(text(&page), "HTTP 502 Bad Gateway");
-    assert!(text(&answered(500, JSON, &[b'['; 100_000], false)).len() < 3000);
+    assert!(text(&answered(500, JSON, &vec![b'['; 100_000], false)).len() < 3000);
 }
 
 fn shape(select: &[&str], drop: &[&str], limit: Option<usize>, flatten: bool) -> Shape {

@@ -18,7 +18,6 @@ pub(super) fn write(
     };
     let media = body.media.clone();
     let bytes = match (body.kind, value) {
-        (Kind::Json, value) => value.to_string().into_bytes(),
         (Kind::Form, Value::Object(members)) => form(body, &members)?.into_bytes(),
         (Kind::Multipart, Value::Object(members)) => {
             return multipart::write(operation, body, &members).map(Some);
@@ -27,7 +26,6 @@ pub(super) fn write(
             return Err(Fault::argument(whole, format!("a body of {media} is an object")));
         }
         (Kind::Text, Value::String(text)) => text.into_bytes(),
-        (Kind::Text, value) => value.to_string().into_bytes(),
         (Kind::Bytes, Value::String(text)) => {
             let file = file::read(&text).map_err(|why| Fault::argument(whole, why))?;
             // A wildcard names no media type; the file may.
@@ -35,6 +33,7 @@ pub(super) fn write(
             return Ok(Some(Payload { media, bytes: file.bytes }));
         }
         (Kind::Bytes, _) => return Err(Fault::argument(whole, "it is neither Base64 nor a data: URI")),
+        (Kind::Json | Kind::Text, value) => value.to_string().into_bytes(),
     };
     let media = if media.contains('*') { fallback(body.kind) } else { media };
     Ok(Some(Payload { media, bytes }))

@@ -60,16 +60,9 @@ pub(crate) fn decoded(text: &str) -> Vec<u8> {
     while let Some(&byte) = bytes.get(at) {
         let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
         let escaped = hex.filter(|hex| byte == b'%' && hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(value) => {
-                out.push(value);
-                at += 3;
-            }
-            None => {
-                out.push(byte);
-                at += 1;
-            }
-        }
+        let value = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(value.unwrap_or(byte));
+        at += if value.is_some() { 3 } else { 1 };
     }
     out
 }

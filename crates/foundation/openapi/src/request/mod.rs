@@ -154,16 +154,12 @@ fn query(operation: &Operation, arguments: &Map<String, Value>) -> Result<String
 /// The pairs of a query or cookie parameter, encoded.
 fn pairs_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, Fault> {
     let Parameter { name, style, explode, allow_reserved, .. } = parameter;
-    match &parameter.media {
-        Some(media) => {
-            let text = content(parameter, media, value)?;
-            Ok(vec![style::pair(name, &text, *allow_reserved)])
-        }
-        None => {
-            let written = style::Written { style: *style, explode: *explode, reserved: *allow_reserved };
-            written.pairs(name, value).map_err(|why| Fault::argument(&parameter.argument, why))
-        }
+    if let Some(media) = &parameter.media {
+        let text = content(parameter, media, value)?;
+        return Ok(vec![style::pair(name, &text, *allow_reserved)]);
     }
+    let written = style::Written { style: *style, explode: *explode, reserved: *allow_reserved };
+    written.pairs(name, value).map_err(|why| Fault::argument(&parameter.argument, why))
 }
 
 /// The text of a parameter that is written in a media type.

@@ -1,6 +1,7 @@
 //! `multipart/form-data` (RFC 7578): files from Base64 or `data:` URIs, objects as JSON, everything else as text.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -53,8 +54,11 @@ fn boundary(parts: &[Part]) -> String {
         hash.update(part.head.as_bytes());
         hash.update(&part.bytes);
     }
-    let hex: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("proof-{hex}")
+    let mut boundary = "proof-".to_owned();
+    for byte in hash.finalize().iter().take(16) {
+        let _ = write!(boundary, "{byte:02x}");
+    }
+    boundary
 }
 
 fn resolved<'s>(mut schema: &'s Value, definitions: &'s BTreeMap<String, Value>) -> &'s Value {
@@ -117,12 +121,12 @@ impl Member<'_> {
     fn head(&self, file: Option<&str>, media: Option<&str>, bytes: Vec<u8>) -> Part {
         let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(self.name));
         if let Some(file) = file {
-            head.push_str(&format!("; filename=\"{}\"", quoted(file)));
+            let _ = write!(head, "; filename=\"{}\"", quoted(file));
         }
         head.push_str("\r\n");
         // The description names it: a line break in it would begin another header.
         if let Some(media) = media.filter(|media| !media.contains(['\r', '\n', '*'])) {
-            head.push_str(&format!("Content-Type: {media}\r\n"));
+            let _ = write!(head, "Content-Type: {media}\r\n");
         }
         Part { head, bytes }
     }

@@ -28,22 +28,18 @@ pub(super) fn fill(operation: &Operation, arguments: &Map<String, Value>) -> Res
         rest = after;
     }
     path.push_str(&escape::literal(rest));
-    check_segments(&path, last).map_err(|fault| match fault {
-        Some(fault) => fault,
-        None => broken("its path has the segment `.` or `..`".to_owned()),
-    })?;
+    let of_template = || broken("its path has the segment `.` or `..`".to_owned());
+    check_segments(&path, last).map_err(|fault| fault.unwrap_or_else(of_template))?;
     Ok(path)
 }
 
 fn missing(operation: &Operation, name: &str) -> Fault {
     let parameter = operation.parameters.iter().find(|known| known.place == Place::Path && known.name == name);
-    match parameter {
-        Some(parameter) => Fault::argument(&parameter.argument, "it is required: it is part of the path"),
-        None => {
-            let why = format!("the path has {{{}}}, and no parameter of that name", wire::escape::line(name));
-            Fault::Description { at: operation.at.clone(), why }
-        }
+    if let Some(parameter) = parameter {
+        return Fault::argument(&parameter.argument, "it is required: it is part of the path");
     }
+    let why = format!("the path has {{{}}}, and no parameter of that name", wire::escape::line(name));
+    Fault::Description { at: operation.at.clone(), why }
 }
 
 /// The value of a path parameter, encoded.
@@ -56,7 +52,8 @@ fn filled(parameter: &Parameter, value: &Value) -> Result<String, Fault> {
         Some(media) => escape::all(&content(parameter, media, value)?),
         None => style::path(parameter, value).map_err(|why| fault(&why))?,
     };
-    if written.is_empty() {
+    // `;` is a list without items in the style `matrix`.
+    if written.is_empty() || written == ";" {
         return Err(fault("it is empty; the path would be another one"));
     }
     Ok(written)

@@ -131,10 +131,11 @@ pub(super) fn path(parameter: &Parameter, value: &Value) -> Result<String, Strin
     let members = || assigned(value, escape::all);
     Ok(match parameter.style {
         Style::Matrix if *explode && value.is_object() => {
-            members()?.iter().map(|member| format!(";{member}")).collect()
+            format!(";{}", members()?.join(";"))
         }
         Style::Matrix if *explode && is_composed => {
-            texts()?.iter().map(|text| format!(";{}={text}", escape::all(name))).collect()
+            let pair = |text: &String| format!("{}={text}", escape::all(name));
+            format!(";{}", texts()?.iter().map(pair).collect::<Vec<_>>().join(";"))
         }
         Style::Matrix => match texts()?.join(",") {
             empty if empty.is_empty() => format!(";{}", escape::all(name)),

@@ -67,9 +67,8 @@ impl AuthRule {
             concealer.learn(client.1.reveal());
             let source = self.source(scheme, place, base, client, sender)?;
             let tokens = Tokens::new(source, Arc::clone(concealer));
-            return Ok(Credential::Token(
-                tokens.map_err(|why| SetupError::new(format!("{place}: {why}"), "another address"))?,
-            ));
+            let tokens = tokens.map_err(|why| SetupError::new(format!("{place}: {why}"), "another address"))?;
+            return Ok(Credential::Token(Box::new(tokens)));
         }
         if self.username.is_some() || self.password.is_some() {
             let (user, password) = (read(&self.username, "username")?, read(&self.password, "password")?);

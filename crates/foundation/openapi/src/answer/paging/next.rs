@@ -205,9 +205,7 @@ impl<'v> Facts<'v> {
             let is_href = name == "href" && parent == "next";
             if (LINKS.contains(&name) || is_href) && value.as_str().is_some_and(is_url) {
                 self.link = self.link.or(value.as_str());
-            } else if (CURSORS.contains(&name) || is_after) && is_value {
-                self.cursor = self.cursor.or(Some(value));
-            } else if NUMBERS.contains(&name) && is_value {
+            } else if (CURSORS.contains(&name) || NUMBERS.contains(&name) || is_after) && is_value {
                 self.cursor = self.cursor.or(Some(value));
             } else if MORE.contains(&name) && value.is_boolean() {
                 self.more = self.more.or(value.as_bool());

@@ -111,7 +111,10 @@ fn chooser(argument: &str, name: &str, schema: &Value) -> Option<Chooser> {
     let is_simple = !has_type(schema, "object") && !has_type(schema, "array") && !has_type(schema, "boolean");
     let pager = if CURSORS.contains(&plain.as_str()) && is_simple && !is_date {
         // `after: 5` counts or is a time.
-        if plain == "after" && is_number { return None } else { Pager::Cursor }
+        if plain == "after" && is_number {
+            return None;
+        }
+        Pager::Cursor
     } else if PAGES.contains(&plain.as_str()) && is_simple {
         Pager::Page
     } else if OFFSETS.contains(&plain.as_str()) && is_number {
