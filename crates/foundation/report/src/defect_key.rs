@@ -61,7 +61,7 @@ impl DefectKey {
     /// A short text that is the same in every check that finds this defect.
     pub fn fingerprint(&self) -> String {
         let digest = Sha256::digest(format!("{}\n{}", self.site(), self.reason));
-        digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        digest[..8].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 }
 

@@ -60,7 +60,9 @@ pub(crate) fn broken<'r>(view: &ReportView<'_>, findings: impl Iterator<Item = &
         rule.add(finding);
         rules.push(rule);
     }
-    rules.iter_mut().for_each(|rule| rule.mark_known(view));
+    for rule in &mut rules {
+        rule.mark_known(view);
+    }
     rules
 }
 

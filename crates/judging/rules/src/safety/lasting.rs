@@ -71,12 +71,12 @@ pub(super) fn told_at(view: &View<'_>, at: usize) -> String {
 const QUOTED: usize = 24;
 
 fn invalid(content: &Content) -> String {
-    let bytes = match content {
-        Content::Line { bytes, .. }
-        | Content::Body { bytes, .. }
-        | Content::WebSocket { bytes, .. }
-        | Content::Raw(bytes) => bytes,
-        _ => return "an invalid message".to_owned(),
+    let (Content::Line { bytes, .. }
+    | Content::Body { bytes, .. }
+    | Content::WebSocket { bytes, .. }
+    | Content::Raw(bytes)) = content
+    else {
+        return "an invalid message".to_owned();
     };
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * QUOTED)]);
     let begins = wire::escape::snippet(&text.replace('`', "'"), QUOTED);

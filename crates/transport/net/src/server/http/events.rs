@@ -340,16 +340,13 @@ mod tests {
         }
         assert!(stream.send(CHANGED.to_owned()).is_ok());
         let (mut cursor, mut events) = (1, Vec::new());
-        let mut context = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Next::Event(event)) = stream.poll_next(reader, &mut cursor, &mut context) {
+        let context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Next::Event(event)) = stream.poll_next(reader, &mut cursor, &context) {
             events.push(String::from_utf8_lossy(&event).into_owned());
         }
         assert_eq!(events.len(), 5, "{events:?}");
         assert!(events[4].contains("list_changed"));
         assert!(stream.send(PROGRESS.to_owned()).is_ok());
-        assert!(
-            matches!(stream.poll_next(reader, &mut cursor, &mut context), Poll::Ready(Next::Event(_))),
-            "room again"
-        );
+        assert!(matches!(stream.poll_next(reader, &mut cursor, &context), Poll::Ready(Next::Event(_))), "room again");
     }
 }
