@@ -384,3 +384,28 @@ fn a_circle_of_references_ends() {
     assert!(api.operations[0].answer.is_none());
     assert!(api.skipped.iter().all(|one| one.why.contains("circle")), "{:?}", api.skipped);
 }
+
+#[test]
+fn the_key_of_a_scheme_is_no_argument() {
+    let api = api(&json!({
+        "openapi": "3.0.3",
+        "paths": {"/boards": {"get": {
+            "security": [{"key": [], "token": []}],
+            "parameters": [
+                {"name": "key", "in": "query", "required": true},
+                {"name": "X-TOKEN", "in": "header"},
+                {"name": "key", "in": "header"},
+                {"name": "fields", "in": "query"},
+            ],
+        }, "post": {"security": [], "parameters": [{"name": "key", "in": "query"}]}}},
+        "components": {"securitySchemes": {
+            "key": {"type": "apiKey", "in": "query", "name": "key"},
+            "token": {"type": "apiKey", "in": "header", "name": "X-Token"},
+        }},
+    }));
+    let names = |at: usize| -> Vec<(Place, &str)> {
+        api.operations[at].parameters.iter().map(|one| (one.place, one.name.as_str())).collect()
+    };
+    assert_eq!(names(0), [(Place::Header, "key"), (Place::Query, "fields")]);
+    assert_eq!(names(1), [(Place::Query, "key")], "no scheme carries it here");
+}

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Reader, Site, answers, arguments, bodies, parameters, security, servers};
 use crate::choice::{Choice, Head};
-use crate::model::{Method, Operation, Skipped};
+use crate::model::{Method, Operation, Parameter, Requirement, Scheme, Skipped};
 
 /// What a choice looks at.
 pub(super) fn head(raw: &Map<String, Value>, at: &str, method: Method, path: &str, open: Option<bool>) -> Head {
@@ -31,6 +31,8 @@ impl<'v> Reader<'_, 'v> {
         for Skipped { at, why } in notes {
             self.note(&at, why);
         }
+        let security = security::requirements(self.source, site.raw);
+        parameters.retain(|parameter| !self.is_credential(parameter, &security));
         let mut body = bodies::read(self.source, &mut self.schemas, site.raw, &head)?;
         if let Some(form) = self.form(site, &head)? {
             body = Some(form);
@@ -56,8 +58,19 @@ impl<'v> Reader<'_, 'v> {
             parameters,
             body,
             answer,
-            security: security::requirements(self.source, site.raw),
+            security,
             definitions,
+        })
+    }
+}
+
+impl Reader<'_, '_> {
+    /// Whether a parameter is the key of a scheme that the operation needs: that comes from the configuration, and no model may
+    /// have to know it.
+    fn is_credential(&self, parameter: &Parameter, security: &[Vec<Requirement>]) -> bool {
+        security.iter().flatten().filter_map(|needed| self.api.schemes.get(&needed.scheme)).any(|scheme| {
+            matches!(scheme, Scheme::Key { place, name }
+                if *place == parameter.place && name.eq_ignore_ascii_case(&parameter.name))
         })
     }
 }
