@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
+        Ok(args::Verb::Factory(args)) => verb::factory::run(&args),
         Ok(args::Verb::StdioBridge(args)) => verb::check_client::bridge(&args),
         Ok(args::Verb::Record(args)) => verb::record::run(&run, &args),
         Ok(args::Verb::Replay(args)) => verb::replay::run(&run, &args),

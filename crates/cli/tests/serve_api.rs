@@ -209,3 +209,24 @@ fn a_check_of_a_served_api_is_clean() {
     let said = ends_with(0, &command.output().expect("the binary runs"));
     assert!(said.contains("Score 100.0 %") && said.contains("Passed: no rule is broken"), "{said}");
 }
+
+#[test]
+fn a_proposal_is_an_overlay_that_serve_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let description = example("closebot/openapi.json");
+    let said =
+        ends_with(0, &proof(folder.path(), &["factory", "init", &description, "-o", "few.json", "--most", "12"]));
+    assert!(said.starts_with("12 of 119 operations proposed as tools\n"), "{said}");
+    let overlay = std::fs::read_to_string(folder.path().join("few.json")).expect("written");
+    let overlay: Value = serde_json::from_str(&overlay).expect("JSON");
+    assert_eq!(overlay["actions"].as_array().map(Vec::len), Some(13), "{overlay}");
+
+    let serve = ["serve", "--openapi", &description, "--overlay", "few.json", "--check"];
+    let said = ends_with(0, &proof(folder.path(), &serve));
+    assert!(said.contains(": 12 tools\n"), "{said}");
+
+    let piped = proof(folder.path(), &["factory", "init", &description]);
+    let overlay: Value = serde_json::from_slice(&piped.stdout).expect("nothing but the proposal");
+    assert_eq!(overlay["overlay"], "1.0.0");
+    ends_with(2, &proof(folder.path(), &["factory", "init", "missing.yaml"]));
+}

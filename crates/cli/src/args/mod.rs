@@ -8,6 +8,7 @@ pub(crate) mod client;
 pub(crate) mod clients;
 mod dashes;
 pub(crate) mod eval;
+pub(crate) mod factory;
 pub(crate) mod faults;
 pub(crate) mod gateway;
 pub(crate) mod generate;
@@ -118,6 +119,8 @@ pub(crate) enum Verb {
     Badge(saved_reports::BadgeArgs),
     /// Run the reference server
     Serve(Box<serve::ServeArgs>),
+    /// Prepare a REST API that `serve --openapi` serves
+    Factory(factory::FactoryArgs),
     /// Record the traffic between a client and a server
     Record(record::RecordArgs),
     /// Serve a recording

@@ -8,7 +8,6 @@ use std::fmt::{self, Display, Formatter};
 use serde_json::{Map, Value};
 
 use crate::model::Method;
-use crate::naming::method_name;
 
 /// What a choice looks at.
 #[derive(Clone, Debug)]
@@ -153,7 +152,7 @@ fn is_named(head: &Head, name: &str) -> bool {
         return true;
     }
     let Some((method, path)) = name.split_once(' ') else { return false };
-    method.eq_ignore_ascii_case(method_name(head.method)) && path.trim() == head.path
+    method.eq_ignore_ascii_case(head.method.as_str()) && path.trim() == head.path
 }
 
 fn nearest<'n>(given: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {

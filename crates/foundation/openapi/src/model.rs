@@ -257,3 +257,53 @@ pub enum Scheme {
     /// Anything else, by its name.
     Other(String),
 }
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Self; 8] =
+        [Self::Get, Self::Head, Self::Options, Self::Put, Self::Delete, Self::Post, Self::Patch, Self::Trace];
+
+    /// Its name in a request.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Trace => "TRACE",
+        }
+    }
+
+    /// Whether a second request does no more than the first (RFC 9110, section 9.2.2).
+    pub const fn is_idempotent(self) -> bool {
+        !matches!(self, Self::Post | Self::Patch)
+    }
+}
+
+impl Kind {
+    /// What kind of body a media type is.
+    pub fn of(media: &str) -> Self {
+        let media = wire::http::media_type(media);
+        let subtype = media.split_once('/').map_or("", |(_, subtype)| subtype);
+        // Where any type will do, JSON does.
+        if subtype == "json" || subtype.ends_with("+json") || matches!(&*media, "*/*" | "application/*") {
+            Self::Json
+        } else if media == "application/x-www-form-urlencoded" {
+            Self::Form
+        } else if media.starts_with("multipart/") {
+            Self::Multipart
+        } else if media.starts_with("text/") || subtype == "xml" || subtype.ends_with("+xml") || is_text(subtype) {
+            Self::Text
+        } else {
+            Self::Bytes
+        }
+    }
+}
+
+fn is_text(subtype: &str) -> bool {
+    const TEXTS: [&str; 8] = ["javascript", "ecmascript", "graphql", "yaml", "x-yaml", "toml", "x-ndjson", "jsonlines"];
+    TEXTS.contains(&subtype) || subtype.ends_with("+yaml")
+}

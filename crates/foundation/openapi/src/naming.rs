@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Method, Operation};
+use crate::model::Operation;
 
 /// How long names are where that is possible: clients put their own prefix in front of them.
 pub const GOOD: usize = 40;
@@ -63,7 +63,7 @@ fn with_hash(name: &str, digits: &str) -> String {
 
 /// Method and path decide on the hash: they are what a description cannot have twice.
 fn digest(operation: &Operation) -> String {
-    let text = format!("{} {}", method_name(operation.method), operation.path);
+    let text = format!("{} {}", operation.method.as_str(), operation.path);
     hex(&Sha256::digest(text), 64)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn hex(bytes: &[u8], digits: usize) -> String {
 
 /// The words of an operation's name, in small letters.
 fn words(operation: &Operation) -> Vec<String> {
-    let method = method_name(operation.method).to_ascii_lowercase();
+    let method = operation.method.as_str().to_ascii_lowercase();
     let own = operation.id.as_deref().map(split).unwrap_or_default();
     let mut words = own;
     if !words.iter().any(|word| word.chars().any(|c| c.is_ascii_alphabetic())) {
@@ -169,20 +169,6 @@ fn shortened(name: &str, most: usize) -> String {
     let mut name = words.join("_");
     name.truncate(most);
     name.trim_end_matches('_').to_owned()
-}
-
-/// The method as requests have it.
-pub(crate) const fn method_name(method: Method) -> &'static str {
-    match method {
-        Method::Get => "GET",
-        Method::Head => "HEAD",
-        Method::Options => "OPTIONS",
-        Method::Put => "PUT",
-        Method::Delete => "DELETE",
-        Method::Post => "POST",
-        Method::Patch => "PATCH",
-        Method::Trace => "TRACE",
-    }
 }
 
 #[cfg(test)]

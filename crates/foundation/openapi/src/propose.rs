@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::lint::MANY_TOOLS;
 use crate::model::{Api, Method, Operation};
-use crate::naming::method_name;
 
 /// Words of paths and tags that stand for what a model should not do for a user.
 const ADMIN: [&str; 16] = [
@@ -185,7 +184,7 @@ fn why(operation: &Operation, resources: &BTreeMap<&str, Vec<Method>>) -> String
         others => format!(", which {others} other methods serve"),
     };
     let group = operation.tags.first().map(|tag| format!(" (tag {tag})")).unwrap_or_default();
-    format!("{}: {what} {resource}{together}{group}", method_name(operation.method))
+    format!("{}: {what} {resource}{together}{group}", operation.method.as_str())
 }
 
 #[cfg(test)]

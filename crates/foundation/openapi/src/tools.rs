@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{Api, Arguments, Body, Kind, Method, Operation, Parameter};
-use crate::naming::{self, method_name};
+use crate::naming;
 use crate::prose;
 use crate::schemas::{loosened, size};
 
@@ -158,7 +158,7 @@ fn description(operation: &Operation, most: usize) -> (String, Option<String>) {
         (Some(summary), Some(body)) if body.starts_with(summary.trim_end_matches('.')) => body,
         (Some(summary), Some(body)) => format!("{}. {body}", summary.trim_end_matches('.')),
         (Some(only), None) | (None, Some(only)) => only,
-        (None, None) => format!("{} {}", method_name(operation.method), prose::plain(&operation.path)),
+        (None, None) => format!("{} {}", operation.method.as_str(), prose::plain(&operation.path)),
     };
     if operation.deprecated {
         text = format!("Deprecated. {text}");

@@ -1,6 +1,5 @@
 //! `proof serve --openapi`: from a description and a configuration to a catalogue of tools.
 
-mod described;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -17,7 +16,7 @@ use wire::escape;
 
 use crate::args::serve_api::ApiArgs;
 use crate::exit::{Exit, tell, usage};
-use crate::verb::output;
+use crate::verb::{described, output};
 
 /// How many groups the instructions name.
 const GROUPS: usize = 40;
@@ -27,7 +26,7 @@ const SKIPPED: usize = 20;
 /// The API as a catalogue.
 pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catalogue, Exit> {
     let config = config(args)?;
-    let (api, at) = described::read(args, description, &config).await?;
+    let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
     let base = base(args, &config, &api, at.as_ref()).map_err(setup)?;
     let name = config.name.clone();
     let factory = Factory::new(&api, base, config).map_err(setup)?;
@@ -47,7 +46,7 @@ pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catal
 pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     let found = async {
         let config = config(args)?;
-        let (api, at) = described::read(args, description, &config).await?;
+        let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
         let factory = base(args, &config, &api, at.as_ref()).and_then(|base| Factory::new(&api, base, config));
         Ok::<_, Exit>((api, factory))
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::bodies::{choose, kind_of};
+use super::bodies::choose;
 use super::{Dialect, Source};
 use crate::model::{Answer, Kind};
 use crate::schemas::Schemas;
@@ -29,7 +29,7 @@ pub(super) fn read<'v>(
     let content = response.get("content").and_then(Value::as_object);
     let Some((media, one)) = content.and_then(choose) else { return Some(Answer { media: None, schema: None }) };
     let at = format!("{at}/content/{}/schema", wire::pointer::escape(media));
-    let schema = one.get("schema").filter(|_| kind_of(media) == Kind::Json);
+    let schema = one.get("schema").filter(|_| Kind::of(media) == Kind::Json);
     let schema = schema.and_then(|schema| schemas.output(schema, &at, bytes));
     Some(Answer { media: Some(media.to_owned()), schema })
 }
@@ -46,10 +46,10 @@ fn swagger<'v>(
     let produces = raw.get("produces").or_else(|| source.root.get("produces")).and_then(Value::as_array);
     let produces: Vec<_> = produces.into_iter().flatten().filter_map(Value::as_str).collect();
     let is_file = schema.get("type").and_then(Value::as_str) == Some("file");
-    let json = produces.iter().find(|media| kind_of(media) == Kind::Json);
+    let json = produces.iter().find(|media| Kind::of(media) == Kind::Json);
     let usual = if is_file { "application/octet-stream" } else { "application/json" };
     let media = json.filter(|_| !is_file).or(produces.first()).copied().unwrap_or(usual);
-    let schema = (kind_of(media) == Kind::Json && !is_file)
+    let schema = (Kind::of(media) == Kind::Json && !is_file)
         .then(|| schemas.output(schema, &format!("{at}/schema"), bytes))
         .flatten();
     Answer { media: Some(media.to_owned()), schema }

@@ -11,24 +11,9 @@ use crate::choice::Head;
 use crate::model::{Arguments, Body, Encoding, Kind, Member, Place, Skipped, Style};
 use crate::schemas::Schemas;
 
-/// What kind of body a media type is.
-pub(super) fn kind_of(media: &str) -> Kind {
-    let essence = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let (family, subtype) = essence.split_once('/').unwrap_or((&essence, ""));
-    match (family, subtype) {
-        ("application", "x-www-form-urlencoded") => Kind::Form,
-        ("multipart", _) => Kind::Multipart,
-        ("*" | "application", "*") | (_, "json") => Kind::Json,
-        (_, subtype) if subtype.ends_with("+json") => Kind::Json,
-        (_, subtype) if subtype == "xml" || subtype.ends_with("+xml") => Kind::Text,
-        ("text", _) | (_, "x-ndjson" | "yaml" | "x-yaml" | "graphql" | "javascript" | "sql") => Kind::Text,
-        _ => Kind::Bytes,
-    }
-}
-
 /// Of several media types the one that arguments suit best: JSON, a form, multipart, else the first.
 pub(super) fn choose(content: &Map<String, Value>) -> Option<(&str, &Value)> {
-    let rank = |media: &str| match kind_of(media) {
+    let rank = |media: &str| match Kind::of(media) {
         Kind::Json if media.starts_with("application/json") => 0,
         Kind::Json => 1,
         Kind::Form => 2,
@@ -73,7 +58,7 @@ fn made<'v>(
     schema: Option<&'v Value>,
     at: &str,
 ) -> Body {
-    let kind = kind_of(media);
+    let kind = Kind::of(media);
     let media = if media.contains('*') { "application/json" } else { media };
     let (arguments, schema) = match (kind, schema) {
         (Kind::Text, _) => (whole(), json!({"type": "string"})),
@@ -156,7 +141,7 @@ fn swagger<'v>(
             continue;
         }
         let consumes = consumes(source, raw);
-        let json = consumes.iter().find(|media| kind_of(media) == Kind::Json);
+        let json = consumes.iter().find(|media| Kind::of(media) == Kind::Json);
         let media = json.or(consumes.first()).copied().unwrap_or("application/json");
         let mut body = made(source, schemas, media, one.get("schema"), &format!("{at}/schema"));
         body.required = one.get("required").and_then(Value::as_bool).unwrap_or(false);
@@ -227,7 +212,7 @@ impl FormBuilder {
         if self.properties.is_empty() {
             return None;
         }
-        let multipart = self.has_file || consumes.first().is_some_and(|media| kind_of(media) == Kind::Multipart);
+        let multipart = self.has_file || consumes.first().is_some_and(|media| Kind::of(media) == Kind::Multipart);
         let (kind, media) = if multipart {
             (Kind::Multipart, "multipart/form-data")
         } else {

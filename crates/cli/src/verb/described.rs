@@ -1,28 +1,27 @@
 //! The description of an API, from a file or an address, with its overlays.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use document::FileErrors;
-use factory::Config;
 use openapi::choice::overlay;
-use openapi::{Api, LARGEST, Limits, read_chosen};
+use openapi::{Api, Choice, LARGEST, Limits, read_chosen};
 use serde_json::Value;
 use url::Url;
 use wire::escape;
 
-use crate::args::serve_api::ApiArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::verb::given_file;
 
 /// How large an overlay may be, in bytes.
 const OVERLAY: u64 = 16 << 20;
 
-/// The API that the description describes, and where it was fetched.
-pub(super) async fn read(args: &ApiArgs, description: &str, config: &Config) -> Result<(Api, Option<Url>), Exit> {
+/// The API that the description describes, after `overlays` and with the operations that `choice` picks; and where it was
+/// fetched.
+pub(crate) async fn read(description: &str, overlays: &[PathBuf], choice: &Choice) -> Result<(Api, Option<Url>), Exit> {
     let (text, at) = text(description).await?;
     let mut value = value(description, &text)?;
     drop(text);
-    for path in &args.overlay {
+    for path in overlays {
         let name = path.display().to_string();
         let text = given_file::text(path, OVERLAY).map_err(|error| unread(&name, &error.to_string()))?;
         let found = overlay::apply(&mut value, &self::value(&name, &text)?);
@@ -34,7 +33,7 @@ pub(super) async fn read(args: &ApiArgs, description: &str, config: &Config) -> 
             tell(format_args!("warning: {}: the action {} changes nothing", escape::line(&name), escape::line(idle)));
         }
     }
-    let api = read_chosen(&value, &Limits::default(), &config.choose).map_err(|error| {
+    let api = read_chosen(&value, &Limits::default(), choice).map_err(|error| {
         tell(format_args!("error: {}: {error}", escape::line(description)));
         Exit::Usage
     })?;
@@ -43,7 +42,8 @@ pub(super) async fn read(args: &ApiArgs, description: &str, config: &Config) -> 
 
 async fn text(description: &str) -> Result<(String, Option<Url>), Exit> {
     if description.starts_with("http://") || description.starts_with("https://") {
-        let (url, bytes) = factory::fetch(description, LARGEST).await.map_err(super::setup)?;
+        let fetched = factory::fetch(description, LARGEST).await;
+        let (url, bytes) = fetched.map_err(|error| usage(&escape::line(&error.what), &error.remedy))?;
         let text = String::from_utf8(bytes).map_err(|_| unread(description, "it is not UTF-8"))?;
         return Ok((text, Some(url)));
     }
