@@ -72,6 +72,8 @@ struct SecondPlay {
     surveyed: bool,
     /// What it is to show.
     open: Vec<Suspicion>,
+    /// What was seen of it the first time.
+    defects: BTreeMap<&'static str, Defects>,
 }
 
 impl SecondPlay {
@@ -92,12 +94,14 @@ impl SecondPlay {
             let name = own.map_or(case.name, |probe| probe.name);
             let surveyed = own.is_none() && case.name == SHARED_SESSION && suspicion.part.is_none();
             let at = plays.iter().position(|play| play.name == name).unwrap_or_else(|| {
-                plays.push(Self { name, probes: Vec::new(), surveyed: false, open: Vec::new() });
+                let defects = BTreeMap::new();
+                plays.push(Self { name, probes: Vec::new(), surveyed: false, open: Vec::new(), defects });
                 plays.len() - 1
             });
             let play = &mut plays[at];
             play.surveyed |= surveyed;
             play.open.push(suspicion.clone());
+            play.defects.extend(case.defects.get(suspicion.rule).map(|defects| (suspicion.rule, defects.clone())));
             if let Some(probe) = probe.filter(|probe| play.probes.iter().all(|known| known.name != probe.name)) {
                 play.probes.push(probe);
             }
@@ -111,7 +115,7 @@ impl SecondPlay {
     /// All of a case.
     fn whole(case: &Judged, open: &[Suspicion]) -> Self {
         let (probes, surveyed) = (named(&case.parts), case.name == SHARED_SESSION);
-        Self { name: case.name, probes, surveyed, open: open.to_vec() }
+        Self { name: case.name, probes, surveyed, open: open.to_vec(), defects: case.defects.clone() }
     }
 
     /// Whether it begins with the handshake, and nothing that it is to show came before that was over.
@@ -248,7 +252,7 @@ impl Stage {
     /// Plays what led to findings again, on a connection that was greeted before, if there is one. What it says of the rules
     /// that were broken before and are not now is given back.
     async fn second_play(&self, play: SecondPlay, greeted: Option<ProbeContext>) -> Option<Judged> {
-        let SecondPlay { name, probes, surveyed, open } = play;
+        let SecondPlay { name, probes, surveyed, open, defects } = play;
         let rules: Vec<_> = open.iter().map(|suspicion| suspicion.rule).collect();
         tracing::debug!(case = name, ?rules, "played a second time");
         let played = match (greeted, probes.as_slice()) {
@@ -266,7 +270,7 @@ impl Stage {
         let found: BTreeMap<&'static str, String> = again.broken().collect();
         for suspicion in &open {
             if found.contains_key(suspicion.rule) && self.confirmations.rules().insert(suspicion.rule) {
-                self.tell(suspicion, case.defects.get(suspicion.rule));
+                self.tell(suspicion, defects.get(suspicion.rule));
             }
         }
         again.keep_only(|rule| rules.contains(&rule) && !found.contains_key(rule));
