@@ -122,7 +122,7 @@ pub(crate) enum Verb {
     /// Prepare a REST API that `serve --openapi` serves
     Factory(factory::FactoryArgs),
     /// Record the traffic between a client and a server
-    Record(record::RecordArgs),
+    Record(Box<record::RecordArgs>),
     /// Serve a recording
     Replay(Box<replay::ReplayArgs>),
     /// Serve many servers at one address, in every revision

@@ -48,7 +48,9 @@ impl Baselines {
         let exists = |id: &str| rules.has(id);
         let baseline = Baseline::of(report, previous.as_ref(), rules);
         output::write(&path, &baseline.text())?;
-        previous.iter().for_each(|previous| tell_added(previous, &baseline));
+        if let Some(previous) = &previous {
+            tell_added(previous, &baseline);
+        }
         for entry in previous.iter().flat_map(|previous| previous.stale(report, &exists)) {
             tell(format_args!("removed from the baseline: {} is no longer broken", describe(entry)));
         }

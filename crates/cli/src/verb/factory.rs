@@ -27,16 +27,13 @@ async fn init(args: &InitArgs) -> Result<Exit, Exit> {
     }
     let text = format!("{:#}\n", overlay(&api, &proposed));
     let summary = summary(args, &api, &proposed);
-    match &args.output {
-        Some(path) => {
-            output::write(path, &text)?;
-            output::print(&summary)?;
-        }
+    if let Some(path) = &args.output {
+        output::write(path, &text)?;
+        output::print(&summary)?;
+    } else {
         // The proposal may go through a pipe: what is said of it must not.
-        None => {
-            output::print(&text)?;
-            tell(summary.trim_end());
-        }
+        output::print(&text)?;
+        tell(summary.trim_end());
     }
     Ok(Exit::Clean)
 }

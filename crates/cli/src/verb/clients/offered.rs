@@ -31,7 +31,9 @@ pub(in crate::verb) fn offered(run: &Run, client: &str, secrets: &mut Secrets) -
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
     }
-    entries.iter().for_each(|entry| add(&entry.value, secrets));
+    for entry in &entries {
+        add(&entry.value, secrets);
+    }
     let judged = judged(&machine, &managed(None)?, entries);
     if judged.is_empty() {
         let name = named.first().map_or(client, |client| client.name.as_str());

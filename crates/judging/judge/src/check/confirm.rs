@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rules::Verdict;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
-use wire::trace::Trace;
+use tokio::task::{JoinHandle, JoinSet};
+use wire::Transport;
+use wire::trace::{Content, Trace};
 
 use super::Progress;
 use super::context::{Pace, ProbeContext, Setting};
@@ -31,6 +33,8 @@ pub(super) struct Confirmations {
     playing: Mutex<BTreeSet<&'static str>>,
     /// Children that were greeted ahead, by the name of the case that is to be played on them.
     ahead: Mutex<BTreeMap<&'static str, Ahead>>,
+    /// The rules for which one was started: one for each is enough.
+    awaited: Mutex<BTreeSet<&'static str>>,
 }
 
 /// A greeted connection, later.
@@ -46,6 +50,7 @@ impl Default for Confirmations {
             rules: Mutex::default(),
             playing: Mutex::default(),
             ahead: Mutex::default(),
+            awaited: Mutex::default(),
         }
     }
 }
@@ -61,6 +66,10 @@ impl Confirmations {
 
     fn ahead(&self) -> MutexGuard<'_, BTreeMap<&'static str, Ahead>> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -124,6 +133,17 @@ impl SecondPlay {
             && self.probes.iter().all(|probe| probe.access != Access::Bare)
             && self.open.iter().all(|suspicion| suspicion.part.is_some())
     }
+
+    /// Whether a process ended by itself in `case`, or failed before it was greeted: perhaps the server may not run twice at a
+    /// time.
+    fn bears_no_other(&self, case: &Judged) -> bool {
+        let is_open = |id: &str| self.open.iter().any(|suspicion| suspicion.rule == id);
+        let is_end =
+            |event: &usize| case.quoted.get(event).is_some_and(|frame| matches!(frame.content, Content::Exit { .. }));
+        let ended = |verdict: &Verdict| matches!(verdict, Verdict::Broken(breach) if is_end(&breach.event));
+        self.open.iter().any(|suspicion| suspicion.part.is_none())
+            || case.verdicts.iter().any(|(rule, verdict)| is_open(rule.id) && ended(verdict))
+    }
 }
 
 impl Stage {
@@ -154,11 +174,14 @@ impl Stage {
 
     /// Starts the children that will be needed to play these findings alone. They wait for that while others are played.
     fn start_ahead(&self, case: &Judged, open: &[Suspicion]) {
-        if !self.is_slow_to_start() || self.setting.time.is_up() {
+        let bears_another = self.places.allow_two(self.setting.transport);
+        if !self.is_slow_to_start() || self.setting.time.is_up() || !bears_another {
             return;
         }
         let stage = self.for_being_alone();
-        for play in SecondPlay::isolated(case, open).into_iter().filter(SecondPlay::begins_greeted) {
+        let mut open = open.to_vec();
+        open.retain(|suspicion| self.confirmations.awaited().insert(suspicion.rule));
+        for play in SecondPlay::isolated(case, &open).into_iter().filter(SecondPlay::begins_greeted) {
             let (stage, name) = (stage.clone(), play.name);
             let start = async move { stage.greeted(name).await };
             self.confirmations.ahead().entry(name).or_insert_with(|| tokio::spawn(start));
@@ -202,10 +225,21 @@ impl Stage {
                 for play in plays {
                     // Waited for outside: a start is not to disturb who else is alone.
                     let ahead = stage.greeted_ahead(&play).await;
-                    let _alone = self.places.alone().await;
+                    // Over a network, both runs play on one server: what the one makes it do, the other waits for.
+                    let _alone = if self.setting.transport != Transport::Stdio {
+                        self.places.alone().await
+                    } else if play.bears_no_other(&cases[at]) {
+                        self.end_what_waits().await;
+                        self.places.alone().await
+                    } else {
+                        self.places.almost_alone().await
+                    };
+                    // It may have ended while others were played.
+                    let ahead = ahead.filter(|ahead| !ahead.connection().is_over());
                     second.extend(stage.second_play(play, ahead).await);
                 }
-                if cases[at].parts.len() <= 1 {
+                // Where the time ended in the midst of it, the next round says so.
+                if cases[at].parts.len() <= 1 && !stage.setting.time.is_up() {
                     break;
                 }
             }
@@ -222,11 +256,15 @@ impl Stage {
     /// Ends the children that were started ahead and are not needed.
     async fn end_what_waits(&self) {
         let waiting = std::mem::take(&mut *self.confirmations.ahead());
+        let mut ending = JoinSet::new();
         for ahead in waiting.into_values() {
-            if let Ok(Ok(case)) = ahead.await {
-                case.finish().await;
-            }
+            ending.spawn(async move {
+                if let Ok(Ok(case)) = ahead.await {
+                    case.finish().await;
+                }
+            });
         }
+        ending.join_all().await;
     }
 
     /// How fast the peer answers while nothing else is under way shows in the play itself.

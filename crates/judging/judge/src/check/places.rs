@@ -20,8 +20,9 @@ struct Inner {
     places: Arc<Semaphore>,
     /// How many there are in all.
     all: u32,
-    /// One for each processor that those who are alone may use.
+    /// One for each processor that those who are almost alone may use, and how many those are.
     quiet: Semaphore,
+    abreast: u32,
     /// All places, while somebody is alone.
     held: Mutex<Weak<OwnedSemaphorePermit>>,
 }
@@ -36,21 +37,38 @@ impl Places {
     /// So many, on a machine with so many processors.
     pub fn new(all: u32, processors: usize) -> Self {
         let all = all.max(1);
-        let quiet = Semaphore::new(ABREAST.min(processors.max(1)));
-        Self(Arc::new(Inner { places: Arc::new(Semaphore::new(all as usize)), all, quiet, held: Mutex::default() }))
+        let abreast = if processors < 2 { 1 } else { ABREAST };
+        let (places, quiet) = (Arc::new(Semaphore::new(all as usize)), Semaphore::new(abreast as usize));
+        Self(Arc::new(Inner { places, all, quiet, abreast, held: Mutex::default() }))
     }
 
     /// Waits for a place for one case.
     pub async fn one(&self, transport: Transport) -> Place {
-        let weight = if transport == Transport::Stdio { CHILD.min(self.0.all) } else { 1 };
-        self.0.places.clone().acquire_many_owned(weight).await.ok()
+        self.0.places.clone().acquire_many_owned(self.weight(transport)).await.ok()
     }
 
-    /// Waits until nothing is played that has a place. Two may have that at a time, of different runs, where each has a
-    /// processor: such a play mostly waits for what does not come, so that it disturbs another as little as our own reading
-    /// of its answers does.
+    /// Whether two cases may be played at a time.
+    pub fn allow_two(&self, transport: Transport) -> bool {
+        self.0.all / self.weight(transport) > 1
+    }
+
+    fn weight(&self, transport: Transport) -> u32 {
+        if transport == Transport::Stdio { CHILD.min(self.0.all) } else { 1 }
+    }
+
+    /// Waits until nothing is played that has a place.
     pub async fn alone(&self) -> Alone<'_> {
-        let quiet = self.0.quiet.acquire().await.ok();
+        self.hold(self.0.abreast).await
+    }
+
+    /// The same, but two may have that at a time, of different runs, where each has a processor: such a play mostly waits
+    /// for what does not come, so that it disturbs another process as little as our own reading of its answers does.
+    pub async fn almost_alone(&self) -> Alone<'_> {
+        self.hold(1).await
+    }
+
+    async fn hold(&self, share: u32) -> Alone<'_> {
+        let quiet = self.0.quiet.acquire_many(share).await.ok();
         let mut held = self.0.held.lock().await;
         let all = match held.upgrade() {
             Some(all) => Some(all),
@@ -62,7 +80,7 @@ impl Places {
 }
 
 /// How many have the machine to themselves at most.
-const ABREAST: usize = 2;
+const ABREAST: u32 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -79,22 +97,26 @@ mod tests {
     async fn who_is_alone_keeps_out_all_but_one_who_wants_the_same() {
         let places = Places::new(4, 2);
         let playing = places.one(Transport::StreamableHttp).await;
-        assert!(timeout(SOON, places.alone()).await.is_err(), "a case is played");
+        assert!(timeout(SOON, places.almost_alone()).await.is_err(), "a case is played");
         drop(playing);
-        let first = places.alone().await;
+        let first = places.almost_alone().await;
         assert!(timeout(SOON, places.one(Transport::StreamableHttp)).await.is_err());
-        let second = timeout(SOON, places.alone()).await.expect("there is another processor");
-        assert!(timeout(SOON, places.alone()).await.is_err(), "and no third");
+        assert!(timeout(SOON, places.alone()).await.is_err(), "it wants nobody beside it");
+        let second = timeout(SOON, places.almost_alone()).await.expect("there is another processor");
+        assert!(timeout(SOON, places.almost_alone()).await.is_err(), "and no third");
         drop(first);
         assert!(timeout(SOON, places.one(Transport::Stdio)).await.is_err(), "one is still alone");
         drop(second);
         assert!(timeout(SOON, places.one(Transport::Stdio)).await.is_ok());
+        let _only = places.alone().await;
+        assert!(timeout(SOON, places.almost_alone()).await.is_err(), "nobody is beside it");
     }
 
     #[tokio::test]
     async fn on_one_processor_one_is_alone() {
         let places = Places::new(1, 1);
-        let _first = places.alone().await;
-        assert!(timeout(SOON, places.alone()).await.is_err());
+        let _first = places.almost_alone().await;
+        assert!(timeout(SOON, places.almost_alone()).await.is_err());
+        assert!(!places.allow_two(Transport::Stdio) && Places::new(6, 1).allow_two(Transport::Stdio));
     }
 }

@@ -151,6 +151,8 @@ impl Stage {
     /// crossed is judged all the same.
     async fn open(&self, greeted: Option<Greeted>) -> Result<(Self, ProbeContext, Place), (Judged, Abort)> {
         let permit = self.place_for_one().await;
+        // It may have ended while it waited.
+        let greeted = greeted.filter(|greeted| !greeted.connection.is_over());
         self.open_with(permit, greeted).await
     }
 
@@ -268,9 +270,19 @@ impl Stage {
             return Vec::new();
         }
         let _place = self.place_for_one().await;
+        if self.setting.time.is_up() {
+            self.leave_out(&probes);
+            self.leave_out(self.opener(Access::Listening).as_slice());
+            return Vec::new();
+        }
         let mut cases = Vec::new();
         match self.begun(LISTENING_SESSION, self.opener(Access::Listening), &mut cases).await {
-            Err(trace) => cases.push(self.ended(LISTENING_SESSION, probes, Played::nothing(trace)).await),
+            Err(trace) => {
+                if self.setting.time.is_up() {
+                    self.leave_out(&probes);
+                }
+                cases.push(self.ended(LISTENING_SESSION, probes, Played::nothing(trace)).await);
+            }
             Ok(begun) => cases.extend(self.together(LISTENING_SESSION, probes, begun).await.0),
         }
         cases
@@ -292,6 +304,9 @@ impl Stage {
             let stage = self.undisturbed();
             match stage.begun(DISRUPTIVE_SESSION, opener.take(), &mut cases).await {
                 Err(trace) => {
+                    if self.setting.time.is_up() {
+                        self.leave_out(&probes);
+                    }
                     cases.push(stage.ended(DISRUPTIVE_SESSION, probes, Played::nothing(trace)).await);
                     return cases;
                 }
@@ -317,6 +332,9 @@ impl Stage {
         match self.opened_by(opener, name).await {
             Ok(guide) => Ok(Begun { guide, played: vec![opener], begins: vec![0] }),
             Err(mut played) => {
+                if played.completed == 0 && self.setting.time.is_up() {
+                    self.leave_out(&[opener]);
+                }
                 opener.name.clone_into(&mut played.trace.header.case);
                 cases.push(self.ended(opener.name, vec![opener], played).await);
                 self.greeted(name).await.map(Begun::with)

@@ -319,7 +319,13 @@ pub(crate) fn change_announced(view: &View<'_>, list: &List) -> Verdict {
     let mut judged = Vec::new();
     for (index, after) in seen.iter().enumerate() {
         let before = seen[..index].iter().rfind(|s| s.connection == after.connection && s.to < after.from);
-        let Some(before) = before.filter(|before| before.keys != after.keys) else { continue };
+        // What a server has before it is greeted is no list that it offered anybody.
+        let greeted = view.handshake(after.connection).and_then(|call| call.response).map(|answer| answer.event);
+        let Some(before) =
+            before.filter(|before| before.keys != after.keys && greeted.is_none_or(|greeted| greeted < before.from))
+        else {
+            continue;
+        };
         let here = |sent: &MessageAt<'_>| sent.connection == after.connection;
         let announced: Vec<_> = view.notifications(list.changed).filter(here).map(|sent| sent.event).collect();
         if let Some(&event) = announced.iter().find(|&&event| event > before.from) {

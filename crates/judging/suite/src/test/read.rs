@@ -115,7 +115,7 @@ fn places(arguments: &Value, expect: &Map<String, Value>) -> Vec<(String, String
     let arguments = arguments.as_object().into_iter().flatten().enumerate();
     let arguments =
         arguments.map(|(at, (name, _))| (of("arguments", name), format!("argument {} ({})", at + 1, quoted(name))));
-    let expect = expect.keys().enumerate().map(|(at, path)| (of("expect", path), format!("--expect {}", at + 1)));
+    let expect = expect.keys().enumerate().map(|(at, path)| (of("expect", path), format!("expectation {}", at + 1)));
     let others = [("/cases/0/call", "the name of the tool"), ("/server", "the server")];
     let others = others.map(|(pointer, name)| (pointer.to_owned(), name.to_owned()));
     others.into_iter().chain(arguments).chain(expect).collect()

@@ -253,9 +253,11 @@ pub(crate) fn exits_at_end_of_input(view: &View<'_>) -> Verdict {
         if signalled {
             continue;
         }
+        // One that has not said a word may still be starting: it cannot see yet that its input has ended.
+        let has_started = || view.by(Party::Server).any(|s| s.connection == here.connection && s.event < closed);
         match later().find(|(_, f)| ends(f)) {
             Some((event, frame)) if matches!(frame.content, Content::Exit { .. }) => witnesses.push(event),
-            Some((event, frame)) if frame.at.saturating_sub(here.at) >= GRACE => {
+            Some((event, frame)) if frame.at.saturating_sub(here.at) >= GRACE && has_started() => {
                 let waited = (frame.at - here.at) / 1000;
                 let why = format!("still running {waited} ms after stdin was closed; it took a signal");
                 return Verdict::Broken(Breach::at(event, "", why));

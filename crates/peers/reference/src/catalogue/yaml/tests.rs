@@ -65,7 +65,7 @@ fn the_documentation_tells_what_happens() {
 fn one_slip_is_one_fault() {
     tells(&tool("    answers: [{txt: hi}]\n"), &[&["`txt`", "/ `text`"]]);
     tells(
-        &tool("    inputschema: {type: object}\n    answers: [{text: '{{ arguments.a }}'}]\n"),
+        &tool("    inputschema: {type: object, properties: {a: {}}}\n    answers: [{text: '{{ arguments.a }}'}]\n"),
         &[&["`inputschema`"]],
     );
     tells(&tool("    answers: [{content: [{image: {dta: aGk=, mimeType: image/png}}]}]\n"), &[&["`dta`", "`data`"]]);
@@ -83,7 +83,7 @@ tools:
     answers: [{text: hi}]
   - name: t
     description: d
-    inputschema: {type: object}
+    inputschema: {type: object, properties: {x: {}}}
     answers:
       - text: '{{ arguments.x }}'
   - name: t
@@ -96,7 +96,6 @@ resources:
     tells(
         text,
         &[
-            &["1:1 the file has no `name`", "add `name`"],
             &["1:1 the key `nam` is unknown", "/ `name`"],
             &["2:1 `version` is a number, not a text", "quotes: \"1.0\""],
             &["4:5 `name` may not be `a b`", "letters, digits"],
