@@ -217,7 +217,7 @@ fn errors_of_a_single_call_name_its_part() {
     let server = json!({ "command": ["x"] });
     let errors = of_call(Path::new("--call"), server, "echo", object(json!({ "message": "hi" })), expect);
     let text = errors.expect_err("no path").to_string();
-    assert!(text.contains("at character ") && text.contains(" – --expect 2\n"), "{text}");
+    assert!(text.contains("at character ") && text.contains(" – expectation 2\n"), "{text}");
     let errors =
         of_call(Path::new("--call"), json!({ "url": "http://" }), "echo", object(json!({})), object(json!({})));
     let text = errors.expect_err("no host").to_string();
