@@ -163,6 +163,13 @@ impl Stage {
         Some(again)
     }
 
+    /// Counts it as confirmed without a second play.
+    pub(super) fn confirm_at_once(&self, suspicion: &Suspicion) {
+        if self.confirmations.rules().insert(suspicion.rule) {
+            self.tell(suspicion);
+        }
+    }
+
     fn tell(&self, suspicion: &Suspicion) {
         if suspicion.fails {
             let Suspicion { rule, level, ref why, .. } = *suspicion;

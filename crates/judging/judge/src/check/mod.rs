@@ -6,6 +6,7 @@
 mod answers;
 mod confirm;
 mod context;
+mod gone;
 mod greeting;
 pub mod hints;
 mod learnt;
@@ -32,8 +33,8 @@ use net::Tap;
 use net::client::{Address, ConnectOptions, Detected, OpenError, detect_any};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use wire::Revision;
 use wire::redact::Redactor;
+use wire::{Era, Revision};
 
 use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
@@ -168,7 +169,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
         let lock = ChangeLock::over(found.transport);
         for revision in revisions {
             let shared = (lock.clone(), spawns.clone(), tokens.clone(), time);
-            let setting = setting(&options, &found.address, revision, shared);
+            let is_modern_too = revision.era() == Era::Legacy && found.revisions.contains(&Revision::NEWEST);
+            let setting = Setting { is_modern_too, ..setting(&options, &found.address, revision, shared) };
             order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
             let sink = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
@@ -240,6 +242,7 @@ fn setting(
         address: address.clone(),
         transport: address.transport(),
         revision,
+        is_modern_too: false,
         calls: options.calls.clone(),
         hints: options.hints.clone(),
         may_strain,
