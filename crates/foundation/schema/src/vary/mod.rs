@@ -10,7 +10,7 @@ mod wrong;
 use serde_json::Value;
 
 use crate::validate::{Mismatch, Unusable, Validator};
-pub use refused::{beyond_bounds, left_out, refused, refused_within};
+pub use refused::{beyond_bounds, constraints_broken, left_out, refused, refused_within};
 pub use walk::{Kind, Variation, Width, variations};
 
 /// How many mismatches of one value are looked at: more than one constraint is broken either way.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Schema;
+use super::walk::{Kind, Width, variations};
 use crate::plain::required;
 use crate::rng::Rng;
 use crate::sample::{Style, object};
@@ -51,6 +53,37 @@ pub fn beyond_bounds(schema: &Value) -> Option<(String, Value)> {
         let below = || bound("minimum")?.checked_sub(1);
         Some((name.clone(), json!(above().or_else(below)?)))
     })
+}
+
+/// Constraints of single values that readers without a validator often pass over. The bounds of numbers are the business of
+/// [`beyond_bounds`].
+const CONSTRAINTS: [&str; 6] = ["enum", "const", "minLength", "maxLength", "exclusiveMinimum", "exclusiveMaximum"];
+
+/// Members of the whole alone, and nothing but what breaks a constraint.
+const ONE_LEVEL: Width = Width { depth: 1, edges: false, members: 0, types: 0 };
+
+/// `whole` with one member each whose value breaks one constraint and no other, once for each keyword in use. What does not
+/// fit beforehand stays as it is: nothing is made of it.
+pub fn constraints_broken(schema: &Value, whole: &Map<String, Value>, rng: &Rng) -> Vec<Map<String, Value>> {
+    let Ok(target) = Schema::new(schema) else { return Vec::new() };
+    if !target.fits(&Value::Object(whole.clone())) {
+        return Vec::new();
+    }
+    let all = variations(&target, whole, whole, rng, ONE_LEVEL);
+    let broken = all.iter().filter(|one| one.kind == Kind::Violation && one.demanded);
+    let mut seen: Vec<&str> = Vec::new();
+    let mut made = Vec::new();
+    for one in broken.filter(|one| CONSTRAINTS.contains(&one.keyword.as_str())) {
+        let Some(name) = one.pointer.strip_prefix('/').filter(|name| !name.contains(['/', '~'])) else { continue };
+        let Some(value) = one.instance.get(name).filter(|_| !seen.contains(&one.keyword.as_str())) else { continue };
+        let mut changed = whole.clone();
+        changed.insert(name.to_owned(), value.clone());
+        if target.demands(&Value::Object(changed.clone())) {
+            seen.push(&one.keyword);
+            made.push(changed);
+        }
+    }
+    made
 }
 
 fn within(schema: &Value, root: &Value, rng: &Rng, depth: usize) -> Option<Map<String, Value>> {
@@ -110,7 +143,26 @@ fn resolve<'s>(schema: &'s Value, root: &'s Value, depth: usize) -> Option<&'s V
 mod tests {
     use serde_json::json;
 
-    use super::{beyond_bounds, left_out};
+    use super::{beyond_bounds, constraints_broken, left_out};
+    use crate::rng::Rng;
+
+    #[test]
+    fn each_constraint_in_use_is_broken_once() {
+        let schema = json!({ "type": "object", "properties": {
+            "unit": { "type": "string", "enum": ["m", "ft"] },
+            "also": { "type": "string", "enum": ["a"] },
+            "code": { "type": "string", "minLength": 3 },
+            "free": { "type": "string" },
+        }, "required": ["unit", "code"] });
+        let whole = json!({ "unit": "m", "code": "ABC", "free": "kept" });
+        let made = constraints_broken(&schema, whole.as_object().expect("an object"), &Rng::plain());
+        assert_eq!(made.len(), 2, "{made:?}");
+        assert!(made.iter().any(|one| one["unit"] != "m" && one["unit"] != "ft" && one["code"] == "ABC"), "{made:?}");
+        assert!(made.iter().any(|one| one["unit"] == "m" && one["code"] != "ABC"), "{made:?}");
+        assert!(made.iter().all(|one| one["free"] == "kept"), "{made:?}");
+        let misfit = json!({ "unit": "yd", "code": "ABC" });
+        assert!(constraints_broken(&schema, misfit.as_object().expect("an object"), &Rng::plain()).is_empty());
+    }
 
     #[test]
     fn required_members_are_left_out_one_at_a_time() {

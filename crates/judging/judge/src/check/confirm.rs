@@ -319,6 +319,13 @@ impl Stage {
         Some(again)
     }
 
+    /// Counts it as confirmed without a second play.
+    pub(super) fn confirm_at_once(&self, suspicion: &Suspicion, defects: Option<&Defects>) {
+        if self.confirmations.rules().insert(suspicion.rule) {
+            self.tell(suspicion, defects);
+        }
+    }
+
     fn tell(&self, suspicion: &Suspicion, defects: Option<&Defects>) {
         if suspicion.fails {
             let Suspicion { rule, level, ref why, .. } = *suspicion;

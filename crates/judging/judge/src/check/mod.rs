@@ -6,6 +6,7 @@
 mod answers;
 mod confirm;
 mod context;
+mod gone;
 mod greeting;
 pub mod hints;
 mod learnt;
@@ -32,8 +33,8 @@ use std::time::Instant;
 
 use net::client::{Address, Detected, OpenError};
 use tokio::sync::Semaphore;
-use wire::Revision;
 use wire::redact::Redactor;
+use wire::{Era, Revision};
 
 use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
@@ -158,7 +159,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
         let (address, lock) = (detected.address.clone(), ChangeLock::over(detected.transport));
         for &revision in &revisions {
             let shared = (lock.clone(), spawns.clone(), tokens.clone(), time);
-            let setting = setting(&options, &address, revision, shared);
+            let is_modern_too = revision.era() == Era::Legacy && found.detected.revisions.contains(&Revision::NEWEST);
+            let setting = Setting { is_modern_too, ..setting(&options, &address, revision, shared) };
             let greeted = found.take(revision);
             order.push(RunId::from(&setting));
             let (places, watch) = (places.clone(), watch.clone());
@@ -225,6 +227,7 @@ fn setting(
         address: address.clone(),
         transport: address.transport(),
         revision,
+        is_modern_too: false,
         calls: options.calls.clone(),
         hints: options.hints.clone(),
         may_strain,

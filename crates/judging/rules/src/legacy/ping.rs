@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::Closed;
 use wire::{Kind, RequestId, Transport};
 
-use crate::basic::overview::responses::carries_answer;
+use crate::basic::overview::responses::{carries_answer, is_refused_unread};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::Verdict;
 use crate::view::{Call, Exchange, Timeout, View};
@@ -71,8 +71,8 @@ fn answered(view: &View<'_>) -> Verdict {
         let ended = view
             .closings()
             .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
-        (!ended && !view.follows_unreadable_bytes(call.request))
-            .then(|| call.request.breach("", format!("no answer came within {after_ms} ms")))
+        let excused = view.follows_unreadable_bytes(call.request) || is_refused_unread(view, call.request, event);
+        (!ended && !excused).then(|| call.request.breach("", format!("no answer came within {after_ms} ms")))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)
 }

@@ -44,6 +44,15 @@ pub(super) const FAULTS: &[&Fault] = &[
             message["id"].is_number() && message["method"].as_str().is_some_and(|name| !method::known_ever(name))
         },
     ),
+    &crash(
+        "crashes-without-arguments",
+        "jsonrpc.answered-before-end",
+        "the process exits where a call lacks the member `arguments`",
+        |line, _| {
+            let message = read(line);
+            message["method"] == "tools/call" && message["params"]["arguments"].is_null()
+        },
+    ),
     &crash("crashes-at-garbage", "safety.survives-garbage", "the process exits where a line is not JSON", |line, _| {
         line.len() < LARGE && !line.trim_ascii().is_empty() && read(line).is_null()
     })
@@ -75,8 +84,11 @@ pub(super) const FAULTS: &[&Fault] = &[
 const LARGE: usize = 64 << 10;
 
 const fn crash(name: &'static str, rule: &'static str, about: &'static str, at: fn(&[u8], &State) -> bool) -> Fault {
-    fault(name, rule, about, Kind::Stdio(Process::BreaksOff(at))).stdio().breaks_too(&["safety.no-crash"])
+    fault(name, rule, about, Kind::Stdio(Process::BreaksOff(at))).stdio().breaks_too(OF_A_CRASH)
 }
+
+/// What any crash may break besides what it is about.
+const OF_A_CRASH: &[&str] = &["jsonrpc.answered-before-end", "safety.no-crash"];
 
 /// A line as JSON; null where it is none.
 fn read(line: &[u8]) -> Value {

@@ -45,6 +45,27 @@ pub(super) const FAULTS: &[&Fault] = &[
     // There a client costs a process, and few of those greet for the oldest.
     .except(Transport::Stdio),
     &legacy(
+        "version-listed-replaced",
+        "lifecycle.version-echoed",
+        "a client that asks for 2025-03-26, which is listed, is offered the newest version",
+        Kind::Answers(|asked, answer| {
+            if asks_for(asked, |version| version == Some(Revision::R2025_03_26)) {
+                offer(answer, Revision::NEWEST_LEGACY.as_str());
+            }
+        }),
+    )
+    .since(R2025_06_18),
+    &legacy(
+        "capability-unknown-refused",
+        "lifecycle.initialize-answered",
+        "a client with a capability that no revision names is refused",
+        Kind::Answers(|asked, answer| {
+            if asked.is("initialize") && asked.param("capabilities")["proofhouseUnknown"].is_object() {
+                *answer = error(asked, INVALID_PARAMS, "Unknown capability");
+            }
+        }),
+    ),
+    &legacy(
         "version-parroted",
         "lifecycle.version-alternative",
         "any version that a client asks for is said to be supported",

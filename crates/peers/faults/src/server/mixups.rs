@@ -74,6 +74,14 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["jsonrpc.answered", "ping.answered"])
     .stdio(),
     &fault(
+        "long-lines-dropped",
+        "jsonrpc.answered",
+        "a request on a line of more than 64 KiB is dropped without an answer",
+        Kind::Stdio(Process::Reads(|line, _| if line.len() > LONG_LINE { Vec::new() } else { line })),
+    )
+    .breaks_too(&["ping.answered"])
+    .stdio(),
+    &fault(
         "odd-text-passed-over",
         "safety.odd-text-answered",
         "a line with a lone surrogate is ignored",
@@ -98,6 +106,9 @@ pub(super) const FAULTS: &[&Fault] = &[
     .stdio(),
     &fault("memory-leak", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
 ];
+
+/// A line that is longer than this is dropped.
+const LONG_LINE: usize = 64 << 10;
 
 /// After how many that go well one does not.
 const WELL: usize = 4;

@@ -214,6 +214,13 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["tools.structured-present"]),
     &fault(
+        "choice-unchecked",
+        "tools.inputs-validated",
+        "a call with a value outside of its `enum` succeeds",
+        Kind::Answers(|_, answer| accept_where(answer, |text| text.contains("is not one of"))),
+    )
+    .breaks_too(&["tools.structured-present"]),
+    &fault(
         "invalid-input-error",
         "tools.invalid-input-reported",
         "arguments that a tool does not take are answered with a protocol error",

@@ -25,6 +25,8 @@ pub struct Setting {
     pub transport: Transport,
     /// The revision to speak.
     pub revision: Revision,
+    /// Whether the peer answers `server/discover`, too, where another revision is judged.
+    pub is_modern_too: bool,
     /// Which tools may be called.
     pub calls: CallPolicy,
     /// What is known of the peer beforehand.

@@ -28,14 +28,40 @@ fn versions(case: &ProbeContext) -> Script<'_> {
         }
         let [newest, oldest] = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].map(Revision::as_str);
         // A server may take long to start: they need not wait for one another.
-        let (never, not_yet, newest, oldest) = tokio::join!(
+        let (never, not_yet, newest, oldest, extended) = tokio::join!(
             beside_as(case, "1999-01-01"),
             beside_as(case, "2999-12-31"),
             beside_as(case, newest),
-            beside_as(case, oldest)
+            beside_as(case, oldest),
+            extended(case)
         );
-        never.and(not_yet).and(newest).and(oldest)
+        never.and(not_yet).and(newest).and(oldest).and(extended)?;
+        if case.setting().is_modern_too { listed(case).await } else { Ok(()) }
     })
+}
+
+/// Greets once more, with a capability that no server knows and an unknown member of a known one: the set is open.
+async fn extended(case: &ProbeContext) -> Result<(), Abort> {
+    if case.transport() == Transport::Stdio && case.revision() != Revision::NEWEST_LEGACY {
+        return Ok(());
+    }
+    let mut params = case.initialize_params();
+    params["capabilities"]["proofhouseUnknown"] = json!({ "level": 1 });
+    params["capabilities"]["roots"]["proofhouseUnknown"] = json!(true);
+    case.on_another_connection(async |other| other.request("initialize", params).await).await?;
+    Ok(())
+}
+
+/// Greets for each version of this era that `server/discover` lists, and that was not greeted for yet.
+async fn listed(case: &ProbeContext) -> Result<(), Abort> {
+    let list = case.on_another_connection(modern::discover).await?;
+    let greeted = [case.revision(), Revision::NEWEST_LEGACY, Revision::R2024_11_05];
+    let named = |version: &Value| version.as_str()?.parse::<Revision>().ok();
+    let legacy = list.iter().filter_map(named).filter(|version| version.era() == Era::Legacy);
+    for version in legacy.filter(|version| !greeted.contains(version)) {
+        case.on_another_connection(async |other| initialize_as(other, version.as_str()).await).await?;
+    }
+    Ok(())
 }
 
 /// Names another version in the header, where the server says that it supports it if it serves that; and one that never was.

@@ -28,6 +28,27 @@ async fn with_meta(case: &ProbeContext, method: &str, meta: Option<Map<String, V
     case.ask(RequestId::from(id), outgoing, case.patience()).await
 }
 
+/// The versions that `server/discover` lists, asked as a client of the modern era would, whatever revision is judged.
+pub(super) async fn discover(case: &ProbeContext) -> Result<Vec<Value>, Abort> {
+    let (id, newest) = (case.next_id(), Revision::NEWEST);
+    let mut meta = Map::new();
+    meta.insert(PROTOCOL_VERSION.to_owned(), json!(newest.as_str()));
+    meta.insert(CLIENT_INFO.to_owned(), client_info());
+    meta.insert(CLIENT_CAPABILITIES.to_owned(), client_capabilities(newest));
+    let text =
+        json!({ "jsonrpc": "2.0", "id": id, "method": "server/discover", "params": { "_meta": meta } }).to_string();
+    let outgoing = Outgoing::message(text);
+    let outgoing = match case.transport() {
+        Transport::StreamableHttp => {
+            outgoing.header("MCP-Protocol-Version", newest.as_str()).header("Mcp-Method", "server/discover")
+        }
+        _ => outgoing,
+    };
+    let reply = case.ask(RequestId::from(id), outgoing, case.patience()).await?;
+    let list = reply.result().and_then(|result| result.get("supportedVersions")?.as_array()).cloned();
+    Ok(list.unwrap_or_default())
+}
+
 /// The lists that the peer declares: method, and the result's member.
 pub(super) fn lists(case: &ProbeContext) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = [

@@ -129,10 +129,14 @@ fn fill(text: &str, payload: &str) -> String {
     text.replace(&format!("\"{PAYLOAD}\""), payload)
 }
 
-/// Sends a harmless request with much text in its metadata and waits a short while for whatever is made of it. That it is
-/// answered is not asked for: it may be refused in words of any kind.
+/// Sends a harmless request with much text in its metadata and waits for whatever is made of it: over stdio for an answer,
+/// which may be a refusal in words of any kind; over HTTP a short while, since a status may be all that comes.
 async fn burden(case: &ProbeContext, bytes: usize) -> Result<(), Abort> {
     let params = json!({ "_meta": { "proofhouse/payload": "x".repeat(bytes) } });
+    if case.transport() == Transport::Stdio {
+        case.request(harmless(case), params).await?;
+        return Ok(());
+    }
     let text = case.request_text(&json!(case.next_id()), harmless(case), params);
     let exchange = case.connection().send_with(Outgoing::message(text)).await?;
     if exchange.number() != 0 && exchange.head(case.short()).await.is_none_or(|(status, _)| status >= 300) {

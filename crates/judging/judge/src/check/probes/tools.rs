@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schema::sample::{Style, object};
-use schema::vary::{beyond_bounds, left_out, refused, refused_within};
+use schema::vary::{beyond_bounds, constraints_broken, left_out, refused, refused_within};
 use serde_json::{Map, Value, json};
 use wire::Revision;
 use wire::trace::Stimulus;
@@ -229,8 +229,11 @@ fn unlikely(case: &ProbeContext, tool: &Value) -> Option<(String, Map<String, Va
 /// How many required arguments are left out, one at a time.
 const LEFT_OUT: usize = 3;
 
-/// Arguments that the tool's own schema refuses, at the top and in an object within, a number out of bounds, and arguments of
-/// which a required one is missing.
+/// How many constraints of a tool's arguments are broken, one at a time.
+const CONSTRAINTS: usize = 4;
+
+/// Arguments that the tool's own schema refuses, at the top and in an object within, a number out of bounds, values outside
+/// of an `enum` or another constraint, and arguments of which a required one is missing.
 fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let setting = case.setting();
@@ -242,7 +245,8 @@ fn wrong_arguments(case: &ProbeContext) -> Script<'_> {
             let whole =
                 setting.learnt.arguments(name).or_else(|| object(input, Style::Smallest, &rng)).unwrap_or_default();
             let missing = left_out(input, &whole).into_iter().take(LEFT_OUT);
-            for wrong in wrong.into_iter().flatten().chain(missing) {
+            let constraints = constraints_broken(input, &whole, &rng).into_iter().take(CONSTRAINTS);
+            for wrong in wrong.into_iter().flatten().chain(constraints).chain(missing) {
                 case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
             }
         }

@@ -1,6 +1,7 @@
 //! The page `basic`: messages, ids, results and errors, statelessness, JSON Schema, `_meta`, icons. One file per section.
 
 pub(crate) mod declared_methods;
+mod ending;
 pub(crate) mod errors;
 pub(crate) mod icons;
 mod invalid_messages;

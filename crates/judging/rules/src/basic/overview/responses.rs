@@ -6,8 +6,9 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, Frame};
 use wire::{Era, Kind, Party, RequestId, Transport, method};
 
+use super::ending;
 use super::invalid_messages::{self, free_of};
-use crate::rule::{Anchor, Rule, at, both};
+use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Call, Exchange, MessageAt, Timeout, View, has_unpaired_escape};
 
@@ -62,6 +63,13 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were, and for tool calls that stay unanswered for three times as long as the same call took; `ping` has a rule of its own.")
         .fix("Answer every request, with an error where nothing else can be said.")
         .judge(answered),
+    server("jsonrpc.answered-before-end")
+        .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered, and not end the server.")
+        .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered, and not end the server.")
+        .timed()
+        .how("Looks for a request that is the last thing a process was told before it ended unprompted, and for one that was never answered before and whose connection broke off where no connection can be opened from then on. Requests of 64 KiB and more are left to safety rules.")
+        .fix("Catch errors at the message loop and answer them as JSON-RPC errors.")
+        .judge(ending::answered_before_end),
     both("jsonrpc.one-answer")
         .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered with one response.")
         .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered with one response.")
@@ -309,7 +317,29 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
             }
     });
     let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
-    cancelled || ended || early || request.batched || view.follows_unreadable_bytes(request)
+    cancelled
+        || ended
+        || early
+        || request.batched
+        || view.follows_unreadable_bytes(request)
+        || is_refused_unread(view, request, given_up)
+}
+
+/// From how many bytes on a request may be refused before it is read.
+const LONG: usize = 64 << 10;
+
+/// Whether a long request was refused by an error that does not name it, until it was given up: who does not read it does not
+/// know its id. Such an error may be no message by any revision.
+pub(crate) fn is_refused_unread(view: &View<'_>, request: MessageAt<'_>, given_up: usize) -> bool {
+    let is_error = |content: &Content| match content {
+        Content::Line { bytes, .. } | Content::WebSocket { bytes, .. } => {
+            bytes.windows(7).any(|part| part == b"\"error\"")
+        }
+        _ => false,
+    };
+    let here = |frame: &Frame| frame.from != request.from && frame.connection == request.connection;
+    let mut meanwhile = view.frames().take(given_up).skip(request.event);
+    view.frame(request.event).content.weight() >= LONG && meanwhile.any(|(_, f)| here(f) && is_error(&f.content))
 }
 
 /// Whether a frame belongs to the way by which the answer to a request comes: its connection where there is nothing else,

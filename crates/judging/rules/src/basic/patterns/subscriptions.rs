@@ -44,6 +44,15 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered. It holds no type of notification that was not asked for: what it names is a subset.")
         .fix("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
         .judge(acknowledged),
+    server("subscriptions.only-supported-acknowledged")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "acknowledgment"),
+            "An acknowledgement SHOULD leave out the types of notification that the server does not support.",
+        )
+        .how("Compares what acknowledgements name with the capabilities that the server declares, where what it does not declare was asked for, too.")
+        .fix("Take only those types over from the request that your capabilities name.")
+        .judge(only_supported),
     server("subscriptions.acknowledged-first")
         .says(
             R2026_07_28,
@@ -213,12 +222,40 @@ fn acknowledged(view: &View<'_>) -> Verdict {
 
 /// What an acknowledgement grants that its subscription did not ask for.
 fn beyond(call: &Call<'_>, sent: &MessageAt<'_>) -> Option<&'static str> {
-    let granted = sent.message.params()?.get("notifications")?;
+    FILTERS.into_iter().map(|(_, filter)| filter).find(|filter| grants(sent, filter) && !asks_for(call, filter))
+}
+
+/// The capability that stands for each filter.
+const SUPPORTED_BY: [(&str, &str); 4] = [
+    ("toolsListChanged", "tools.listChanged"),
+    ("promptsListChanged", "prompts.listChanged"),
+    ("resourcesListChanged", "resources.listChanged"),
+    ("resourceSubscriptions", "resources.subscribe"),
+];
+
+fn only_supported(view: &View<'_>) -> Verdict {
+    const UNSEEN: &str = "no subscription asked for what the server does not declare, and was acknowledged";
+    if view.server_capabilities().is_none() {
+        return Verdict::NotSeen(UNSEEN.to_owned());
+    }
+    let undeclared = SUPPORTED_BY.into_iter().filter(|(_, capability)| view.capability(capability).is_none());
+    let undeclared: Vec<_> = undeclared.map(|(filter, _)| filter).collect();
+    let judged = listens(view).into_iter().filter_map(|call| {
+        let sent = acknowledgement(view, &call)?;
+        let mut asked = undeclared.iter().filter(|filter| asks_for(&call, filter)).peekable();
+        asked.peek()?;
+        let granted = asked.find(|filter| grants(&sent, filter));
+        let why = "the server does not declare that it sends this";
+        let kept = granted.map_or(Ok(()), |filter| Err(sent.breach(format!("/params/notifications/{filter}"), why)));
+        Some((sent.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
+}
+
+/// Whether an acknowledgement names a filter, and not expressly as off.
+fn grants(sent: &MessageAt<'_>, filter: &str) -> bool {
     let is_on = |value: &Value| *value == true || value.as_array().is_some_and(|uris| !uris.is_empty());
-    FILTERS
-        .into_iter()
-        .map(|(_, filter)| filter)
-        .find(|filter| granted.get(filter).is_some_and(is_on) && !asks_for(call, filter))
+    sent.message.params().and_then(|params| params.get("notifications")?.get(filter)).is_some_and(is_on)
 }
 
 fn acknowledged_first(view: &View<'_>) -> Verdict {

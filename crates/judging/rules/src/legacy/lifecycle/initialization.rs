@@ -6,7 +6,7 @@ use wire::{Kind, Party};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{MessageAt, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const INITIALIZATION: Anchor = at("basic/lifecycle", "initialization");
 
@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.initialize-answered")
         .says(R2024_11_05, INITIALIZATION, "`initialize` MUST be answered with a result.")
         .gone(R2026_07_28)
-        .how("Sends a well-formed `initialize` for a revision the server is known to serve and checks whether a result comes.")
+        .how("Sends a well-formed `initialize` for a revision the server is known to serve, once with a capability that no server knows, and checks whether a result comes: the set of capabilities is open.")
         .fix("Answer `initialize` with version, capabilities and information.")
         .judge(initialize_answered),
     server("lifecycle.capabilities-told")
@@ -90,15 +90,37 @@ fn initialize_answered(view: &View<'_>) -> Verdict {
     let answered = view.calls("initialize").filter(|c| {
         let first = !view.by(Party::Client).any(|s| s.connection == c.request.connection && s.index < c.request.index);
         let known = super::versions::requested(c).is_some_and(|v| accepted.contains(&v));
-        let by_envelope = c.response.is_none_or(|r| view.is_envelope_refusal(r));
+        let by_envelope =
+            c.response.is_none_or(|r| view.is_envelope_refusal(r) && !is_over_capabilities(view, c.request));
         known && first && !c.request.batched && !by_envelope && is_well_formed(c.request)
     });
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => {
-            Err(r.breach("/error", "`initialize` was refused; the same version is accepted elsewhere"))
+            let why = match unknown_capability(call.request) {
+                Some(name) => {
+                    format!("`initialize` was refused, over the unknown capability `{}`", name.escape_debug())
+                }
+                None => "`initialize` was refused; the same version is accepted elsewhere".to_owned(),
+            };
+            Err(r.breach("/error", why))
         }
         _ => Ok(()),
     })
+}
+
+/// Whether a status of HTTP is about the capabilities: all else is as in the greeting that is accepted.
+fn is_over_capabilities(view: &View<'_>, request: MessageAt<'_>) -> bool {
+    let status = view.exchange(request.exchange).and_then(Exchange::status);
+    unknown_capability(request).is_some() && matches!(status, Some(400 | 422 | 500))
+}
+
+/// The capabilities of clients that a revision names.
+const KNOWN: [&str; 6] = ["experimental", "extensions", "roots", "sampling", "elicitation", "tasks"];
+
+/// A capability that the client declares and no revision names.
+fn unknown_capability(request: MessageAt<'_>) -> Option<&str> {
+    let capabilities = request.message.params()?.get("capabilities")?.as_object()?;
+    capabilities.keys().map(String::as_str).find(|name| !KNOWN.contains(name))
 }
 
 fn is_well_formed(request: MessageAt<'_>) -> bool {

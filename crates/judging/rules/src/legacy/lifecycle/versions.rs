@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.version-echoed")
         .says(R2024_11_05, NEGOTIATION, "A version that the server supports MUST be answered with the same version.")
         .gone(R2026_07_28)
-        .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported: the server agreed to it elsewhere, or serves requests whose header names it and refuses those that name one that never existed.")
+        .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported: the server agreed to it elsewhere, lists it in `server/discover`, or serves requests whose header names it and refuses those that name one that never existed.")
         .fix("Answer with the client's version if you serve it, and not always with your newest.")
         .judge(version_echoed),
     server("lifecycle.version-alternative")
@@ -55,6 +55,13 @@ fn supported<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
     view.calls("initialize").filter_map(|c| answered(&c)).filter(|v| v.parse::<Revision>().is_ok()).collect()
 }
 
+/// The versions of this era that the server says it supports.
+fn listed<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
+    let lists = view.calls("server/discover").filter_map(|call| call.result()?.get("supportedVersions")?.as_array());
+    let legacy = |v: &&str| v.parse::<Revision>().is_ok_and(|revision| revision.era() == Era::Legacy);
+    lists.flatten().filter_map(Value::as_str).filter(legacy).collect()
+}
+
 /// Whether no server can support a version: it is not a date, or one before the first revision or far ahead.
 pub(super) fn never_existed(version: &str) -> bool {
     let digits = |part: Option<&str>, length: usize| {
@@ -80,6 +87,7 @@ fn served_by_header<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
 fn version_echoed(view: &View<'_>) -> Verdict {
     let mut supported = supported(view);
     supported.extend(served_by_header(view));
+    supported.extend(listed(view));
     let marked = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
         (Some(version), Some(offered)) => {
             !never_existed(version) && (version == offered || supported.contains(version))

@@ -158,7 +158,7 @@ fn session_required_400(view: &View<'_>) -> Verdict {
             && !x.has_invalid_message
             && sound_version(x)
             && !foreign_origin(x)
-            && !x.turned_away()
+            && (!x.turned_away() || x.status() == Some(401) && is_about_the_session(view, x))
             && x.status().is_some_and(|s| (400..500).contains(&s))
     });
     let refused: Vec<_> = bare.collect();
@@ -170,6 +170,14 @@ fn session_required_400(view: &View<'_>) -> Verdict {
         Some(200..=299) => Err(x.status_breach("a GET without the session's id opens a stream")),
         other => Err(x.status_breach(format!("refused with {}, not 400", other.unwrap_or_default()))),
     })
+}
+
+/// Whether a 401 cannot be about credentials: with the same ones, or as few, requests of a session are served.
+fn is_about_the_session(view: &View<'_>, refused: &Exchange<'_>) -> bool {
+    let credentials = |x: &Exchange<'_>| x.request_header("authorization").map(str::to_owned);
+    let challenged = refused.response_header("www-authenticate").is_some();
+    let alike = |x: &&Exchange<'_>| x.session().is_some() && x.served() && credentials(x) == credentials(refused);
+    !challenged && view.exchanges().iter().any(|x| alike(&x))
 }
 
 /// How long (microseconds) the stream of the older transport may take to say what it is.

@@ -57,18 +57,18 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
         .needs("tools")
-        .how("Looks at calls of listed tools without a required argument, or with one of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
+        .how("Looks at calls of listed tools without a required argument, or with one of a type that its schema refuses and that no conversion makes valid, such as an object for a text, or with a text outside of its `enum` or `const`: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
         .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.bounds-held")
         .says(
             R2024_11_05,
             SECURITY,
-            "A client MAY rely on the bounds in a tool's schema: a call with a number outside of them does not succeed.",
+            "A client MAY rely on the bounds in a tool's schema: a call with a number or a text outside of them does not succeed.",
         )
         .needs("tools")
-        .how("Looks at calls of listed tools with a number above the `maximum` or below the `minimum` of its argument, where nothing else is wrong. A result whose text reports an error without `isError` is accepted here.")
-        .fix("Check numbers against the bounds in the `inputSchema`, or leave out bounds that you do not hold.")
+        .how("Looks at calls of listed tools with a number beyond `minimum`, `maximum`, `exclusiveMinimum` or `exclusiveMaximum` of its argument, or a text beyond `minLength` or `maxLength`, where nothing else is wrong. A result whose text reports an error without `isError` is accepted here.")
+        .fix("Check numbers and texts against the bounds in the `inputSchema`, or leave out bounds that you do not hold.")
         .judge(bounds_held),
     server("tools.arguments-optional")
         .says(
@@ -180,6 +180,20 @@ fn left_out<'v>(schema: &'v Value, arguments: &Value) -> Option<&'v str> {
     required.filter(|name| !given.contains_key(*name)).find(is_plain)
 }
 
+/// The first argument whose text is outside of the values that its schema lists, whatever its letter case.
+fn outside_choice<'v>(schema: &'v Value, arguments: &Value) -> Option<&'v str> {
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
+    let is_outside = |(name, property): &(&'v String, &'v Value)| {
+        let Some(given) = arguments.get(name.as_str()).and_then(Value::as_str) else { return false };
+        let is_same =
+            |listed: &Value| listed.as_str().is_none_or(|text| text.trim().eq_ignore_ascii_case(given.trim()));
+        let listed = property.get("enum").and_then(Value::as_array);
+        listed.is_some_and(|listed| !listed.iter().any(is_same))
+            || property.get("const").is_some_and(|one| !is_same(one))
+    };
+    properties.iter().find(is_outside).map(|(name, _)| name.as_str())
+}
+
 /// Whether `value` is not a `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
 fn is_beyond(due: &str, value: &Value) -> bool {
     let composed = value.is_object() || value.is_array();
@@ -199,14 +213,33 @@ const TROUBLE: [&str; 14] = [
     "specify", "needed", "supply",
 ];
 
+/// Words by which a result says that it knows no such value.
+const UNKNOWN_VALUE: [&str; 9] =
+    ["unknown", "support", "not found", "no such", "available", "allowed", "valid", "one of", "recogni"];
+
 fn speaks_of_trouble(result: &Value) -> bool {
+    says(result, &TROUBLE)
+}
+
+fn says(result: &Value, words: &[&str]) -> bool {
     let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
     let mut texts = blocks.filter_map(|block| Some(block.get("text")?.as_str()?.to_lowercase()));
-    texts.any(|text| TROUBLE.iter().any(|word| text.contains(word)))
+    texts.any(|text| words.iter().any(|word| text.contains(word)))
+}
+
+/// What is wrong with arguments beyond doubt, and the words by which a result may say so.
+fn surely_wrong(schema: &Value, arguments: &Value) -> Option<(String, &'static str, &'static [&'static str])> {
+    let mistyped = || Some((mistyped(schema, arguments)?, "is of another type than the schema says", &[][..]));
+    let missing = || Some((left_out(schema, arguments)?.to_owned(), "is missing, and the schema requires it", &[][..]));
+    let outside = || {
+        let name = outside_choice(schema, arguments)?.to_owned();
+        Some((name, "has a value that its schema does not list", &UNKNOWN_VALUE[..]))
+    };
+    mistyped().or_else(missing).or_else(outside)
 }
 
 fn inputs_validated(view: &View<'_>) -> Verdict {
-    const UNSEEN: &str = "no listed tool was called with an argument missing or of a wrong type";
+    const UNSEEN: &str = "no listed tool was called with an argument missing, of a wrong type or outside of its values";
     let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
     // A list may be long: it is read where there is need of it.
     if calls.is_empty() {
@@ -221,11 +254,8 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
-        let fault = mistyped(schema, arguments).map(|name| (name, "is of another type than the schema says"));
-        let fault = fault.or_else(|| {
-            left_out(schema, arguments).map(|name| (name.to_owned(), "is missing, and the schema requires it"))
-        });
-        let (argument, what) = fault.filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
+        let (argument, what, words) = surely_wrong(schema, arguments)
+            .filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
         let response = call.response?;
         let refused = call.error_code() == Some(INVALID_PARAMS);
         let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
@@ -235,23 +265,37 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         // An interim result or a task may still come to nothing.
         let result = call.result().filter(|result| result.get("content").is_some() && result.get("task").is_none())?;
         let final_word = result.get("resultType").is_none_or(|kind| kind == "complete");
-        let alone = !asked_back(call.request.event, response.event) && !speaks_of_trouble(result);
+        let alone =
+            !asked_back(call.request.event, response.event) && !speaks_of_trouble(result) && !says(result, words);
         let why = || format!("the argument `{}` {what}", argument.escape_debug());
         (final_word && alone).then(|| (response.event, Err(response.breach("/result", why()))))
     });
     Verdict::of(judged, UNSEEN)
 }
 
-/// The argument whose number lies beyond the bounds of its schema.
+/// The argument whose number or text lies beyond the bounds of its schema.
 fn out_of_bounds<'v>(schema: &'v Value, arguments: &Value) -> Option<&'v str> {
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
-    let beyond = |(name, property): &(&'v String, &'v Value)| {
-        let given = arguments.get(name.as_str()).and_then(Value::as_f64);
-        let bound = |keyword: &str| property.get(keyword).and_then(Value::as_f64);
-        let above = given.zip(bound("maximum")).is_some_and(|(given, most)| given > most);
-        above || given.zip(bound("minimum")).is_some_and(|(given, least)| given < least)
+    let beyond = |(name, property): &(&'v String, &'v Value)| match arguments.get(name.as_str()) {
+        Some(Value::Number(given)) => given.as_f64().is_some_and(|given| is_number_beyond(property, given)),
+        Some(Value::String(given)) => is_text_beyond(property, given),
+        _ => false,
     };
     properties.iter().find(beyond).map(|(name, _)| name.as_str())
+}
+
+fn is_number_beyond(property: &Value, given: f64) -> bool {
+    let bound = |keyword: &str| property.get(keyword).and_then(Value::as_f64);
+    bound("maximum").is_some_and(|most| given > most)
+        || bound("minimum").is_some_and(|least| given < least)
+        || bound("exclusiveMaximum").is_some_and(|end| given >= end)
+        || bound("exclusiveMinimum").is_some_and(|end| given <= end)
+}
+
+fn is_text_beyond(property: &Value, given: &str) -> bool {
+    let length = given.chars().count() as u64;
+    let bound = |keyword: &str| property.get(keyword).and_then(Value::as_u64);
+    bound("maxLength").is_some_and(|most| length > most) || bound("minLength").is_some_and(|least| length < least)
 }
 
 /// Whether a call came to a final result that reports no failure, in whatever way.
@@ -274,7 +318,8 @@ fn bounds_held(view: &View<'_>) -> Verdict {
         let mut without = arguments.clone();
         without.as_object_mut()?.remove(argument);
         // Whatever else is wrong may be what a refusal is about.
-        if matches!(fit(schema, arguments, view.budget()), Fit::Yes) || mistyped(schema, &without).is_some() {
+        let is_sound = matches!(fit(schema, arguments, view.budget()), Fit::Yes);
+        if is_sound || mistyped(schema, &without).is_some() || outside_choice(schema, &without).is_some() {
             return None;
         }
         let response = call.response?;
@@ -287,7 +332,7 @@ fn bounds_held(view: &View<'_>) -> Verdict {
             (false, false) => None,
         }
     });
-    Verdict::of(judged, "no listed tool was called with a number out of bounds")
+    Verdict::of(judged, "no listed tool was called with a number or a text out of bounds")
 }
 
 fn arguments_optional(view: &View<'_>) -> Verdict {
