@@ -127,7 +127,6 @@ fn every_error_is_reported() {
     let said = refused(&path);
     let expected = format!(
         "error: `version` is a number, not a text – {path}:2:1\n  try: quotes: \"1\"\n\
-         error: this entry of `tools` has no `name` – {path}:4:5\n  try: add `name`\n\
          error: the key `nmae` is unknown here – {path}:4:5\n  try: `name`\n\
          error: `answers` is empty – {path}:6:5\n  try: at least one entry\n"
     );

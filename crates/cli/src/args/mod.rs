@@ -81,7 +81,7 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
-    /// Score what a model did with tools, without a model
+    /// Score what a model did with tools; lint and export tools
     Eval(eval::EvalArgs),
     /// Find hidden text and injections in what servers tell a model
     Scan(Box<scan::ScanArgs>),
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_most_similar_verb_is_suggested_first() {
-        for (typed, tip) in [("chek", "'check', 'check-client'"), ("clients", "'client'"), ("tst", "'test'")] {
+        for (typed, tip) in [("chek", "'check', 'check-client'"), ("clinet", "'client'"), ("tst", "'test'")] {
             let parsed = <super::Cli as clap::Parser>::try_parse_from(["proof", typed]);
             let mut error = parsed.err().expect("no such verb");
             super::add_suggestion(&mut error);

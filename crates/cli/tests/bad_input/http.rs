@@ -103,8 +103,8 @@ fn refuses_post() {
 #[test]
 fn an_almost_valid_url() {
     for (text, remedy) in [
-        ("127.0.0.1:8791/mcp", "try: `http://127.0.0.1:8791/mcp`, or put a command"),
-        ("localhost:3000", "try: `http://localhost:3000/mcp`, or put a command"),
+        ("127.0.0.1:8791/mcp", "http://127.0.0.1:8791/mcp`, or put a command"),
+        ("localhost:3000", "http://localhost:3000/mcp`, or put a command"),
         ("ftp://there/", "try: start the URL with http://"),
     ] {
         check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// URL", remedy]);

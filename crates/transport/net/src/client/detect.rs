@@ -354,7 +354,7 @@ impl<'f, F: Fn(Header) -> Tap> Detection<'f, F> {
             Outcome::NoAnswer(error) => Some(error),
             Outcome::Answer(_) => None,
         });
-        let error = errors.max_by_key(OpenError::specificity);
+        let error = errors.max_by_key(|error| (error.specificity(), error.waited()));
         match error {
             Some(OpenError::Unauthorized { at, snippet, .. }) => {
                 OpenError::Unauthorized { at, snippet, revisions: refused }

@@ -157,6 +157,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// How long an answer was waited for in vain.
+    pub(crate) const fn waited(&self) -> Duration {
+        if let Self::Timeout { after, .. } = self { *after } else { Duration::ZERO }
+    }
+
     /// How much it explains, to choose among the failures of several attempts.
     pub(crate) const fn specificity(&self) -> u8 {
         match self {
