@@ -50,7 +50,10 @@ fuzz_target!(|input: &[u8]| {
                 let exported = export::export(&catalogue, api, true);
                 let names: HashSet<&str> = exported.tools.iter().map(|tool| tool.name.as_str()).collect();
                 assert_eq!(names.len(), exported.tools.len(), "two tools have one name");
-                assert!(exported.tools.iter().all(|tool| tool.is_strict || !tool.notes.is_empty()), "not strict without a reason");
+                assert!(
+                    exported.tools.iter().all(|tool| tool.is_strict || !tool.notes.is_empty()),
+                    "not strict without a reason"
+                );
             }
         }
         let _ = bfcl::results(text);

@@ -207,7 +207,7 @@ fn a_check_of_a_served_api_is_clean() {
         .args(["--config", &example("closebot/api.yaml"), "--base-url", &url])
         .env("CLOSEBOT_API_KEY", "closebot-key-1");
     let said = ends_with(0, &command.output().expect("the binary runs"));
-    assert!(said.contains("Score 100.0 %") && said.contains("Passed: no rule is broken"), "{said}");
+    assert!(said.contains("Score 100/100") && said.contains("Passed: no rule is broken"), "{said}");
 }
 
 #[test]
