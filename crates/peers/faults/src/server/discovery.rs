@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a tool returns an embedded resource, and resources are not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "resources")),
     )
-    .breaks_too(&["resources.capability-declared"]),
+    .breaks_too(&["resources.capability-declared", "subscriptions.only-supported-acknowledged"]),
     &modern(
         "completion-not-declared",
         "completion.capability-declared",
@@ -156,14 +156,14 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tools are listed though `tools` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
     )
-    .breaks_too(&["errors.method-not-declared"]),
+    .breaks_too(&["errors.method-not-declared", "subscriptions.only-supported-acknowledged"]),
     &modern(
         "undeclared-served",
         "errors.method-not-declared",
         "the list of tools is served though `tools` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
     )
-    .breaks_too(&["tools.capability-declared"]),
+    .breaks_too(&["tools.capability-declared", "subscriptions.only-supported-acknowledged"]),
     &modern(
         "tool-list-unknown",
         "tools.list-answered",

@@ -54,7 +54,9 @@ pub(super) const FAULTS: &[&Fault] = &[
             }
         }),
     )
-    .since(R2025_06_18),
+    .since(R2025_06_18)
+    // There each version would cost a process: only one is greeted for.
+    .except(Transport::Stdio),
     &legacy(
         "capability-unknown-refused",
         "lifecycle.initialize-answered",

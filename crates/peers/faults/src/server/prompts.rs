@@ -76,6 +76,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "prompts are listed though `prompts` is not declared",
         Kind::Answers(|asked, answer| lists::undeclare(asked, answer, "prompts")),
     )
+    .breaks_too(&["subscriptions.only-supported-acknowledged"])
     .modern(),
     &fault(
         "prompt-list-unknown",

@@ -102,7 +102,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "resources are listed though `resources` is not declared",
         Kind::Answers(|asked, answer| lists::undeclare(asked, answer, "resources")),
     )
-    .breaks_too(&["tools.embedded-need-resources"])
+    .breaks_too(&["tools.embedded-need-resources", "subscriptions.only-supported-acknowledged"])
     .modern(),
     &fault(
         "resource-list-unknown",
