@@ -50,6 +50,11 @@ pub(crate) struct Additions {
     pub(crate) cookies: Vec<Secret>,
 }
 
+/// A text as a form has it.
+pub(crate) fn form(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
 /// A text with everything but unreserved characters encoded.
 pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::new();
@@ -80,6 +85,13 @@ impl Authorization {
         for (name, rule) in &config.rules {
             let scheme = api.schemes.get(name);
             let place = format!("auth.{}", wire::escape::line(name));
+            if scheme.is_none() && rule.needs_scheme() && !api.schemes.is_empty() {
+                // A slip in the name would send the key as a token with every request.
+                let known: Vec<_> =
+                    api.schemes.keys().map(|known| format!("`{}`", wire::escape::line(known))).collect();
+                let what = format!("{place}: the API has no security scheme of this name");
+                return Err(SetupError::new(what, format!("{}, or `in` and `name`", known.join(", "))));
+            }
             let credential = rule.credential(scheme, &place, config, base, (sender, &concealer))?;
             let credential = Arc::new(credential);
             if scheme.is_some() {

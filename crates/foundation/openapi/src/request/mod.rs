@@ -153,7 +153,9 @@ fn query(operation: &Operation, arguments: &Map<String, Value>) -> Result<String
 
 /// The pairs of a query or cookie parameter, encoded.
 fn pairs_of(parameter: &Parameter, value: &Value) -> Result<Vec<String>, Fault> {
-    let Parameter { name, style, explode, allow_reserved, .. } = parameter;
+    let Parameter { name, style, explode, .. } = parameter;
+    // In a cookie, a semicolon would begin another one.
+    let allow_reserved = &(parameter.allow_reserved && parameter.place == Place::Query);
     if let Some(media) = &parameter.media {
         let text = content(parameter, media, value)?;
         return Ok(vec![style::pair(name, &text, *allow_reserved)]);

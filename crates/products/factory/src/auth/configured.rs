@@ -47,6 +47,11 @@ enum KeyPlace {
 }
 
 impl AuthRule {
+    /// Whether only a scheme of the description says where the credential goes.
+    pub(super) const fn needs_scheme(&self) -> bool {
+        self.place.is_none() && self.username.is_none() && self.client_id.is_none()
+    }
+
     /// The credential that the entry at `place` stands for.
     pub(super) fn credential(
         &self,
@@ -65,6 +70,11 @@ impl AuthRule {
         if self.client_id.is_some() || self.client_secret.is_some() {
             let client = (read(&self.client_id, "client_id")?, read(&self.client_secret, "client_secret")?);
             concealer.learn(client.1.reveal());
+            // Both go to the token endpoint in one text, plain or form-encoded, which it may repeat.
+            for spell in [str::to_owned, crate::auth::form] {
+                let both = [&client.0, &client.1].map(|secret| Secret::new(spell(secret.reveal())));
+                concealer.learn(basic(&both[0], &both[1]).reveal().trim_start_matches("Basic "));
+            }
             let source = self.source(scheme, place, base, client, sender)?;
             let tokens = Tokens::new(source, Arc::clone(concealer));
             let tokens = tokens.map_err(|why| SetupError::new(format!("{place}: {why}"), "another address"))?;

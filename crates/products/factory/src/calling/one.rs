@@ -122,7 +122,7 @@ impl Callable {
     fn concealed(&self, answer: Incoming) -> Incoming {
         let concealer = &self.factory.0.concealer;
         let headers = answer.headers.into_iter().map(|(name, value)| (name, concealer.text(&value)));
-        Incoming { status: answer.status, headers: headers.collect(), body: concealer.bytes(answer.body) }
+        Incoming { status: answer.status, headers: headers.collect(), body: concealer.json(answer.body) }
     }
 }
 
