@@ -41,7 +41,7 @@ impl Concealer {
         if secret.len() < SHORTEST {
             return;
         }
-        let json = serde_json::Value::from(secret).to_string();
+        let json = Value::from(secret).to_string();
         let mut spellings = vec![secret.to_owned(), json.trim_matches('"').to_owned()];
         spellings.push(json.trim_matches('"').replace('/', "\\/"));
         spellings.push(lower_case(&crate::auth::encoded(secret)));
