@@ -55,7 +55,8 @@ impl Pace {
     pub fn answered(&self, took: Duration) {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         self.answers.slowest_us.fetch_max(took, Ordering::Relaxed);
-        let usual = |before: u64| Some(if before == 0 { took } else { before - before / 8 + took / 8 });
+        // One slow answer says little about the next.
+        let usual = |before: u64| Some(if before == 0 { took } else { before - before / 8 + took.min(before * 4 + 1_000) / 8 });
         _ = self.answers.usual_us.fetch_update(Ordering::Relaxed, Ordering::Relaxed, usual);
     }
 
@@ -90,12 +91,23 @@ mod tests {
         assert_eq!((pace.patience(most), glance(&pace)), (most, ms(375)), "nothing was answered yet");
         pace.answered(ms(5));
         assert_eq!((pace.patience(most), glance(&pace)), (Duration::from_secs(3), ms(100)));
-        pace.answered(ms(197));
-        assert_eq!((pace.patience(most), glance(&pace)), (Duration::from_secs(3), ms(290)), "a busy machine");
+        (0..20).for_each(|_| pace.answered(ms(197)));
+        assert_eq!((pace.patience(most), glance(&pace)), (Duration::from_secs(3), ms(375)), "a busy machine");
         pace.answered(Duration::from_secs(1));
         assert_eq!((pace.patience(most), glance(&pace)), (Duration::from_secs(5), ms(375)));
         pace.answered(ms(1));
         assert_eq!(pace.clone().patience(most), Duration::from_secs(5), "the slowest is remembered");
+    }
+
+    #[test]
+    fn one_slow_answer_is_not_the_usual_one() {
+        let (pace, ms) = (Pace::default(), Duration::from_millis);
+        let glance = |pace: &Pace| pace.glance(ms(10), ms(5_000));
+        pace.answered(ms(4));
+        pace.answered(ms(2_000));
+        assert!(glance(&pace) < ms(60), "{:?}", glance(&pace));
+        (0..30).for_each(|_| pace.answered(ms(200)));
+        assert!(glance(&pace) > ms(1_500), "a machine that has become busy: {:?}", glance(&pace));
     }
 
     #[test]
