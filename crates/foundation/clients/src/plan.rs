@@ -197,6 +197,56 @@ fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], v
     }
 }
 
+/// What stands in the place of servers and is none: what each is, and of which kind.
+pub fn misfits(client: &Client, scope: Scope, value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    misfits_at(client, &client.way(value, scope, "").0, value, &mut found);
+    if client.local && scope == Scope::User {
+        for project in value["projects"].as_object().into_iter().flat_map(|projects| projects.keys()) {
+            misfits_at(client, &client.way(value, Scope::Local, project).0, value, &mut found);
+        }
+    }
+    found
+}
+
+fn misfits_at(client: &Client, way: &[Step], value: &Value, found: &mut Vec<String>) {
+    let Some(servers) = text::at(value, way) else { return };
+    let wanted = if client.list { "a list" } else { "a mapping" };
+    let is_other = |value: &Value| !value.is_object() && !value.is_null();
+    match servers {
+        Value::Object(members) if !client.list => {
+            for (name, value) in members.iter().filter(|(_, value)| is_other(value)) {
+                found.push(format!("the server {} is {}, expected a mapping", document::quoted(name), kind(value)));
+            }
+        }
+        Value::Array(items) if client.list => {
+            for (index, value) in items.iter().enumerate().filter(|(_, value)| is_other(value)) {
+                found.push(format!("server {} of the list is {}, expected a mapping", index + 1, kind(value)));
+            }
+        }
+        Value::Null => {}
+        other => {
+            let name = way.iter().rev().find_map(|step| match step {
+                Step::Key(key) => Some(document::quoted(key)),
+                Step::Item(..) => None,
+            });
+            let name = name.unwrap_or_else(|| "the place of the servers".to_owned());
+            found.push(format!("{name} is {}, expected {wanted}", kind(other)));
+        }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
 /// Whether a value is the entry of a server, also one without a command: `{ "disabled": true }`.
 fn is_entry(value: &Value) -> bool {
     // Goose lists its own extensions in the same place.

@@ -360,3 +360,18 @@ fn a_question_goes_with_the_last_entry_that_asks_it() {
     let left = target.remove(&changed, "srv").expect("it is removed").expect("a text");
     assert!(left.contains("\"id\": \"srv-api-key\""), "{left}");
 }
+
+#[test]
+fn what_is_no_server_is_named() {
+    let misfits = |client: &str, value: &Value| clients::plan::misfits(known(client), Scope::User, value);
+    let none: [String; 0] = [];
+    assert_eq!(misfits("cursor", &json!({ "mcpServers": [] })), ["`mcpServers` is a list, expected a mapping"]);
+    assert_eq!(
+        misfits("cursor", &json!({ "mcpServers": { "a": 5, "b": { "command": "b" }, "c": null } })),
+        ["the server `a` is a number, expected a mapping"]
+    );
+    assert_eq!(misfits("cursor", &json!({ "mcpServers": null })), none);
+    assert_eq!(misfits("cursor", &json!({})), none);
+    let local = json!({ "mcpServers": {}, "projects": { "/p": { "mcpServers": "x" } } });
+    assert_eq!(misfits("claude-code", &local), ["`mcpServers` is a text, expected a mapping"]);
+}

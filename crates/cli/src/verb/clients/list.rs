@@ -51,6 +51,10 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
                     continue;
                 }
             };
+            for what in plan::misfits(client, place.scope, &value) {
+                let place = output::shown(&place.path);
+                refused.push(Refused { place, what, remedy: "correct it in an editor".to_owned(), is_drift: false });
+            }
             for held in plan::held(client, place.scope, &value) {
                 secrets::add(&held.value, &mut known);
                 let Some(launch) = Launch::of_entry(&held.value) else { continue };

@@ -56,7 +56,8 @@ impl Pace {
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         self.answers.slowest_us.fetch_max(took, Ordering::Relaxed);
         // One slow answer says little about the next.
-        let usual = |before: u64| Some(if before == 0 { took } else { before - before / 8 + took.min(before * 4 + 1_000) / 8 });
+        let usual =
+            |before: u64| Some(if before == 0 { took } else { before - before / 8 + took.min(before * 4 + 1_000) / 8 });
         _ = self.answers.usual_us.fetch_update(Ordering::Relaxed, Ordering::Relaxed, usual);
     }
 
