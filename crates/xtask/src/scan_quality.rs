@@ -210,7 +210,24 @@ fn benign_section(page: &mut String, name: &str, value: &Value, totals: &mut Tot
         scan.strings,
         flagged.len()
     );
+    flagged_table(page, &scan);
     high == 0 && scan.incomplete.is_empty() && flagged.len() * 1000 <= found.len() * MOST_BENIGN
+}
+
+/// What readers have to judge by themselves: whether a finding is a false alarm.
+fn flagged_table(page: &mut String, scan: &Scan) {
+    let mut rows = Vec::new();
+    for finding in scan.findings.iter().filter(|finding| finding.severity >= Severity::Medium) {
+        let place = &finding.place;
+        let of =
+            if place.item.is_empty() { place.server.clone() } else { format!("{} of {}", place.item, place.server) };
+        let (of, message) = (of.replace('|', "\\|"), finding.message.replace('|', "\\|"));
+        rows.push(format!("| {} | `{}` | {message} |\n", wire::escape::line(&of), finding.rule.id));
+    }
+    if !rows.is_empty() {
+        rows.sort();
+        let _ = write!(page, "\n| tool | rule | finding |\n|---|---|---|\n{}", rows.concat());
+    }
 }
 
 /// Half of the descriptions, by a hash that depends on nothing but the text.
