@@ -41,7 +41,10 @@ fn turns_become_one_answer() {
     let recording = read(&text).unwrap().unwrap();
     assert_eq!((recording.length, recording.tokens().total()), (text.len(), 26));
     let attempt = recording.attempt("a", 0).unwrap();
-    assert_eq!((attempt.end.clone(), attempt.turns[0].results.as_ref().map(Vec::len)), (Some(End::Unreadable), Some(1)));
+    assert_eq!(
+        (attempt.end.clone(), attempt.turns[0].results.as_ref().map(Vec::len)),
+        (Some(End::Unreadable), Some(1))
+    );
     let samples = recording.samples();
     let shown: Vec<_> = samples[0].calls.iter().map(|call| (call.turn, call.order, call.parse.is_usable())).collect();
     assert_eq!(shown, [(0, 0, true), (1, 1, false)]);
