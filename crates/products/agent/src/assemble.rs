@@ -67,7 +67,7 @@ impl Stream {
         let samples = self.calls.finish().map_err(|error| error.what)?;
         let sample = samples.into_iter().next().ok_or("the stream is empty")?;
         let whole = match self.whole {
-            Whole::Responses(whole) => whole.finish(),
+            Whole::Responses(whole) => whole.finish(&sample),
             Whole::Chat(whole) => whole.finish(&sample),
             Whole::Messages(whole) => whole.finish(&sample),
         };
