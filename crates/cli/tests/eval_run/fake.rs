@@ -167,71 +167,85 @@ pub(crate) fn whole(api: &str, calls: &[(&str, &str, Value)]) -> Value {
 /// The same as a stream, with the pieces of calls interleaved.
 pub(crate) fn streamed(api: &str, calls: &[(&str, &str, Value)]) -> Vec<u8> {
     let whole = whole(api, calls);
-    let halves = |arguments: &Value| {
-        let text = arguments.to_string();
-        let (one, other) = text.split_at(text.len() / 2);
-        [one.to_owned(), other.to_owned()]
-    };
-    let mut list = Vec::new();
     match api {
-        "responses" => {
-            list.push(json!({ "type": "response.created", "response": { "id": "resp_1" } }));
-            for (at, (id, name, _)) in calls.iter().enumerate() {
-                let item = json!({ "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name, "arguments": "" });
-                list.push(json!({ "type": "response.output_item.added", "output_index": at + 1, "item": item }));
-            }
-            for half in [0, 1] {
-                for (at, (id, _, arguments)) in calls.iter().enumerate() {
-                    list.push(json!({ "type": "response.function_call_arguments.delta", "item_id": format!("fc_{id}"),
+        "responses" => responses(&whole, calls),
+        "chat" => chat(&whole, calls),
+        _ => messages(&whole, calls),
+    }
+}
+
+fn halves(arguments: &Value) -> [String; 2] {
+    let text = arguments.to_string();
+    let (one, other) = text.split_at(text.len() / 2);
+    [one.to_owned(), other.to_owned()]
+}
+
+fn responses(whole: &Value, calls: &[(&str, &str, Value)]) -> Vec<u8> {
+    let mut list = Vec::new();
+    list.push(json!({ "type": "response.created", "response": { "id": "resp_1" } }));
+    for (at, (id, name, _)) in calls.iter().enumerate() {
+        let item =
+            json!({ "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name, "arguments": "" });
+        list.push(json!({ "type": "response.output_item.added", "output_index": at + 1, "item": item }));
+    }
+    for half in [0, 1] {
+        for (at, (id, _, arguments)) in calls.iter().enumerate() {
+            list.push(json!({ "type": "response.function_call_arguments.delta", "item_id": format!("fc_{id}"),
                         "output_index": at + 1, "delta": halves(arguments)[half] }));
-                }
-            }
-            list.push(json!({ "type": "response.completed", "response": whole }));
-            events(&list)
-        }
-        "chat" => {
-            let chunk = |delta: Value| json!({ "id": "c", "choices": [{ "index": 0, "delta": delta }] });
-            let text = if calls.is_empty() { json!("done") } else { Value::Null };
-            list.push(chunk(json!({ "role": "assistant", "content": text, "reasoning_content": "hm" })));
-            for (at, (id, name, _)) in calls.iter().enumerate() {
-                let function = json!({ "name": name, "arguments": "" });
-                list.push(chunk(
-                    json!({ "tool_calls": [{ "index": at, "id": id, "type": "function", "function": function }] }),
-                ));
-            }
-            for half in [0, 1] {
-                for (at, (_, _, arguments)) in calls.iter().enumerate() {
-                    let function = json!({ "arguments": halves(arguments)[half] });
-                    list.push(chunk(json!({ "tool_calls": [{ "index": at, "function": function }] })));
-                }
-            }
-            list.push(json!({ "id": "c", "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }));
-            list.push(json!({ "id": "c", "choices": [], "usage": whole["usage"] }));
-            [events(&list), b"data: [DONE]\n\n".to_vec()].concat()
-        }
-        _ => {
-            let mut start = whole.clone();
-            start["content"] = json!([]);
-            start["stop_reason"] = Value::Null;
-            list.push(json!({ "type": "message_start", "message": start }));
-            let thinking = json!({ "type": "thinking", "thinking": "", "signature": "" });
-            list.push(json!({ "type": "content_block_start", "index": 0, "content_block": thinking }));
-            list.push(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "thinking_delta", "thinking": "hm" } }));
-            list.push(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "signature_delta", "signature": "c2ln" } }));
-            for (at, (id, name, _)) in calls.iter().enumerate() {
-                let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
-                list.push(json!({ "type": "content_block_start", "index": at + 1, "content_block": block }));
-            }
-            for half in [0, 1] {
-                for (at, (_, _, arguments)) in calls.iter().enumerate() {
-                    let delta = json!({ "type": "input_json_delta", "partial_json": halves(arguments)[half] });
-                    list.push(json!({ "type": "content_block_delta", "index": at + 1, "delta": delta }));
-                }
-            }
-            list.extend((0..=calls.len()).map(|at| json!({ "type": "content_block_stop", "index": at })));
-            list.push(json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 10 } }));
-            list.push(json!({ "type": "message_stop" }));
-            events(&list)
         }
     }
+    list.push(json!({ "type": "response.completed", "response": whole }));
+    events(&list)
+}
+
+fn chat(whole: &Value, calls: &[(&str, &str, Value)]) -> Vec<u8> {
+    let mut list = Vec::new();
+    let chunk = |delta: Value| json!({ "id": "c", "choices": [{ "index": 0, "delta": delta }] });
+    let text = if calls.is_empty() { json!("done") } else { Value::Null };
+    list.push(chunk(json!({ "role": "assistant", "content": text, "reasoning_content": "hm" })));
+    for (at, (id, name, _)) in calls.iter().enumerate() {
+        let function = json!({ "name": name, "arguments": "" });
+        list.push(chunk(
+            json!({ "tool_calls": [{ "index": at, "id": id, "type": "function", "function": function }] }),
+        ));
+    }
+    for half in [0, 1] {
+        for (at, (_, _, arguments)) in calls.iter().enumerate() {
+            let function = json!({ "arguments": halves(arguments)[half] });
+            list.push(chunk(json!({ "tool_calls": [{ "index": at, "function": function }] })));
+        }
+    }
+    list.push(json!({ "id": "c", "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }));
+    list.push(json!({ "id": "c", "choices": [], "usage": whole["usage"] }));
+    [events(&list), b"data: [DONE]\n\n".to_vec()].concat()
+}
+
+fn messages(whole: &Value, calls: &[(&str, &str, Value)]) -> Vec<u8> {
+    let mut list = Vec::new();
+    let mut start = whole.clone();
+    start["content"] = json!([]);
+    start["stop_reason"] = Value::Null;
+    list.push(json!({ "type": "message_start", "message": start }));
+    let thinking = json!({ "type": "thinking", "thinking": "", "signature": "" });
+    list.push(json!({ "type": "content_block_start", "index": 0, "content_block": thinking }));
+    list.push(
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "thinking_delta", "thinking": "hm" } }),
+    );
+    list.push(json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "signature_delta", "signature": "c2ln" } }));
+    for (at, (id, name, _)) in calls.iter().enumerate() {
+        let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+        list.push(json!({ "type": "content_block_start", "index": at + 1, "content_block": block }));
+    }
+    for half in [0, 1] {
+        for (at, (_, _, arguments)) in calls.iter().enumerate() {
+            let delta = json!({ "type": "input_json_delta", "partial_json": halves(arguments)[half] });
+            list.push(json!({ "type": "content_block_delta", "index": at + 1, "delta": delta }));
+        }
+    }
+    list.extend((0..=calls.len()).map(|at| json!({ "type": "content_block_stop", "index": at })));
+    list.push(
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 10 } }),
+    );
+    list.push(json!({ "type": "message_stop" }));
+    events(&list)
 }

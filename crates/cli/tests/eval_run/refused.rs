@@ -91,7 +91,7 @@ fn broken_streams_end_in_a_clear_error() {
         ("messages", events(&[json!({ "type": "error", "error": { "message": "overloaded" } })]), "overloaded"),
         ("chat", error(json!({ "error": { "message": "overloaded" } })), "not JSON"),
         ("chat", b"data: Sorry, no.\n\n".to_vec(), "an event of the stream is not JSON"),
-        ("chat", Vec::new(), "before a `finish_reason`"),
+        ("chat", Vec::new(), "no event of a known stream"),
     ];
     for (api, bytes, why) in broken {
         let fake = Fake::start(move |_, _| Reply::Events(bytes.clone()));

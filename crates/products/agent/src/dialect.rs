@@ -110,18 +110,24 @@ impl<'r> Conversation<'r> {
         let offered: Vec<&Value> =
             tools.iter().filter(|(name, _)| choice.offers(*dialect, name)).map(|(_, definition)| *definition).collect();
         let mut body = Map::new();
-        let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
+        let mut set = |name: &str, value: Value| {
+            body.insert(name.to_owned(), value);
+        };
         set("model", json!(model));
         match dialect {
             Dialect::Responses => {
                 set("input", json!(self.history));
-                system.iter().for_each(|system| drop(set("instructions", json!(system))));
+                if let Some(system) = system {
+                    set("instructions", json!(system));
+                }
             }
-            Dialect::Chat => drop(set("messages", json!(self.history))),
+            Dialect::Chat => set("messages", json!(self.history)),
             Dialect::Messages => {
                 set("messages", json!(self.history));
                 set("max_tokens", json!(4096));
-                system.iter().for_each(|system| drop(set("system", json!(system))));
+                if let Some(system) = system {
+                    set("system", json!(system));
+                }
             }
         }
         if !offered.is_empty() {

@@ -51,7 +51,9 @@ impl Output {
     pub(crate) fn of(result: &Value) -> Self {
         let mut reader = Reader { parts: Vec::new(), text: MOST_TEXT, data: MOST_DATA };
         let blocks = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        blocks.iter().for_each(|block| reader.block(block));
+        for block in blocks {
+            reader.block(block);
+        }
         if let Some(structured) = result.get("structuredContent").filter(|_| blocks.is_empty()) {
             reader.text(&structured.to_string());
         }

@@ -26,7 +26,8 @@ fn calls(arguments: &str) -> Value {
 fn file(lines: &[Value]) -> String {
     let header = json!({ "format": FORMAT, "model": "m" });
     let begin = json!({ "kind": "begin", "case": "a", "attempt": 0, "prompt": "?" });
-    [&[header, begin], lines].concat().iter().map(|line| format!("{line}\n")).collect()
+    let lines: Vec<String> = [&[header, begin], lines].concat().iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]

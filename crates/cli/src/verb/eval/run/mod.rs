@@ -161,14 +161,12 @@ impl Asking<'_> {
         if self.args.tools.server.is_unnamed() {
             tell("note: no server is given: calls are not made, and the first answer to each case is scored");
         } else if !withheld.is_empty() {
-            let names: BTreeSet<_> = withheld.iter().take(5).map(|name| snippet(name, 40)).collect();
-            let more = if withheld.len() > 5 { ", …" } else { "" };
+            let names: BTreeSet<_> = withheld.iter().take(4).map(|name| snippet(name, 17)).collect();
+            let more = if withheld.len() > 4 { ", …" } else { "" };
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
-            tell(format_args!(
-                "note: {} of {} may change something and will not be called: {names}{more}\n  try: --allow-tool NAME or --call all, on a server that may be changed",
-                withheld.len(),
-                count(all, "tool"),
-            ));
+            let of = format!("{} of {}", withheld.len(), count(all, "tool"));
+            tell(format_args!("note: {of} may change something and will not be called:\n  {names}{more}"));
+            tell("  try: --allow-tool NAME or --call all, on a server that may be changed");
         }
     }
 }
@@ -178,7 +176,8 @@ fn reported(outcome: &Outcome, path: &Path) -> Option<Exit> {
     if !outcome.withheld.is_empty() {
         let calls: usize = outcome.withheld.values().sum();
         let names: Vec<String> = outcome.withheld.keys().take(5).map(|name| snippet(name, 40)).collect();
-        tell(format_args!("note: {} not made, and the model was told so: {}", count(calls, "call"), names.join(", ")));
+        let calls = count(calls, "call");
+        tell(format_args!("note: {calls} not made, and the model was told so:\n  {}", names.join(", ")));
     }
     if outcome.breaches > 0 {
         let answers = count(outcome.breaches, "answer");
