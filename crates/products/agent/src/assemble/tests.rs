@@ -57,9 +57,9 @@ fn read(dialect: Dialect, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) ->
 }
 
 fn calls(answer: &Answered) -> Vec<String> {
-    let shown = |call: &eval::ToolCall| match call.parse.is_usable() {
-        true => format!("{}({})", call.name, json!(call.arguments)),
-        false => format!("{}!", call.name),
+    let shown = |call: &eval::ToolCall| {
+        let is_usable = call.parse.is_usable();
+        if is_usable { format!("{}({})", call.name, json!(call.arguments)) } else { format!("{}!", call.name) }
     };
     answer.sample.calls.iter().map(shown).collect()
 }
