@@ -3,6 +3,7 @@
 pub(crate) mod export;
 pub(crate) mod lint;
 pub(crate) mod retrieve;
+pub(crate) mod run;
 pub(crate) mod tools;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use export::ExportArgs;
 use lint::LintArgs;
 use retrieve::RetrieveArgs;
+use run::RunArgs;
 
 /// Score what a model did with tools; lint and export tools
 #[derive(Args)]
@@ -22,10 +24,11 @@ Examples:
   proof eval score cases.yaml --calls session.trace.jsonl --case weather
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval run cases.yaml --endpoint URL --api chat --model NAME -- ./my-server
   proof eval lint -- npx -y my-server
   proof eval export-tools --format openai --strict -- npx -y my-server
 
-No model is asked. See docs/eval.md for cases, matchers, outcomes and formats.")]
+Only `run` asks a model. See docs/eval.md for cases, matchers, outcomes and formats.")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) verb: EvalVerb,
@@ -36,6 +39,8 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalVerb {
     /// Score recorded calls against the expected ones
     Score(Box<ScoreArgs>),
+    /// Ask a model's endpoint, call the tools it asks for, and score the calls
+    Run(Box<RunArgs>),
     /// Find tools that models confuse, and cases that no answer can meet
     Lint(Box<LintArgs>),
     /// Measure whether a tool search finds the expected tools

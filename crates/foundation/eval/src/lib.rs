@@ -14,6 +14,7 @@ pub mod lint;
 pub mod listed;
 mod matcher;
 pub mod python;
+pub mod recording;
 pub mod retrieve;
 pub mod score;
 pub mod stats;

@@ -36,6 +36,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("console", Some(&["wire", "net", "client"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
+    ("agent", Some(&["wire", "eval", "net", "client"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -61,6 +62,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
             "replay",
             "console",
             "factory",
+            "agent",
             "gateway",
         ]),
     ),
@@ -103,6 +105,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "replay",
             "console",
             "factory",
+            "agent",
             "gateway",
             "cli",
         ],
@@ -120,6 +123,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "replay",
             "console",
             "factory",
+            "agent",
             "gateway",
             "cli",
         ],

@@ -6,9 +6,12 @@ mod files;
 mod lint;
 mod offered;
 mod retrieve;
+mod run;
+
+use std::path::Path;
 
 use ::eval::summary::{self, Run as Scores};
-use ::eval::{Sample, case};
+use ::eval::{CaseFile, Catalogue, Sample, case};
 use report::render::text::{Paint, count};
 use wire::escape;
 use wire::redact::Redactor;
@@ -27,6 +30,7 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
         EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
         EvalVerb::Score(args) if args.compat.is_some() => bfcl::scored(args),
         EvalVerb::Score(args) => scored(run, args),
+        EvalVerb::Run(args) => run::asked(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
         EvalVerb::Retrieve(args) => retrieve::retrieved(run, args),
         EvalVerb::ExportTools(args) => export::exported(run, args),
@@ -47,17 +51,28 @@ fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
     let cases = files::cases(path)?;
     let tools = files::tools(path, &cases, args.tools.as_deref())?;
     let samples = files::samples(&args.calls, args)?;
+    concluded(run, args, (path, &cases), tools.as_ref(), &samples)
+}
+
+/// Scores answers and reports: the same for `score` and for `run`.
+fn concluded(
+    run: &Run,
+    args: &ScoreArgs,
+    (path, cases): (&Path, &CaseFile),
+    tools: Option<&Catalogue>,
+    samples: &[Sample],
+) -> Result<Exit, Exit> {
     let selects = |name: &str, tags: &[String]| {
         args.filter.as_ref().is_none_or(|text| name.contains(text.as_str()))
             && (args.tag.is_empty() || args.tag.iter().any(|tag| tags.contains(tag)))
     };
     let score = |samples: &[Sample]| {
-        summary::run(&cases, samples, tools.as_ref(), &selects).map_err(|unnamed| {
+        summary::run(cases, samples, tools, &selects).map_err(|unnamed| {
             let what = format!("{} without the name of a case", count(unnamed.answers, "answer"));
             usage(&what, "--case NAME, or lines with `case`: {\"case\": \"NAME\", \"response\": {…}}")
         })
     };
-    let scores = score(&samples)?;
+    let scores = score(samples)?;
     let before = if args.against.is_empty() { None } else { Some(score(&files::samples(&args.against, args)?)?) };
     let comparison = before.as_ref().map(|before| summary::compare(before, &scores));
     let redactor = run.redactor();

@@ -9,6 +9,7 @@ use super::drafts::text;
 use super::stream::{Assembler, Events, is_event};
 use super::{Unreadable, chat, lines, messages, responses, spans, trace};
 use crate::call::Sample;
+use crate::recording;
 
 /// A format of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,9 @@ fn detected(file: &str) -> Result<Vec<Sample>, Unreadable> {
     let first = file.lines().find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     if read_header(first).is_ok() {
         return trace::read(file).map(|sample| vec![sample]);
+    }
+    if let Some(recording) = recording::read(file) {
+        return recording.map(|recording| recording.samples());
     }
     if ["event:", "data:", "id:", "retry:", ":"].iter().any(|field| first.starts_with(field)) {
         return events(file);

@@ -1,0 +1,197 @@
+//! Options of `proof eval run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use client::CallPolicy;
+use url::Url;
+
+use super::tools::ToolsArgs;
+use super::{EvalFormat, ScoreArgs, percent};
+use crate::args::check::CallArg;
+
+/// Ask a model's endpoint, call the tools it asks for, and score the calls
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  proof eval run cases.yaml --endpoint https://api.openai.com/v1 \\
+      --api responses --model gpt-5 --key-env OPENAI_API_KEY -- ./my-server
+  proof eval run cases.yaml --endpoint http://127.0.0.1:8000/v1 --api chat \\
+      --model local http://127.0.0.1:3000/mcp
+  proof eval run cases.yaml --api messages … --samples 5 --max-cost 2 --price 3,15
+  proof eval run cases.yaml … --resume eval-run.jsonl -- ./my-server
+  proof eval run cases.yaml --offline eval-run.jsonl
+
+Sends the `prompt` of each case and the server's tools to the endpoint, and to
+nobody else. Tools that may change something are not called without --call all
+or --allow-tool. Every exchange is appended to the recording. See docs/eval.md.
+
+Exit codes: 0 all as expected; 1 an answer is wrong or missing, or the budget is
+used up; 2 usage error or invalid file; 3 no answer of the server or of the
+endpoint; 4 bug in proof.")]
+pub(crate) struct RunArgs {
+    /// Cases with prompts and expected calls
+    #[arg(value_name = "CASES")]
+    pub(crate) cases: PathBuf,
+    #[command(flatten)]
+    pub(crate) tools: ToolsArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Which tools may be called
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "Tools")]
+    call: CallArg,
+    /// Call this tool, too, although it may do more than read (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = "Tools")]
+    allow_tool: Vec<String>,
+    /// Make schemas strict where that is possible (responses and chat)
+    #[arg(long, help_heading = "Tools")]
+    pub(crate) strict: bool,
+    /// What the model may or must call first: auto, required, none, tool:NAME,
+    /// allowed:NAME[,NAME], allowed-required:NAME[,NAME]
+    #[arg(long, value_name = "CHOICE", default_value = "auto", help_heading = "Tools")]
+    pub(crate) tool_choice: String,
+    /// Ask for at most one call at a time
+    #[arg(long, help_heading = "Tools")]
+    pub(crate) no_parallel: bool,
+    /// How often each case is asked
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "Run")]
+    pub(crate) samples: u16,
+    /// How many cases are asked at a time
+    #[arg(long, short, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(1..=64), help_heading = "Run")]
+    pub(crate) jobs: u16,
+    /// How many answers the model may give to one case
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "Run")]
+    pub(crate) max_turns: u16,
+    /// Stop before more dollars are spent; needs prices
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars, help_heading = "Budget")]
+    pub(crate) max_cost: Option<f64>,
+    /// Stop before more tokens are read and written
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Dollars per million tokens: read, written[, read from a cache]
+    #[arg(long, value_name = "IN,OUT[,CACHED]", conflicts_with = "prices", help_heading = "Budget")]
+    pub(crate) price: Option<String>,
+    /// File with the prices of models: {"MODEL": {"input": 3, "output": 15}}
+    #[arg(long, value_name = "FILE", help_heading = "Budget")]
+    pub(crate) prices: Option<PathBuf>,
+    /// Write the recording to this file
+    #[arg(long, value_name = "FILE", default_value = "eval-run.jsonl", help_heading = "Recording")]
+    pub(crate) record: PathBuf,
+    /// Go on where this recording stops, and append to it
+    #[arg(long, value_name = "FILE", conflicts_with = "record", help_heading = "Recording")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Score this recording; ask nothing
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["record", "resume", "endpoint", "url", "command", "tools"],
+        help_heading = "Recording"
+    )]
+    pub(crate) offline: Option<PathBuf>,
+    /// Only cases with TEXT in their name
+    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
+    pub(crate) filter: Option<String>,
+    /// Only cases with this tag (repeatable)
+    #[arg(long, value_name = "TAG", help_heading = "Selection")]
+    pub(crate) tag: Vec<String>,
+    /// Answers of another run: show which cases moved (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) against: Vec<PathBuf>,
+    /// Share of correct answers that is enough, in percent [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
+    pub(crate) min_score: Option<f64>,
+    /// List correct answers, too
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) verbose: bool,
+    /// Report format
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
+    pub(crate) format: EvalFormat,
+    /// Write the report to FILE instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// The model, and how it is asked.
+#[derive(Args)]
+pub(crate) struct ModelArgs {
+    /// URL of the endpoint, such as https://api.openai.com/v1
+    #[arg(long, value_name = "URL", required_unless_present = "offline", help_heading = "Model")]
+    pub(crate) endpoint: Option<Url>,
+    /// API that it speaks
+    #[arg(long, value_enum, value_name = "API", required_unless_present = "offline", help_heading = "Model")]
+    pub(crate) api: Option<DialectArg>,
+    /// Model to ask
+    #[arg(long, value_name = "NAME", required_unless_present = "offline", help_heading = "Model")]
+    pub(crate) model: Option<String>,
+    /// Environment variable with the key
+    #[arg(long, value_name = "VAR", help_heading = "Model")]
+    pub(crate) key_env: Option<String>,
+    /// Allow an endpoint without TLS on another machine
+    #[arg(long, help_heading = "Model")]
+    pub(crate) allow_plain_http: bool,
+    /// File with instructions that precede every prompt
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub(crate) system: Option<PathBuf>,
+    /// Set a member of every request (repeatable)
+    #[arg(long, value_name = "NAME=JSON", help_heading = "Model")]
+    pub(crate) set: Vec<String>,
+    /// Have answers streamed
+    #[arg(long, help_heading = "Model")]
+    pub(crate) stream: bool,
+    /// Timeout of an answer of the model in seconds
+    #[arg(long, value_name = "S", default_value = "300", value_parser = crate::args::reach::seconds, help_heading = "Model")]
+    pub(crate) answer_timeout: Duration,
+    /// How often to send a request again after HTTP 408, 429 or 5xx
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(0..=20), help_heading = "Model")]
+    pub(crate) retries: u32,
+}
+
+/// An API of models.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// OpenAI's Responses API
+    Responses,
+    /// OpenAI's Chat Completions, and servers that speak it
+    Chat,
+    /// Anthropic's Messages
+    Messages,
+}
+
+impl RunArgs {
+    /// Which tools may be called.
+    pub(crate) fn calls(&self) -> CallPolicy {
+        match self.call {
+            CallArg::None => CallPolicy::None,
+            CallArg::All => CallPolicy::All,
+            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
+        }
+    }
+
+    /// How the recording is scored.
+    pub(crate) fn score(&self) -> ScoreArgs {
+        ScoreArgs {
+            files: vec![self.cases.clone()],
+            calls: Vec::new(),
+            from: None,
+            case: None,
+            tools: None,
+            against: self.against.clone(),
+            compat: None,
+            filter: self.filter.clone(),
+            tag: self.tag.clone(),
+            min_score: self.min_score,
+            verbose: self.verbose,
+            format: self.format,
+            output: self.output.clone(),
+            schema: false,
+        }
+    }
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(dollars) if dollars.is_finite() && dollars > 0.0 => Ok(dollars),
+        _ => Err("expected a number of dollars above 0, such as 2.50".to_owned()),
+    }
+}
