@@ -1,3 +1,5 @@
+//! What counts as a complaint about an API, as a minimum missed, and as a table. Must not run anything.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
