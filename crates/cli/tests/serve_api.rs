@@ -90,7 +90,7 @@ fn client(folder: &str, description: &str, url: &str, verb: &[&str]) -> Output {
 fn a_form_is_sent_with_basic_and_the_secret_comes_back_nowhere() {
     let (url, got) = api(|head, _| (201, json!({ "sid": "SM1", "status": "queued", "echo": head })));
     let arguments = json!({ "AccountSid": "AC0123456789", "To": "+4915", "Body": "a & b", "MediaUrl": ["https://a.example/1", "https://a.example/2"] });
-    let ran = client("twilio", "openapi.yaml", &url, &["call", "create_message", "--args", &arguments.to_string()]);
+    let ran = client("twilio", "openapi.json", &url, &["call", "create_message", "--args", &arguments.to_string()]);
     let said = ends_with(0, &ran);
     assert!(said.contains("queued") && said.contains("[credential]"), "{said}");
     assert!(!said.contains("auth-token-1") && !said.contains("QUMwMTIz"), "{said}");
@@ -110,7 +110,7 @@ fn a_token_is_fetched_and_a_refusal_is_a_failure_with_advice() {
         }
         (429, json!({ "error": { "message": "quota of fetched-token-1 is used up" } }))
     });
-    let config = std::fs::read_to_string(example("search-console/api.yaml")).expect("an example");
+    let config = std::fs::read_to_string(example("google-console/api.yaml")).expect("an example");
     let folder = tempfile::tempdir().expect("a folder");
     let config_file = folder.path().join("api.yaml");
     let config = config.replace("    scopes:", &format!("    token_url: {url}/token\n    scopes:"));
@@ -128,7 +128,7 @@ fn a_token_is_fetched_and_a_refusal_is_a_failure_with_advice() {
         "--stdio",
         "--openapi",
     ]);
-    command.arg(example("search-console/openapi.yaml")).arg("--config").arg(&config_file).args(["--base-url", &url]);
+    command.arg(example("google-console/openapi.json")).arg("--config").arg(&config_file).args(["--base-url", &url]);
     command.env("SEARCH_CONSOLE_CLIENT_ID", "robot").env("SEARCH_CONSOLE_CLIENT_SECRET", "client-secret-1");
     let said = ends_with(1, &command.output().expect("the binary runs"));
     assert!(said.contains("HTTP 429") && said.contains("quota of [credential] is used up"), "{said}");

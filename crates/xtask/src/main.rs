@@ -15,6 +15,7 @@ mod corpus;
 mod coverage;
 mod dist;
 mod docs;
+mod factory;
 mod fixtures;
 mod fuzz;
 mod gateway_as_client;
@@ -108,6 +109,11 @@ const TASKS: &[Task] = &[
         run: dist::run,
     },
     Task { name: "docs", help: "write what is made in docs/; --check only compares", run: docs::run },
+    Task {
+        name: "factory",
+        help: "the REST APIs of examples/factory: served, checked, tested, compared with their locks",
+        run: factory::run,
+    },
     Task {
         name: "fixtures",
         help: "make fixtures of client rules from scenarios; --check only judges",

@@ -15,8 +15,8 @@ use anyhow::{Context as _, bail, ensure};
 use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
-    Verdict, attack, clients_peers, console_page, dist, fuzz, gateway_as_client, gateway_authzen, gateway_bridge,
-    gateway_clients, gateway_faults, gateway_peers, peers, root, signing, soak,
+    Verdict, attack, clients_peers, console_page, dist, factory, fuzz, gateway_as_client, gateway_authzen,
+    gateway_bridge, gateway_clients, gateway_faults, gateway_peers, peers, root, signing, soak,
 };
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -86,6 +86,11 @@ const PARTS: &[Part] = &[
     Part { name: "fixtures", title: "fixtures of client rules against what live scenarios write today", run: fixtures },
     Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
     Part { name: "attack", title: "hostile peers against the real binary, all of them", run: attacked },
+    Part {
+        name: "factory",
+        title: "the REST APIs of examples/factory, each in front of a model of it",
+        run: |_| task(factory::run),
+    },
     Part { name: "signing", title: "signed manifests and other implementations of JWS", run: |_| task(signing::run) },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
     Part { name: "replicas", title: "gateways that share a store which fails, by many seeds", run: replicas },

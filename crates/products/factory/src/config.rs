@@ -11,15 +11,20 @@ use openapi::model::Method;
 use serde::Deserialize;
 
 use crate::auth::AuthRule;
+use crate::compose::{self, ComposeRule};
 use crate::error::SetupError;
+use crate::ui::UiRule;
 use crate::{Base, shown};
 
 /// How long a configuration may be, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// What a configuration may say.
-static SHAPE: Shape =
-    Shape::new(include_str!("../../../../docs/factory.schema.json"), "docs/factory.md", &["shape", "pagination"]);
+static SHAPE: Shape = Shape::new(
+    include_str!("../../../../docs/factory.schema.json"),
+    "docs/factory.md",
+    &["shape", "pagination", "compose", "ui"],
+);
 
 /// How an API is called.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +45,10 @@ pub struct Config {
     pub retries: Retries,
     /// Where connections may lead.
     pub network: Network,
+    /// Tools that are made of several calls.
+    pub compose: Vec<ComposeRule>,
+    /// Pages that show results.
+    pub ui: Vec<UiRule>,
     pub(crate) auth: AuthConfig,
 }
 
@@ -145,6 +154,10 @@ struct File {
     retries: RetriesEntry,
     #[serde(default)]
     network: NetworkEntry,
+    #[serde(default)]
+    compose: Vec<compose::Entry>,
+    #[serde(default)]
+    ui: Vec<UiEntry>,
 }
 
 #[derive(Default, Deserialize)]
@@ -196,6 +209,16 @@ struct NetworkEntry {
     hosts: Vec<String>,
     private: Option<String>,
     ca: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UiEntry {
+    uri: String,
+    file: PathBuf,
+    name: Option<String>,
+    description: Option<String>,
+    tools: Vec<String>,
 }
 
 impl Config {
@@ -262,6 +285,10 @@ impl File {
                 SetupError::new(format!("{} is not the name of a header", shown(name)), "such as Idempotency-Key");
             return Err(("/retries/idempotency_header".to_owned(), error));
         }
+        let mut compose = Vec::new();
+        for (index, entry) in self.compose.into_iter().enumerate() {
+            compose.push(entry.rule().map_err(|(below, error)| (format!("/compose/{index}{below}"), error))?);
+        }
         let (usual, usual_retries) = (Limits::default(), Retries::default());
         Ok(Config {
             base_url,
@@ -285,8 +312,17 @@ impl File {
                 allows_private: self.network.private.as_deref() == Some("allow"),
                 ca: self.network.ca.map(|ca| folder.join(ca)),
             },
+            compose,
+            ui: self.ui.into_iter().map(|entry| entry.rule(&folder)).collect(),
             auth: AuthConfig { rules: self.auth, folder },
         })
+    }
+}
+
+impl UiEntry {
+    fn rule(self, folder: &Path) -> UiRule {
+        let name = self.name.unwrap_or_else(|| self.uri.clone());
+        UiRule { uri: self.uri, name, description: self.description, tools: self.tools, file: folder.join(self.file) }
     }
 }
 

@@ -12,7 +12,8 @@ pub struct SetupError {
 }
 
 impl SetupError {
-    pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// What happened, and what to try.
+    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), remedy: remedy.into() }
     }
 }

@@ -5,6 +5,7 @@
 
 mod auth;
 mod calling;
+mod compose;
 mod concealing;
 mod config;
 mod credentials;
@@ -14,6 +15,7 @@ mod keeping;
 mod operation;
 mod retrying;
 mod sending;
+mod ui;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +30,13 @@ use keeping::Keeper;
 use retrying::Budget;
 use sending::Sender;
 
+pub use compose::{ComposeRule, Composed, Part};
 pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule};
 pub use error::SetupError;
 pub use fetching::fetch;
 pub use keeping::{FILE_TEMPLATE, TEXT_TEMPLATE};
 pub use operation::{CallableOperation, Extra};
+pub use ui::{UI_MEDIA, UiRule};
 
 /// How long a connection and its TLS handshake may take.
 const CONNECT: Duration = Duration::from_secs(10);

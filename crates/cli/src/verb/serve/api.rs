@@ -1,5 +1,6 @@
 //! `proof serve --openapi`: from a description and a configuration to a catalogue of tools.
 
+mod composed;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catal
     let config = config(args)?;
     let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
     let base = base(args, &config, &api, at.as_ref()).map_err(setup)?;
-    let name = config.name.clone();
+    let (name, compose, ui) = (config.name.clone(), config.compose.clone(), config.ui.clone());
     let factory = Factory::new(&api, base, config).map_err(setup)?;
     let all = tools::tools(&api, &ToolLimits::default());
     let (callable, left) = callable(&factory, &api, &all);
@@ -39,7 +40,11 @@ pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catal
         let what = format!("no operation of {} can be called", escape::line(description));
         return Err(usage(&what, "run it with --check, which says why"));
     }
-    Ok(made(&api, name, &factory, callable))
+    let added = composed::tools(&factory, &compose, &callable).map_err(setup)?;
+    let mut catalogue = made(&api, name, &factory, callable);
+    catalogue.tools.extend(added);
+    composed::pages(&mut catalogue, &ui).map_err(setup)?;
+    Ok(catalogue)
 }
 
 /// Prints the tools, what is left out, and what to improve.
@@ -47,10 +52,11 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     let found = async {
         let config = config(args)?;
         let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
+        let (compose, ui) = (config.compose.clone(), config.ui.clone());
         let factory = base(args, &config, &api, at.as_ref()).and_then(|base| Factory::new(&api, base, config));
-        Ok::<_, Exit>((api, factory))
+        Ok::<_, Exit>((api, factory, compose, ui))
     };
-    let (api, factory) = match found.await {
+    let (api, factory, compose, ui) = match found.await {
         Ok(found) => found,
         Err(exit) => return exit,
     };
@@ -60,8 +66,12 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     match &factory {
         Ok(factory) => {
             let _ = writeln!(out, "\nThe API is at {}", escape::line(factory.base()));
-            for (why, names) in callable(factory, &api, &all).1 {
+            let (callable, left) = callable(factory, &api, &all);
+            for (why, names) in left {
                 wrap(&mut out, 0, &format!("{} cannot be called: {}", count(names.len(), "tool"), escape::line(&why)));
+            }
+            if let Err(error) = composed::check(&mut out, factory, (&compose, &ui), callable) {
+                return setup(error);
             }
         }
         Err(error) => {

@@ -30,7 +30,7 @@ pub struct Chooser {
     pub pager: Pager,
     /// Whether it is a whole number.
     pub is_number: bool,
-    /// The number of the first page.
+    /// The number of the first page, or of the first item.
     pub first: u64,
 }
 

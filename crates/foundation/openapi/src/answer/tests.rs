@@ -351,3 +351,19 @@ fn a_page_says_how_to_go_on() {
     assert_eq!(found.structured, Some(json!({ "data": [1], "next": "page=2" })));
     assert!(matches!(&found.blocks[1], Block::Text(text) if text.contains("cursor `page=2`")));
 }
+
+/// Items that are counted from one: the second page begins after those of the first.
+#[test]
+fn an_offset_may_begin_at_one() {
+    let position = query("startPosition", json!({ "type": "integer", "minimum": 1 }));
+    let size = query("maxResults", json!({ "type": "integer" }));
+    let paging = Paging::recognized(&operation(vec![position, size])).expect("pages");
+    let next = |position: Option<u64>, body: Value| {
+        let position = position.map(|position| ("startPosition_arg".to_owned(), json!(position)));
+        let size = ("maxResults_arg".to_owned(), json!(2));
+        paging.next(&position.into_iter().chain([size]).collect(), &body, None)
+    };
+    assert_eq!(next(None, json!({ "items": [1, 2] })).as_deref(), Some("startPosition_arg=3"));
+    assert_eq!(next(Some(3), json!({ "items": [1, 2], "total": 5 })).as_deref(), Some("startPosition_arg=5"));
+    assert_eq!(next(Some(3), json!({ "items": [1, 2], "total": 4 })), None);
+}

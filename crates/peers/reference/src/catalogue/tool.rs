@@ -48,6 +48,8 @@ pub struct Tool {
     pub comes_and_goes: bool,
     /// Whether its calls may run as tasks.
     pub tasks: TaskSupport,
+    /// `_meta` (2025-06-18).
+    pub meta: Option<Value>,
     /// What modern clients are asked before a call becomes a task; see [`Invocation::answers`].
     pub asks_first: Vec<Question>,
     /// What it does.
@@ -91,6 +93,7 @@ impl Tool {
             icon_at: None,
             comes_and_goes: false,
             tasks: TaskSupport::Forbidden,
+            meta: None,
             asks_first: Vec::new(),
             run,
         }
@@ -153,6 +156,12 @@ impl Tool {
         self
     }
 
+    /// With `_meta`.
+    pub fn meta(mut self, meta: Value) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+
     /// With an icon at an address.
     pub fn icon_at(mut self, url: impl Into<Text>) -> Self {
         self.icon_at = Some(url.into());
@@ -198,6 +207,9 @@ impl Tool {
             }
             if let Some(output) = &self.output {
                 value["outputSchema"] = output.clone();
+            }
+            if let Some(meta) = &self.meta {
+                value["_meta"] = meta.clone();
             }
         }
         if let Some(src) = self.icon_at.as_deref().filter(|_| revision.at_least(R2025_11_25)) {

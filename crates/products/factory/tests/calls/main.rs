@@ -2,6 +2,7 @@
 
 mod answers;
 mod authorized;
+mod composed;
 mod confined;
 mod paged;
 mod repeated;

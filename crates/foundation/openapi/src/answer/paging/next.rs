@@ -141,7 +141,7 @@ fn is_last(chooser: &Chooser, current: u64, (count, size): (u64, Option<u64>), f
     if let Some(total) = facts.total {
         let done = match chooser.pager {
             Pager::Page => (current + 1).saturating_sub(chooser.first).saturating_mul(size.unwrap_or(count)),
-            _ => current.saturating_add(count),
+            _ => current.saturating_sub(chooser.first).saturating_add(count),
         };
         return done >= total;
     }

@@ -123,7 +123,12 @@ fn chooser(argument: &str, name: &str, schema: &Value) -> Option<Chooser> {
         return None;
     };
     let number = |name: &str| schema.get(name).and_then(Value::as_u64);
-    let usual = u64::from(pager == Pager::Page && number("minimum") != Some(0));
-    let first = number("default").filter(|_| pager == Pager::Page).unwrap_or(usual);
+    let usual = match pager {
+        Pager::Cursor => 0,
+        // Some APIs count items from one.
+        Pager::Offset => u64::from(number("minimum") == Some(1)),
+        Pager::Page => u64::from(number("minimum") != Some(0)),
+    };
+    let first = number("default").filter(|_| pager != Pager::Cursor).unwrap_or(usual);
     Some(Chooser { argument: argument.to_owned(), name: name.to_owned(), pager, is_number, first })
 }
