@@ -35,13 +35,19 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("whether a server keeps state that no request names cannot be distinguished from a change of its data"),
 ];
 
+/// What a request asks for, and as whom: a client without a capability, or one that wants another log level, may well be refused
+/// what another is granted.
+fn asked(request: MessageAt<'_>) -> String {
+    let mut meta = request.message.meta().cloned().unwrap_or_default();
+    if let Some(members) = meta.as_object_mut() {
+        members.remove("progressToken");
+    }
+    format!("{}\n{}", request.message.content_key(&["_meta"]), canonical(&meta))
+}
+
 /// What was asked with success.
 fn granted<'c, 'v: 'c>(calls: impl IntoIterator<Item = &'c Call<'v>>) -> BTreeSet<String> {
-    calls
-        .into_iter()
-        .filter(|call| call.result().is_some())
-        .map(|call| call.request.message.content_key(&["_meta"]))
-        .collect()
+    calls.into_iter().filter(|call| call.result().is_some()).map(|call| asked(call.request)).collect()
 }
 
 /// Whether a request was the first message of a connection that was seen to open.
@@ -58,7 +64,7 @@ fn first_request_served(view: &View<'_>) -> Verdict {
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
     let granted = granted(&later);
-    let pairs = first.into_iter().filter(|call| granted.contains(&call.request.message.content_key(&["_meta"])));
+    let pairs = first.into_iter().filter(|call| granted.contains(&asked(call.request)));
     Verdict::every(pairs, "no request succeeded that was also made as the first of a connection", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -90,7 +96,7 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
         concurrent
     });
     let granted = granted(&alone);
-    let pairs = together.into_iter().filter(|call| granted.contains(&call.request.message.content_key(&["_meta"])));
+    let pairs = together.into_iter().filter(|call| granted.contains(&asked(call.request)));
     Verdict::every(pairs, "no request succeeded alone that was also made while another was open", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
