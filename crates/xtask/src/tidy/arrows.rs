@@ -36,6 +36,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("console", Some(&["wire", "net", "client"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
+    ("fleet-store", Some(&["wire", "net"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -103,6 +104,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "replay",
             "console",
             "factory",
+            "fleet-store",
             "gateway",
             "cli",
         ],
@@ -120,10 +122,13 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "replay",
             "console",
             "factory",
+            "fleet-store",
             "gateway",
             "cli",
         ],
     ),
+    // The databases of the store of a fleet: `proof` has none.
+    (&["rusqlite", "tokio-postgres", "sqlx", "libsqlite3-sys"], &["fleet-store"]),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["clap"], &["cli", "gateway"]),
     (&["indicatif"], &["cli"]),

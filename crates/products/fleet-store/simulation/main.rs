@@ -1,0 +1,2 @@
+//! Simulated jobs.
+fn main() {}
