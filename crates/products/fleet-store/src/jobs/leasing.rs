@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Held, Job, LEASED, Lease, job};
 use crate::bounds::{self, NAME};
 use crate::rows;
-use crate::sql::{Failure, Sql};
+use crate::sql::{Dialect, Failure, Sql};
 use crate::{Millis, Store, StoreError};
 
 /// The shortest and the longest lease.
@@ -56,11 +56,10 @@ fn lease(sql: &mut dyn Sql, worker: &str, until: Millis, now: Millis) -> Result<
     if !held.is_empty() {
         return rows::one(held, job);
     }
+    let next = next(sql.dialect());
     let text = format!(
-        "UPDATE job SET state = 'leased', attempt = attempt + 1, leased_by = $1, leased_until = $2 WHERE id = \
-         (SELECT id FROM job WHERE state = 'ready' AND run_at <= $3 ORDER BY priority DESC, run_at, id LIMIT 1{}) \
-         RETURNING {LEASED}",
-        sql.dialect().skip_locked()
+        "UPDATE job SET state = 'leased', attempt = attempt + 1, leased_by = $1, leased_until = $2 \
+         WHERE id = ({next}) RETURNING {LEASED}"
     );
     let leased = sql.query(&text, &[worker.into(), until.into(), now.into()])?;
     if !leased.is_empty() {
@@ -71,15 +70,25 @@ fn lease(sql: &mut dyn Sql, worker: &str, until: Millis, now: Millis) -> Result<
 
 fn reclaim(sql: &mut dyn Sql, now: Millis) -> Result<u64, Failure> {
     const ERROR: &str = "error = 'the worker ' || leased_by || ' did not end it before its lease was over'";
-    // Each row is taken first, so that a worker which ends its job at this moment is not overruled.
-    let over = format!(
-        "(SELECT id FROM job WHERE state = 'leased' AND leased_until < $1 ORDER BY id{})",
-        sql.dialect().skip_locked()
+    let over = over(sql.dialect());
+    let failed = format!(
+        "UPDATE job SET state = 'failed', ended = $1, {ERROR} WHERE id IN ({over}) AND attempt >= max_attempts"
     );
-    let failed =
-        format!("UPDATE job SET state = 'failed', ended = $1, {ERROR} WHERE id IN {over} AND attempt >= max_attempts");
-    let ready = format!("UPDATE job SET state = 'ready', run_at = $1, {ERROR} WHERE id IN {over}");
+    let ready = format!("UPDATE job SET state = 'ready', run_at = $1, {ERROR} WHERE id IN ({over})");
     Ok(sql.execute(&failed, &[now.into()])? + sql.execute(&ready, &[now.into()])?)
+}
+
+/// The next job to lease, without those that other workers are getting at this moment.
+fn next(dialect: Dialect) -> String {
+    let skip = dialect.skip_locked();
+    format!(
+        "SELECT id FROM job WHERE state = 'ready' AND run_at <= $3 ORDER BY priority DESC, run_at, id LIMIT 1{skip}"
+    )
+}
+
+/// The jobs whose lease is over. Each row is taken first, so that a worker which ends its job at this moment is not overruled.
+fn over(dialect: Dialect) -> String {
+    format!("SELECT id FROM job WHERE state = 'leased' AND leased_until < $1{}", dialect.skip_locked())
 }
 
 /// What a lease is worth.
@@ -105,4 +114,25 @@ pub(super) fn standing(sql: &mut dyn Sql, lease: &Lease) -> Result<Standing, Fai
         "done" => Standing::Done,
         _ => Standing::Lost,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Location;
+    use crate::migrations::migrate;
+    use crate::sql::connect;
+
+    #[test]
+    fn no_lease_looks_at_every_job_or_sorts_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let location = Location::Sqlite(folder.path().join("a.db"));
+        let mut sql = connect(&location, Duration::from_secs(1)).expect("a connection");
+        migrate(&mut *sql, "here").expect("tables");
+        for (text, index) in [(next(Dialect::Sqlite), "job_ready"), (over(Dialect::Sqlite), "job_leased")] {
+            let plan = sql.query(&format!("EXPLAIN QUERY PLAN {text}"), &[]).expect("a plan");
+            let plan: Vec<_> = plan.iter().map(|row| row.text(3).expect("a text")).collect();
+            assert!(plan.len() == 1 && plan[0].contains(index), "{text}: {plan:?}");
+        }
+    }
 }

@@ -142,7 +142,6 @@ CREATE TABLE job (
 -- The same work is queued once.
 CREATE UNIQUE INDEX job_key ON job (version, key) WHERE state IN ('ready', 'leased');
 CREATE INDEX job_ready ON job (priority DESC, run_at, id) WHERE state = 'ready';
-CREATE INDEX job_due ON job (run_at) WHERE state = 'ready';
 CREATE INDEX job_leased ON job (leased_until) WHERE state = 'leased';
 CREATE INDEX job_holder ON job (leased_by) WHERE state = 'leased';
 CREATE INDEX job_run ON job (run, state);
