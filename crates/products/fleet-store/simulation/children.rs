@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Failed;
 
 /// How long a process may take to say what is awaited.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A process of this program. It is killed when it is dropped.
 pub(crate) struct Process {
@@ -74,8 +74,12 @@ impl Process {
 
     /// Waits for its own end, which must be a good one; returns how many jobs it ran.
     pub(crate) fn end(mut self) -> Result<u64, Failed> {
-        while let Ok(line) = self.lines.recv() {
-            self.ran += u64::from(line.starts_with("ran "));
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => self.ran += u64::from(line.starts_with("ran ")),
+                Err(RecvTimeoutError::Timeout) => return Err(format!("{} neither works nor ends", self.role).into()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
         let status = self.child.wait()?;
         if status.success() { Ok(self.ran) } else { Err(format!("{} ended with {status}", self.role).into()) }

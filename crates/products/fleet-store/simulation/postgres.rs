@@ -12,7 +12,7 @@ const INSTALL: &str = "Postgres is not installed – apt-get install --yes --no-
 /// The user that Debian's package makes.
 const USER: &str = "postgres";
 const PASSWORD: &str = "a-password-of-the-simulation";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A database server. It is killed when it is dropped.
 pub(crate) struct Postgres {

@@ -108,7 +108,7 @@ impl Store {
             return Err(StoreError::invalid(what, format!("use at most {ARTEFACT_BYTES}")));
         }
         let (folder, kind) = (self.artefacts().to_owned(), kind.to_owned());
-        let size = bytes.len() as i64;
+        let size = bounds::count(bytes.len());
         let written = tokio::task::spawn_blocking(move || write_unfinished(&folder, &bytes)).await;
         let (hash, unfinished) =
             written.map_err(|_| StoreError::invalid("writing was interrupted", "try it again"))??;
@@ -142,6 +142,7 @@ impl Store {
     /// Deletes artefacts that no result refers to, unfinished files, and ended jobs, when they are older than `keep`, at least
     /// ten minutes.
     pub async fn collect_garbage(&self, keep: Duration, now: Millis) -> Result<Collected, StoreError> {
+        const ENDED: &str = "DELETE FROM job WHERE state IN ('done', 'failed', 'cancelled') AND ended < $1";
         let before = now - bounds::millis(keep.max(YOUNGEST));
         let mut collected = Collected::default();
         loop {
@@ -158,7 +159,6 @@ impl Store {
             let chunk = chunk.to_vec();
             collected = collected.and(self.write(move |sql| remove_strays(sql, &chunk)).await?);
         }
-        const ENDED: &str = "DELETE FROM job WHERE state IN ('done', 'failed', 'cancelled') AND ended < $1";
         collected.jobs = self.write(move |sql| sql.execute(ENDED, &[before.into()])).await?;
         Ok(collected)
     }

@@ -56,6 +56,11 @@ pub(crate) fn json(name: &str, value: &Value) -> Result<String, StoreError> {
     Ok(written)
 }
 
+/// How many there are, as the store keeps it.
+pub(crate) fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// A duration in milliseconds.
 pub(crate) fn millis(time: std::time::Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 4)

@@ -1,13 +1,14 @@
 //! The tables, as numbered steps for both databases. A store that is newer than this program is refused.
 
 use crate::StoreError;
+use crate::bounds::count;
 use crate::sql::{Dialect, Failure, Sql};
 
 /// Each step, in order. A step that was published never changes.
 const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
 
 /// The version of the tables that this program writes.
-pub const SCHEMA_VERSION: i64 = STEPS.len() as i64;
+pub const SCHEMA_VERSION: i64 = 1;
 
 /// One program at a time: any number will do, as long as all use the same.
 const LOCK: &str = "SELECT 1 FROM (SELECT pg_advisory_xact_lock(6011424)) AS taken";
@@ -31,13 +32,13 @@ fn step_by_step(sql: &mut dyn Sql, place: &str, steps: &[&str]) -> Result<(), Fa
     sql.batch("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")?;
     let found = sql.query("SELECT COALESCE(MAX(version), 0) FROM schema_version", &[])?;
     let found = found.first().map_or(Ok(0), |row| row.integer(0))?;
-    let known = steps.len() as i64;
+    let known = count(steps.len());
     if found > known {
         return Err(StoreError::Newer { place: place.to_owned(), found, known }.into());
     }
     for (at, step) in steps.iter().enumerate().skip(usize::try_from(found).unwrap_or_default()) {
         sql.batch(&step.replace("{id}", sql.dialect().id()))?;
-        sql.execute("INSERT INTO schema_version (version) VALUES ($1)", &[(at as i64 + 1).into()])?;
+        sql.execute("INSERT INTO schema_version (version) VALUES ($1)", &[(count(at) + 1).into()])?;
         crate::reached("step-migrated");
     }
     Ok(())
@@ -53,6 +54,7 @@ mod tests {
 
     #[test]
     fn a_store_of_each_earlier_version_is_brought_up_to_date_and_a_newer_one_is_refused() {
+        assert_eq!(SCHEMA_VERSION, count(STEPS.len()));
         let folder = tempfile::tempdir().expect("a folder");
         for from in 0..=STEPS.len() {
             let location = Location::Sqlite(folder.path().join(format!("{from}.db")));

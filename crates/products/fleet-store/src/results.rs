@@ -242,7 +242,7 @@ pub(crate) fn record(
         report.ms.into(),
         optional(run),
         optional(report.report.as_ref().map(ToString::to_string)),
-        (report.findings.len() as i64).into(),
+        bounds::count(report.findings.len()).into(),
         now.into(),
         of.version.into(),
     ];
@@ -253,7 +253,7 @@ pub(crate) fn record(
     crate::reached("result-written");
     let (id, server) = (written.integer(0)?, written.integer(1)?);
     for (at, finding) in report.findings.iter().enumerate() {
-        write_finding(sql, [id, at as i64, server, now], finding)?;
+        write_finding(sql, [id, bounds::count(at), server, now], finding)?;
     }
     Ok(Recorded::New(id))
 }
