@@ -28,7 +28,7 @@ const YOUNGEST: Duration = Duration::from_mins(10);
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash(String);
 
-/// What a job hands in beside its result.
+/// What a job hands in together with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artefact {
     /// Which kind: a report, a trace, a lock.

@@ -117,7 +117,7 @@ fn given_back() -> Outcome {
 
 async fn stopped(mut stop: watch::Receiver<bool>) {
     if stop.wait_for(|stop| *stop).await.is_err() {
-        // Nobody can stop it any more.
+        // The sender is gone: nothing can stop it.
         std::future::pending::<()>().await;
     }
 }
