@@ -17,6 +17,7 @@ mod dist;
 mod docs;
 mod factory;
 mod fixtures;
+mod fleet;
 mod fuzz;
 mod gateway_as_client;
 mod gateway_authzen;
@@ -119,6 +120,12 @@ const TASKS: &[Task] = &[
         help: "make fixtures of client rules from scenarios; --check only judges",
         run: fixtures::run,
     },
+    Task {
+        name: "fleet-kill",
+        help: "the parts of a simulated fleet killed at named points, on SQLite and Postgres",
+        run: fleet::kill,
+    },
+    Task { name: "fleet-scale", help: "1,000 simulated servers: cost of each, memory", run: fleet::scale },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
     Task {
         name: "gateway-as-client",

@@ -11,8 +11,19 @@ use tokio_rustls::TlsConnector;
 
 use crate::client::Identity;
 
-/// A connector that trusts the system's roots and the certificates in the PEM file `ca`, and shows `identity`.
+/// A connector for HTTP that trusts the system's roots and the certificates in the PEM file `ca`, and shows `identity`.
 pub(crate) fn connector(ca: Option<&Path>, identity: Option<&Identity>) -> Result<TlsConnector, String> {
+    let mut config = config(ca, identity)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The same for another protocol, without an identity.
+pub(crate) fn plain_connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
+    Ok(TlsConnector::from(Arc::new(config(ca, None)?)))
+}
+
+fn config(ca: Option<&Path>, identity: Option<&Identity>) -> Result<ClientConfig, String> {
     let mut roots = native_roots().clone();
     if let Some(path) = ca {
         add_file(&mut roots, path)?;
@@ -22,16 +33,14 @@ pub(crate) fn connector(ca: Option<&Path>, identity: Option<&Identity>) -> Resul
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?
         .with_root_certificates(roots);
-    let mut config = match identity {
-        None => config.with_no_client_auth(),
+    match identity {
+        None => Ok(config.with_no_client_auth()),
         Some(identity) => {
             let (chain, key) = load(identity)?;
             let unfit = |e: rustls::Error| format!("client certificate {}: {e}", identity.certificate.display());
-            config.with_client_auth_cert(chain, key).map_err(unfit)?
+            config.with_client_auth_cert(chain, key).map_err(unfit)
         }
-    };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+    }
 }
 
 /// The system's roots, read once. A machine without any can still trust a file.

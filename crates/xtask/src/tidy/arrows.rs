@@ -37,6 +37,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     ("agent", Some(&["wire", "eval", "net", "client"])),
+    ("fleet-store", Some(&["wire", "net"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -106,6 +107,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "console",
             "factory",
             "agent",
+            "fleet-store",
             "gateway",
             "cli",
         ],
@@ -124,10 +126,13 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "console",
             "factory",
             "agent",
+            "fleet-store",
             "gateway",
             "cli",
         ],
     ),
+    // The databases of the store of a fleet: `proof` has none.
+    (&["rusqlite", "tokio-postgres", "sqlx", "libsqlite3-sys"], &["fleet-store"]),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["clap"], &["cli", "gateway"]),
     (&["indicatif"], &["cli"]),

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream as Socket};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
@@ -19,6 +20,13 @@ use crate::tls;
 /// A byte stream, encrypted or not.
 pub trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+/// Encrypts a connection on which the peer has agreed to TLS, by a protocol of its own. `host` is what its certificate must name.
+pub async fn secure(io: Box<dyn Io>, host: &str, ca: Option<&Path>) -> Result<Box<dyn Io>, String> {
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
+    let stream = tls::plain_connector(ca)?.connect(name, io).await;
+    Ok(Box::new(stream.map_err(|error| tls::explain(&error))?))
+}
 
 /// Dials one origin.
 pub struct Dialer {

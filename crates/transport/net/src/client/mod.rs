@@ -42,7 +42,7 @@ pub use connection::Connection;
 pub use detect::{
     Detected, Introduction, Newest, OtherGreeting, detect, detect_any, detect_newest, detect_older, follow,
 };
-pub use dial::{Dialer, Io};
+pub use dial::{Dialer, Io, secure};
 pub use document::{DocumentError, document};
 pub use error::{OpenError, SendError};
 pub use exchange::Exchange;
