@@ -60,6 +60,8 @@ pub fn key(gate: GateKind, fleet: &Fleet, server: &Server, version: &str, proof:
         Ok(list) => list.into_iter().flat_map(|one| one.args).collect::<Vec<_>>().join("\u{0}"),
         Err(why) => why.to_owned(),
     };
+    // The same fleet at another place has the same results.
+    let invocations = invocations.replace(&fleet.folder.display().to_string(), ".");
     let thresholds = format!("{:?} {:?}", fleet.thresholds, server.tools);
     let gate_version = gate.version().to_string();
     let files = launch::files(gate, fleet, server);

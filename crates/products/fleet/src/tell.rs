@@ -6,10 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Prints an answer; an end of the reader is no error.
-#[expect(clippy::print_stdout, reason = "the result of the command")]
 pub(crate) fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
     for line in text.lines() {
-        println!("{}", wire::escape::line(line));
+        if writeln!(stdout, "{}", wire::escape::line(line)).is_err() {
+            return;
+        }
     }
 }
 

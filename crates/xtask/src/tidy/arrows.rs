@@ -37,6 +37,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     ("fleet-store", Some(&["wire", "net"])),
+    ("fleet", Some(&["wire", "document", "report", "clients", "net", "fleet-store"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -105,6 +106,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "console",
             "factory",
             "fleet-store",
+            "fleet",
             "gateway",
             "cli",
         ],
@@ -130,7 +132,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     // The databases of the store of a fleet: `proof` has none.
     (&["rusqlite", "tokio-postgres", "sqlx", "libsqlite3-sys"], &["fleet-store"]),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
-    (&["clap"], &["cli", "gateway"]),
+    (&["clap"], &["cli", "fleet", "gateway"]),
     (&["indicatif"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];

@@ -134,11 +134,11 @@ fn server(index: usize, entry: Entry, defaults: &Defaults, stages: &[Stage], wro
         modules: entry.modules,
         lines: entry.lines,
         tools: entry.tools,
+        transports: transports(entry.transports, &launch),
         launch,
         cwd: entry.cwd,
         env: entry.env,
         bearer: entry.bearer.map(|reference| reference.env),
-        transports: entry.transports,
         revisions: entry.revisions,
         tests: entry.tests,
         lock: entry.lock,
@@ -187,6 +187,17 @@ fn launch(index: usize, entry: &Entry, wrong: &mut Vec<Mistake>) -> Launch {
         wrong.push(mistake(place, format!("both `{first}` and `{second}` say how it is reached"), "one of them"));
     }
     ways.into_iter().next().map_or(Launch::Unknown, |(_, launch)| launch)
+}
+
+/// What is said, or what the launch shows.
+fn transports(said: Vec<String>, launch: &Launch) -> Vec<String> {
+    match launch {
+        _ if !said.is_empty() => said,
+        Launch::Command(_) | Launch::Served(_) => vec!["stdio".to_owned()],
+        Launch::Url(url) if url.starts_with("ws") => vec!["websocket".to_owned()],
+        Launch::Url(_) => vec!["http".to_owned()],
+        Launch::Unknown => Vec::new(),
+    }
 }
 
 /// The number of a stage, from 1.

@@ -198,7 +198,9 @@ impl Fleet {
         let text = String::from_utf8(bytes)
             .map_err(|_| refuse("the file is not UTF-8".to_owned(), "a text file; docs/fleet.md shows one"))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self::read(&text, folder.to_owned()).map_err(|errors| FileErrors::new(&name, errors))
+        // Children run in folders of their own: relative paths would lead elsewhere there.
+        let folder = std::path::absolute(folder).map_err(unreadable)?;
+        Self::read(&text, folder).map_err(|errors| FileErrors::new(&name, errors))
     }
 
     /// Reads the text of a `fleet.yaml` in `folder`; every mistake, each with its place.

@@ -14,7 +14,7 @@ fn tools(state: &ServerState<'_>) -> Option<u64> {
 }
 
 fn modules(state: &ServerState<'_>) -> Option<u64> {
-    state.server.modules.or_else(|| state.kept.seen.map(|_| state.kept.surface.modules))
+    state.server.modules.or_else(|| state.kept.seen.map(|_| state.kept.surface.modules).filter(|modules| *modules > 0))
 }
 
 /// As Markdown.

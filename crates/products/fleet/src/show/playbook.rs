@@ -7,6 +7,7 @@ use report::render::text::wrap;
 use crate::columns::stage_name;
 use crate::config::Fleet;
 use crate::dates;
+use crate::gate::GateKind;
 use crate::next;
 use crate::state::{GateState, Light, ServerState};
 
@@ -24,14 +25,24 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
         wrap(&mut out, 0, &wire::escape::line(&text));
         let _ = writeln!(out, "  release: proof fleet release {}", server.name);
     }
-    let mut step = 0;
+    let (mut step, mut waiting) = (0, Vec::new());
+    // Without a server that answers, no other gate can be run.
+    let is_silent = state.gate(GateKind::Starts).is_some_and(|gate| !matches!(gate.light, Light::Green | Light::Waived | Light::Missing));
     for (number, stage) in fleet.stages.iter().enumerate().skip(state.reached) {
         let closed = state.gates.iter().filter(|gate| stage.gates.contains(&gate.gate) && !gate.light.is_open());
         for gate in closed {
+            if is_silent && gate.light == Light::Missing {
+                waiting.push(gate.gate.as_str());
+                continue;
+            }
             step += 1;
             let _ = writeln!(out, "\n{step}. {} (stage {} {}): {}", gate.gate, number + 1, stage.name, gate.light.as_str());
             write_gate(&mut out, gate, state, now);
         }
+    }
+    if !waiting.is_empty() {
+        out.push('\n');
+        wrap(&mut out, 0, &format!("after that, `proof fleet run` computes: {}", waiting.join(", ")));
     }
     if step == 0 {
         out.push_str("\nEvery gate is green.\n");
@@ -54,8 +65,10 @@ fn write_gate(out: &mut String, gate: &GateState, state: &ServerState<'_>, now: 
             line(out, &format!("its result is {days} days old; run: proof fleet run --only {}", state.server.name));
         }
         (_, Some(record)) => {
-            line(out, &record.judged.summary);
             let failing: Vec<_> = record.judged.findings.iter().filter(|finding| finding.fails).collect();
+            if failing.is_empty() {
+                line(out, &record.judged.summary);
+            }
             for finding in failing.iter().take(SHOWN) {
                 let place = if finding.place.is_empty() { String::new() } else { format!(" ({})", finding.place) };
                 wrap(out, 3, &wire::escape::line(&format!("- {}{place}: {}", finding.rule, finding.message)));
@@ -72,7 +85,7 @@ fn write_gate(out: &mut String, gate: &GateState, state: &ServerState<'_>, now: 
 }
 
 /// All of one server: its entry, its gates with their findings, its waivers.
-pub fn show(fleet: &Fleet, state: &ServerState<'_>, only: Option<crate::gate::GateKind>, now: i64) -> String {
+pub fn show(fleet: &Fleet, state: &ServerState<'_>, only: Option<GateKind>, now: i64) -> String {
     let mut out = String::new();
     let server = state.server;
     let mut field = |name: &str, value: &str| {

@@ -38,7 +38,7 @@ pub fn human(fleet: &Fleet, states: &[&ServerState<'_>], view: &Dashboard, now: 
         wrap(&mut out, 0, &format!("gates: {}", gates.join(", ")));
         let _ = writeln!(out, "{LEGEND}");
     }
-    let _ = writeln!(out, "{}", sum(states));
+    wrap(&mut out, 0, &sum(states));
     out
 }
 

@@ -108,7 +108,7 @@ fn show(session: &Session, ran: &Ran<'_>, time: Duration, format: Format) {
         let text = format!("{} {word} from {} to {}", state.server.name, name(*before), name(state.stage));
         wrap(&mut out, 2, &wire::escape::line(&text));
     }
-    let _ = writeln!(out, "{}", status::sum(&states));
+    wrap(&mut out, 0, &status::sum(&states));
     if let Some(action) = actions(&session.fleet, &ran.states).first() {
         let _ = writeln!(out, "\nnext:");
         out.push_str(&next_action(action));
