@@ -152,7 +152,8 @@ limits: { seconds: 2 }
         Context { fleet: &fleet, keeping: &keeping, runner: &runner, clock: now, say: Arc::new(|_, _, _| {}) };
     let ran = ran(&context).await;
     assert_eq!((stages(&ran.states), ran.answered), (vec![1, 1], 0));
-    let starts = |at: usize| ran.states[at].gate(GateKind::Starts).and_then(|gate| gate.record.clone()).expect("a result");
+    let starts =
+        |at: usize| ran.states[at].gate(GateKind::Starts).and_then(|gate| gate.record.clone()).expect("a result");
     assert_eq!(starts(0).judged.outcome, Outcome::Incomplete);
     assert!(starts(0).judged.summary.contains("more than 2 s"), "{}", starts(0).judged.summary);
     assert_eq!(starts(1).judged.outcome, Outcome::Incomplete);

@@ -40,7 +40,9 @@ pub(crate) fn of_unknown_verb(words: &[OsString]) -> Option<Exit> {
     let name = verb.to_str().filter(|name| is_name(name))?;
     let program = format!("proof-{name}");
     let own = std::env::current_exe().ok();
-    let found = own.and_then(|own| beside(&own, &program)).or_else(|| on_path(&program, std::env::var_os("PATH")?.as_os_str()))?;
+    let found = own
+        .and_then(|own| beside(&own, &program))
+        .or_else(|| on_path(&program, std::env::var_os("PATH")?.as_os_str()))?;
     let error = become_program(found.as_os_str(), arguments);
     tell(format_args!("error: `{program}` cannot be started: {error}"));
     Some(Exit::Bug)
@@ -93,7 +95,9 @@ mod tests {
         let path = std::env::join_paths(["".as_ref(), "bin".as_ref(), folder.path()]).expect("a path");
         assert_eq!(on_path("proof-x", &path), Some(folder.path().join("proof-x")));
         assert_eq!(on_path("proof-y", &path), None);
-        for (name, expected) in [("fleet", true), ("my-verb2", true), ("../x", false), ("-x", false), ("", false), ("A", false)] {
+        for (name, expected) in
+            [("fleet", true), ("my-verb2", true), ("../x", false), ("-x", false), ("", false), ("A", false)]
+        {
             assert_eq!(is_name(name), expected, "{name}");
         }
     }

@@ -89,9 +89,7 @@ impl Runner {
         for (name, value) in launch::variables(server) {
             let value = match value {
                 Text::Plain(value) => value,
-                Text::Variable { env } => {
-                    std::env::var(&env).map_err(|_| format!("the variable {env} is not set"))?
-                }
+                Text::Variable { env } => std::env::var(&env).map_err(|_| format!("the variable {env} is not set"))?,
             };
             env.push((name, value));
         }
@@ -122,7 +120,9 @@ fn why_stopped(ending: &Ending, limits: Limits) -> Option<String> {
         Ending::Exited(_) => None,
         Ending::TimeOver => Some(format!("it took more than {} s (limits.seconds)", limits.seconds)),
         Ending::MemoryOver => Some(format!("it used more than {} MB (limits.memory_mb)", limits.memory_mb)),
-        Ending::ProcessesOver => Some(format!("it started more than {} processes (limits.processes)", limits.processes)),
+        Ending::ProcessesOver => {
+            Some(format!("it started more than {} processes (limits.processes)", limits.processes))
+        }
     }
 }
 

@@ -54,8 +54,8 @@ async fn run_all(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind
     let incomplete = |why: String| Judged::new(Outcome::Incomplete, why);
     let work = tempfile::Builder::new().prefix("proof-fleet-").tempdir();
     let work = work.map_err(|error| incomplete(format!("no folder for the job can be made: {error}")))?;
-    let invocations = launch::invocations(kind, fleet, server, work.path())
-        .map_err(|why| Judged::new(Outcome::Skipped, why))?;
+    let invocations =
+        launch::invocations(kind, fleet, server, work.path()).map_err(|why| Judged::new(Outcome::Skipped, why))?;
     if let Some(path) = launch::files(kind, fleet, server).iter().find(|path| is_missing(kind, path)) {
         return Err(incomplete(format!("{} does not exist", shown(fleet, path))));
     }
@@ -81,11 +81,19 @@ fn shown(fleet: &Fleet, path: &Path) -> String {
     path.strip_prefix(&fleet.folder).unwrap_or(path).display().to_string()
 }
 
-fn judge(fleet: &Fleet, server: &Server, kind: GateKind, surface: &Surface, ended: &[Ended], negatives: &[String]) -> Computed {
+fn judge(
+    fleet: &Fleet,
+    server: &Server,
+    kind: GateKind,
+    surface: &Surface,
+    ended: &[Ended],
+    negatives: &[String],
+) -> Computed {
     let material = Material { server, thresholds: &fleet.thresholds, surface, ended, negatives };
     let judged = redacted(gates::judge(kind, &material), &secret::redactor([server]));
     let report = ended.first().and_then(|ended| ended.document.as_ref());
-    let report = report.and_then(|document| serde_json::to_vec(document).ok()).filter(|bytes| bytes.len() <= MOST_REPORT);
+    let report =
+        report.and_then(|document| serde_json::to_vec(document).ok()).filter(|bytes| bytes.len() <= MOST_REPORT);
     Computed { judged, report }
 }
 

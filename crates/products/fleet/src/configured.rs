@@ -61,7 +61,12 @@ pub fn read(folder: &Path) -> Result<Configurations, String> {
                     out.files += 1;
                     for held in plan::held(client, scope, &value) {
                         let Some(launch) = Configured::of_entry(&held.value) else { continue };
-                        out.servers.push(Found { name: held.name, client: client.id.clone(), file: path.clone(), launch });
+                        out.servers.push(Found {
+                            name: held.name,
+                            client: client.id.clone(),
+                            file: path.clone(),
+                            launch,
+                        });
                     }
                 }
                 Err(why) => out.unreadable.push((path, why)),
@@ -152,7 +157,10 @@ pub fn entry(name: &str, found: &Found) -> Result<String, String> {
             let _ = writeln!(out, "    url: {}", document::scalar(url));
             let _ = writeln!(out, "    transports: [http]");
             if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-                let variable: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+                let variable: String = name
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+                    .collect();
                 let _ = writeln!(out, "    bearer: {{ env: MCP_{variable}_TOKEN }}");
             }
         }

@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn the_order_of_members_makes_no_difference() {
-        assert_eq!(of_value(&json!({"a": 1, "b": {"c": 2, "d": 3}})), of_value(&json!({"b": {"d": 3, "c": 2}, "a": 1})));
+        assert_eq!(
+            of_value(&json!({"a": 1, "b": {"c": 2, "d": 3}})),
+            of_value(&json!({"b": {"d": 3, "c": 2}, "a": 1}))
+        );
         assert_ne!(of_value(&json!([1, 2])), of_value(&json!([2, 1])));
     }
 }

@@ -166,7 +166,8 @@ servers:
         let keys = |fleet: &Fleet, listed: &str, proof: &str| {
             let server = &fleet.servers[0];
             let version = version(&definition(fleet, server), Some(&surface(listed)));
-            [GateKind::Conforms, GateKind::Tested, GateKind::Locked].map(|gate| key(gate, fleet, server, &version, proof))
+            [GateKind::Conforms, GateKind::Tested, GateKind::Locked]
+                .map(|gate| key(gate, fleet, server, &version, proof))
         };
         let first = keys(&fleet(TEXT), "a", "1");
         assert_eq!(first, keys(&fleet(TEXT), "a", "1"));

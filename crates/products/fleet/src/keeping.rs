@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use fleet_store::{GateOutcome, GateReport, GateResult, Id, Location, Millis, NewFinding, NewServer, NewVersion, Options, Store, StoreError, Version};
+use fleet_store::{
+    GateOutcome, GateReport, GateResult, Id, Location, Millis, NewFinding, NewServer, NewVersion, Options, Store,
+    StoreError, Version,
+};
 
 use crate::compute::Computed;
 use crate::config::{Fleet, Server, StorePlace};
@@ -33,7 +36,10 @@ impl Keeping {
         let artefacts = |folder: &std::path::Path| folder.join("artefacts");
         let options = match &fleet.store {
             StorePlace::Folder(folder) => {
-                let io = |error: std::io::Error| StoreError::Io { place: folder.display().to_string(), why: error.to_string() };
+                let io = |error: std::io::Error| StoreError::Io {
+                    place: folder.display().to_string(),
+                    why: error.to_string(),
+                };
                 std::fs::create_dir_all(folder).map_err(io)?;
                 Options::new(Location::Sqlite(folder.join("fleet.db")), artefacts(folder))
             }
@@ -60,7 +66,12 @@ impl Keeping {
     }
 
     /// How every server of the fleet stands.
-    pub async fn states<'f>(&self, fleet: &'f Fleet, proof: &str, now: Millis) -> Result<Vec<ServerState<'f>>, StoreError> {
+    pub async fn states<'f>(
+        &self,
+        fleet: &'f Fleet,
+        proof: &str,
+        now: Millis,
+    ) -> Result<Vec<ServerState<'f>>, StoreError> {
         let known: HashMap<String, fleet_store::Server> =
             self.store.servers().await?.into_iter().map(|server| (server.name.clone(), server)).collect();
         let versions: HashMap<Id, Version> =
@@ -156,7 +167,13 @@ impl Keeping {
     }
 
     /// Brings a version into the store.
-    pub async fn put_version(&self, id: Id, digest: &str, surface: Option<&Surface>, now: Millis) -> Result<Id, StoreError> {
+    pub async fn put_version(
+        &self,
+        id: Id,
+        digest: &str,
+        surface: Option<&Surface>,
+        now: Millis,
+    ) -> Result<Id, StoreError> {
         let count = |number: u64| i64::try_from(number).ok();
         let seen = surface.cloned().unwrap_or_default();
         let label: String = format!("{} {}", seen.name, seen.version).trim().chars().take(60).collect();
@@ -221,7 +238,14 @@ fn is_of_key(stored: &str, key: &str) -> bool {
 pub fn of_result(gate: GateKind, result: &GateResult) -> Option<Record> {
     let judged: Judged = serde_json::from_value(result.is.summary.clone()).ok()?;
     let ms = u64::try_from(result.is.ms).unwrap_or(0);
-    Some(Record { gate, judged, at: seconds(result.recorded), ms, version: result.of.version, key: result.of.key.clone() })
+    Some(Record {
+        gate,
+        judged,
+        at: seconds(result.recorded),
+        ms,
+        version: result.of.version,
+        key: result.of.key.clone(),
+    })
 }
 
 fn of_version(version: &Version) -> Surface {

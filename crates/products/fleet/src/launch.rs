@@ -25,7 +25,9 @@ pub fn folder(fleet: &Fleet, server: &Server) -> PathBuf {
 pub fn words(server: &Server) -> Option<Vec<String>> {
     match &server.launch {
         Launch::Command(words) => Some(words.clone()),
-        Launch::Served(words) => Some(["proof", "serve"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect()),
+        Launch::Served(words) => {
+            Some(["proof", "serve"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect())
+        }
         Launch::Url(_) | Launch::Unknown => None,
     }
 }
@@ -42,7 +44,11 @@ pub fn typed(server: &Server) -> String {
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The variables of the child, in addition to the minimum: each name with its value or the variable that holds it.
@@ -52,7 +58,12 @@ pub fn variables(server: &Server) -> Vec<(String, Text)> {
 }
 
 /// What a gate runs, in order; empty where it needs no run. `Err`: the entry lacks what the gate is computed from.
-pub fn invocations(gate: GateKind, fleet: &Fleet, server: &Server, work: &Path) -> Result<Vec<Invocation>, &'static str> {
+pub fn invocations(
+    gate: GateKind,
+    fleet: &Fleet,
+    server: &Server,
+    work: &Path,
+) -> Result<Vec<Invocation>, &'static str> {
     if server.launch == Launch::Unknown && gate != GateKind::Listed {
         return Err("the entry does not say how the server is reached");
     }
@@ -103,7 +114,11 @@ impl Build<'_> {
                 for name in self.server.env.keys() {
                     args.extend(["--inherit-env".to_owned(), name.clone()]);
                 }
-                args.extend(["--cwd".to_owned(), folder(self.fleet, self.server).display().to_string(), "--".to_owned()]);
+                args.extend([
+                    "--cwd".to_owned(),
+                    folder(self.fleet, self.server).display().to_string(),
+                    "--".to_owned(),
+                ]);
                 args.extend(words);
             }
             _ => {}
@@ -187,7 +202,9 @@ impl Build<'_> {
     }
 
     fn verify(&self) -> Result<Invocation, &'static str> {
-        let Some(manifest) = &self.server.manifest else { return Err("the entry names no `manifest`; `proof sign` makes one") };
+        let Some(manifest) = &self.server.manifest else {
+            return Err("the entry names no `manifest`; `proof sign` makes one");
+        };
         let mut args = ["verify", "--format", "json", "--keys"].map(str::to_owned).to_vec();
         args.extend([self.path(&manifest.keys), self.path(&manifest.file)]);
         Ok(self.at_server(Invocation { args, output: None, cwd: None }))
@@ -196,7 +213,9 @@ impl Build<'_> {
 
 /// The files that a gate's result depends on, besides the server.
 pub fn files(gate: GateKind, fleet: &Fleet, server: &Server) -> Vec<PathBuf> {
-    let paths = |members: &[&Option<String>]| members.iter().filter_map(|path| path.as_deref()).map(|path| fleet.path(path)).collect();
+    let paths = |members: &[&Option<String>]| {
+        members.iter().filter_map(|path| path.as_deref()).map(|path| fleet.path(path)).collect()
+    };
     match gate {
         GateKind::Listed | GateKind::Starts | GateKind::Described => Vec::new(),
         GateKind::Conforms => paths(&[&server.hints, &server.baseline]),
@@ -206,8 +225,12 @@ pub fn files(gate: GateKind, fleet: &Fleet, server: &Server) -> Vec<PathBuf> {
         GateKind::Ready => {
             server.ready.iter().filter(|target| !target.contains("://")).map(|path| fleet.path(path)).collect()
         }
-        GateKind::Evaluated => server.evaluation.iter().flat_map(|one| [fleet.path(&one.cases), fleet.path(&one.calls)]).collect(),
-        GateKind::Signed => server.manifest.iter().flat_map(|one| [fleet.path(&one.file), fleet.path(&one.keys)]).collect(),
+        GateKind::Evaluated => {
+            server.evaluation.iter().flat_map(|one| [fleet.path(&one.cases), fleet.path(&one.calls)]).collect()
+        }
+        GateKind::Signed => {
+            server.manifest.iter().flat_map(|one| [fleet.path(&one.file), fleet.path(&one.keys)]).collect()
+        }
     }
 }
 

@@ -150,10 +150,16 @@ impl Candidate<'_> {
     fn why(&self, fleet: &Fleet, minutes: u32) -> String {
         let count = self.servers.len();
         let fallen = self.servers.iter().filter(|state| state.has_fallen()).count();
-        let below = self.servers.iter().filter(|state| state.server.wanted.is_some_and(|wanted| state.stage < wanted)).count();
+        let below =
+            self.servers.iter().filter(|state| state.server.wanted.is_some_and(|wanted| state.stage < wanted)).count();
         let first = self.servers.first().map(|state| {
             let after = (state.reached as f64 + gain(fleet, state, self.gate)) as usize;
-            format!("{} is at {}, and could be at {}", state.server.name, stage_name(fleet, state.stage), stage_name(fleet, after))
+            format!(
+                "{} is at {}, and could be at {}",
+                state.server.name,
+                stage_name(fleet, state.stage),
+                stage_name(fleet, after)
+            )
         });
         let mut parts: Vec<String> = first.into_iter().collect();
         if count > 1 {

@@ -16,8 +16,15 @@ const LONGEST: u64 = 4 << 20;
 /// Folders of other people's code.
 const FOREIGN: [&str; 6] = ["node_modules", "target", "venv", "dist", "build", "__pycache__"];
 
-const LANGUAGES: [(&str, &str); 7] =
-    [("ts", "TypeScript"), ("js", "JavaScript"), ("mjs", "JavaScript"), ("py", "Python"), ("rs", "Rust"), ("go", "Go"), ("java", "Java")];
+const LANGUAGES: [(&str, &str); 7] = [
+    ("ts", "TypeScript"),
+    ("js", "JavaScript"),
+    ("mjs", "JavaScript"),
+    ("py", "Python"),
+    ("rs", "Rust"),
+    ("go", "Go"),
+    ("java", "Java"),
+];
 
 /// A server in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +59,8 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST);
     let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
     let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    let own = entries.filter(|entry| is_folder(entry) && !name(entry).starts_with('.') && !FOREIGN.contains(&&*name(entry)));
+    let own =
+        entries.filter(|entry| is_folder(entry) && !name(entry).starts_with('.') && !FOREIGN.contains(&&*name(entry)));
     own.map(|entry| entry.path()).collect()
 }
 

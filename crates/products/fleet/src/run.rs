@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleet_store::{GateReport, Id, Job, Millis, NewJob, NewRun, Queue, ResultKey, Retry, State, StoreError, WorkerOptions};
+use fleet_store::{
+    GateReport, Id, Job, Millis, NewJob, NewRun, Queue, ResultKey, Retry, State, StoreError, WorkerOptions,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -95,7 +97,11 @@ pub struct Context<'f> {
 }
 
 /// Runs.
-pub async fn run<'f>(context: &Context<'f>, request: &Request, stop: watch::Receiver<bool>) -> Result<Ran<'f>, StoreError> {
+pub async fn run<'f>(
+    context: &Context<'f>,
+    request: &Request,
+    stop: watch::Receiver<bool>,
+) -> Result<Ran<'f>, StoreError> {
     let (fleet, keeping) = (context.fleet, context.keeping);
     let now = (context.clock)();
     let before = keeping.states(fleet, context.runner.version(), now).await?;
@@ -108,9 +114,11 @@ pub async fn run<'f>(context: &Context<'f>, request: &Request, stop: watch::Rece
         proof_version: context.runner.version().to_owned(),
     };
     let id = keeping.store.begin_run(&new, now).await?;
-    let chosen: Vec<&Server> = before.iter().filter(|state| is_chosen(request, state, now)).map(|state| state.server).collect();
+    let chosen: Vec<&Server> =
+        before.iter().filter(|state| is_chosen(request, state, now)).map(|state| state.server).collect();
     let looks = look_at(context, &chosen).await;
-    let mut ran = Ran { id, looked: chosen.len(), answered: 0, computed: 0, unchanged: 0, before: stages, states: Vec::new() };
+    let mut ran =
+        Ran { id, looked: chosen.len(), answered: 0, computed: 0, unchanged: 0, before: stages, states: Vec::new() };
     let mut jobs = Vec::new();
     for (server, look) in chosen.iter().zip(looks) {
         ran.answered += usize::from(look.surface.is_some());
@@ -134,8 +142,8 @@ pub async fn run<'f>(context: &Context<'f>, request: &Request, stop: watch::Rece
 
 fn is_chosen(request: &Request, state: &ServerState<'_>, now: Millis) -> bool {
     let server = state.server;
-    let is_named = request.only.is_empty()
-        || request.only.iter().any(|only| *only == server.name || server.tags.contains(only));
+    let is_named =
+        request.only.is_empty() || request.only.iter().any(|only| *only == server.name || server.tags.contains(only));
     let is_settled = || state.gates.iter().all(|gate| gate.record.is_some() && is_settled(gate.light));
     is_named && request.filter.fits(state, seconds(now)) && !(request.changed && is_settled())
 }
@@ -211,7 +219,15 @@ async fn planned(
     Ok(jobs)
 }
 
-fn job(server: &Server, gate: GateKind, definition: &str, surface: &Surface, result: ResultKey, run: Id, now: Millis) -> NewJob {
+fn job(
+    server: &Server,
+    gate: GateKind,
+    definition: &str,
+    surface: &Surface,
+    result: ResultKey,
+    run: Id,
+    now: Millis,
+) -> NewJob {
     let payload = Payload {
         server: server.name.clone(),
         gate,
@@ -305,7 +321,12 @@ impl Worker {
 }
 
 /// Works on a queue.
-pub async fn worker(worker: Worker, queue: Queue, options: WorkerOptions, stop: watch::Receiver<bool>) -> Result<(), StoreError> {
+pub async fn worker(
+    worker: Worker,
+    queue: Queue,
+    options: WorkerOptions,
+    stop: watch::Receiver<bool>,
+) -> Result<(), StoreError> {
     let worker = Arc::new(worker);
     fleet_store::work(queue, options, stop, move |job| {
         let worker = Arc::clone(&worker);

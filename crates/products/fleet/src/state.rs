@@ -161,7 +161,8 @@ pub struct ServerState<'f> {
 impl<'f> ServerState<'f> {
     /// How `server` stands at the time `now`.
     pub fn of(fleet: &'f Fleet, server: &'f Server, kept: Kept, now: i64) -> Self {
-        let gates: Vec<GateState> = fleet.gates().into_iter().map(|gate| gate_state(fleet, server, &kept, gate, now)).collect();
+        let gates: Vec<GateState> =
+            fleet.gates().into_iter().map(|gate| gate_state(fleet, server, &kept, gate, now)).collect();
         let reached = reached(fleet, &gates);
         let stage = kept.hold.as_ref().map_or(reached, |hold| reached.min(hold.stage));
         Self { server, gates, reached, stage, kept }
@@ -214,7 +215,8 @@ fn gate_state(fleet: &Fleet, server: &Server, kept: &Kept, gate: GateKind, now: 
 /// The light of a result. A waiver opens a red gate, or one that the entry names nothing for; never one that is incomplete.
 fn light(fleet: &Fleet, record: &Record, waivers: &[Waiver], now: i64) -> Light {
     let judged = &record.judged;
-    let is_waived_whole = || waivers.iter().any(|one| one.gate == record.gate && one.rule.is_none() && now < one.expires);
+    let is_waived_whole =
+        || waivers.iter().any(|one| one.gate == record.gate && one.rule.is_none() && now < one.expires);
     match judged.outcome {
         Outcome::Incomplete => Light::Incomplete,
         _ if record.at + i64::from(fleet.days) * DAY < now => Light::Old,

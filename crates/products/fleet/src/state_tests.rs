@@ -27,7 +27,8 @@ fn finding(rule: &str) -> Finding {
 /// All gates are green but those that are named.
 fn kept(others: &[(GateKind, Outcome)]) -> Kept {
     let outcome = |gate| others.iter().find(|(other, _)| *other == gate).map_or(Outcome::Pass, |(_, outcome)| *outcome);
-    let records = GateKind::ALL.into_iter().filter(|gate| *gate != GateKind::Listed).map(|gate| record(gate, outcome(gate)));
+    let records =
+        GateKind::ALL.into_iter().filter(|gate| *gate != GateKind::Listed).map(|gate| record(gate, outcome(gate)));
     Kept { records: records.collect(), ..Kept::default() }
 }
 
@@ -70,7 +71,8 @@ fn waiver(gate: GateKind, rule: Option<&str>, expires: i64) -> Waiver {
 
 #[test]
 fn a_waiver_opens_what_is_red_until_it_ends_and_never_what_is_incomplete() {
-    let with = |outcome, waivers: &[Waiver]| stage(Kept { waivers: waivers.to_vec(), ..kept(&[(GateKind::Tested, outcome)]) });
+    let with =
+        |outcome, waivers: &[Waiver]| stage(Kept { waivers: waivers.to_vec(), ..kept(&[(GateKind::Tested, outcome)]) });
     let tested = |rule, expires| waiver(GateKind::Tested, rule, expires);
     assert_eq!(with(Outcome::Fail, &[tested(None, NOW + 1)]), 8);
     assert_eq!(with(Outcome::Fail, &[tested(None, NOW)]), 4, "it has ended");

@@ -90,7 +90,10 @@ fn mistakes_are_shown_with_their_places_and_the_exit_code_of_usage() {
 fn the_schema_and_every_help_are_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let schema = fleet(folder.path(), &["--schema"]);
-    assert_eq!(String::from_utf8_lossy(&schema.stdout).trim(), include_str!("../../../../docs/fleet.schema.json").trim());
+    assert_eq!(
+        String::from_utf8_lossy(&schema.stdout).trim(),
+        include_str!("../../../../docs/fleet.schema.json").trim()
+    );
     for verb in ["run", "status", "waive", "report", "worker"] {
         let help = fleet(folder.path(), &[verb, "--help"]);
         let text = out(&help);

@@ -108,7 +108,9 @@ fn server(index: usize, entry: Entry, defaults: &Defaults, stages: &[Stage], wro
         wrong.push(mistake(at("bearer"), "`bearer` is for a `url`", "for a command: env: { TOKEN: { env: NAME } }"));
     }
     if matches!(launch, Launch::Url(_)) {
-        for member in [(!entry.env.is_empty()).then_some("env"), entry.cwd.is_some().then_some("cwd")].into_iter().flatten() {
+        for member in
+            [(!entry.env.is_empty()).then_some("env"), entry.cwd.is_some().then_some("cwd")].into_iter().flatten()
+        {
             wrong.push(mistake(at(member), format!("`{member}` is for a command"), format!("leave out `{member}`")));
         }
     }
@@ -157,7 +159,11 @@ fn launch(index: usize, entry: &Entry, wrong: &mut Vec<Mistake>) -> Launch {
     if let Some(words) = &entry.command {
         if let Some(at) = secret::in_words(words) {
             let place = format!("/servers/{index}/command/{at}");
-            wrong.push(mistake(place, "the command holds a secret in clear", "a variable: env: { TOKEN: { env: NAME } }"));
+            wrong.push(mistake(
+                place,
+                "the command holds a secret in clear",
+                "a variable: env: { TOKEN: { env: NAME } }",
+            ));
         }
         ways.push(("command", Launch::Command(words.clone())));
     }
@@ -207,9 +213,11 @@ fn number(stage: &StageName, stages: &[Stage]) -> Result<usize, (String, String)
             .ok()
             .filter(|number| (1..=stages.len()).contains(number))
             .ok_or_else(|| (format!("there is no stage {number}"), format!("a number from 1 to {}", stages.len()))),
-        StageName::Name(name) => stages.iter().position(|stage| stage.name == *name).map(|at| at + 1).ok_or_else(|| {
-            let known = stages.iter().map(|stage| stage.name.as_str());
-            (format!("there is no stage {}", quoted(name)), nearest(name, known))
-        }),
+        StageName::Name(name) => {
+            stages.iter().position(|stage| stage.name == *name).map(|at| at + 1).ok_or_else(|| {
+                let known = stages.iter().map(|stage| stage.name.as_str());
+                (format!("there is no stage {}", quoted(name)), nearest(name, known))
+            })
+        }
     }
 }

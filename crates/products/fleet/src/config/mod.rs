@@ -20,8 +20,11 @@ const LONGEST: u64 = 16 << 20;
 /// The bounds of a file with thousands of servers.
 const BOUNDS: document::Bounds = document::Bounds { depth: 32, weight: 2_000_000, key: 1024 };
 
-static SHAPE: Shape =
-    Shape::new(include_str!("../../../../../docs/fleet.schema.json"), "docs/fleet.md", &["servers", "stages", "dashboards"]);
+static SHAPE: Shape = Shape::new(
+    include_str!("../../../../../docs/fleet.schema.json"),
+    "docs/fleet.md",
+    &["servers", "stages", "dashboards"],
+);
 
 /// The JSON Schema of `fleet.yaml`.
 pub const fn schema() -> &'static str {

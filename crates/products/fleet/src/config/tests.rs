@@ -69,7 +69,8 @@ fn mistakes_against_the_schema_have_places_too() {
         ("servers: []\nstore: postgres://u:p@h/d", 2, "may hold a password"),
     ] {
         let errors = read(text).expect_err(text);
-        let first = errors.iter().find(|error| error.what.contains(part)).unwrap_or_else(|| panic!("{text}: {errors:?}"));
+        let first =
+            errors.iter().find(|error| error.what.contains(part)).unwrap_or_else(|| panic!("{text}: {errors:?}"));
         assert_eq!(first.at.map(|at| at.line), Some(line), "{text}");
         assert!(!format!("{errors:?}").contains("u:p"), "a password is shown");
     }
@@ -85,9 +86,18 @@ servers:
 ";
     let fleet = read(text).expect("valid");
     let [a, b] = &fleet.servers[..] else { panic!("two servers") };
-    assert_eq!((a.owner.as_deref(), a.wanted, &a.tags[..]), (Some("ada"), Some(5), &["x".to_owned(), "all".to_owned()][..]));
-    assert_eq!(a.launch, Launch::Served(["--stdio", "--openapi", "a.yaml", "--config", "api.yaml"].map(str::to_owned).to_vec()));
-    assert_eq!((b.owner.as_deref(), b.wanted, b.variables().collect::<Vec<_>>()), (Some("bob"), Some(2), vec!["B_TOKEN"]));
+    assert_eq!(
+        (a.owner.as_deref(), a.wanted, &a.tags[..]),
+        (Some("ada"), Some(5), &["x".to_owned(), "all".to_owned()][..])
+    );
+    assert_eq!(
+        a.launch,
+        Launch::Served(["--stdio", "--openapi", "a.yaml", "--config", "api.yaml"].map(str::to_owned).to_vec())
+    );
+    assert_eq!(
+        (b.owner.as_deref(), b.wanted, b.variables().collect::<Vec<_>>()),
+        (Some("bob"), Some(2), vec!["B_TOKEN"])
+    );
     assert_eq!(fleet.stages.len(), 8);
     assert_eq!(fleet.gates().len(), GateKind::ALL.len());
     assert!(serde_json::from_str::<serde_json::Value>(schema()).is_ok());

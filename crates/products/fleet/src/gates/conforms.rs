@@ -36,7 +36,8 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     }
     let thresholds = material.thresholds;
     if exercised < f64::from(thresholds.exercised) {
-        let what = format!("only {exercised} % of the applicable MUST rules were judged, not {} %", thresholds.exercised);
+        let what =
+            format!("only {exercised} % of the applicable MUST rules were judged, not {} %", thresholds.exercised);
         findings.push(own("exercised", what, "give `hints`: proof help hints"));
     }
     if let Some(most) = thresholds.warnings.filter(|most| warnings > *most) {
@@ -44,7 +45,8 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
         findings.push(own("warnings", what, "run `proof check` and read its warnings"));
     }
     let score = report["summary"]["score"].as_f64();
-    let grade = if report["summary"]["grade"].is_object() { "100/100".to_owned() } else { score.unwrap_or(0.0).to_string() };
+    let grade =
+        if report["summary"]["grade"].is_object() { "100/100".to_owned() } else { score.unwrap_or(0.0).to_string() };
     let revisions = runs.into_iter().collect::<Vec<_>>().join(", ");
     let green = format!("{grade}: {judged} MUST rules judged at {revisions}, {warnings} warnings");
     let mut judged_gate = Judged::by_findings(findings, green);

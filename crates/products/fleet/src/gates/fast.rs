@@ -31,8 +31,10 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     if p95 > thresholds.call_ms as f64 {
         slow("call_ms", format!("95 % of the cases end within {p95:.0} ms"), thresholds.call_ms);
     }
-    let mut judged =
-        Judged::by_findings(findings, format!("start and listing {} ms, 95 % of the cases within {p95:.1} ms", start.ms));
+    let mut judged = Judged::by_findings(
+        findings,
+        format!("start and listing {} ms, 95 % of the cases within {p95:.1} ms", start.ms),
+    );
     judged.facts = json!({ "start_ms": start.ms, "p95_ms": p95 });
     Ok(judged)
 }

@@ -34,7 +34,8 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     }
     let strings = report["summary"]["strings"].as_u64().unwrap_or(0);
     let below = findings.iter().filter(|finding| !finding.fails).count();
-    let mut judged = Judged::by_findings(findings, format!("{strings} texts read, {below} findings below the threshold"));
+    let mut judged =
+        Judged::by_findings(findings, format!("{strings} texts read, {below} findings below the threshold"));
     judged.facts = json!({ "strings": strings, "findings": report["summary"]["findings"], "suppressed": report["summary"]["suppressed"] });
     Ok(judged)
 }

@@ -50,8 +50,9 @@ impl Surface {
 /// Tools whose names begin with the same word, where at least two do.
 fn modules(snapshot: &Value) -> u64 {
     let names = super::list(snapshot, "tools").filter_map(|tool| tool["name"].as_str());
-    let mut words: Vec<&str> =
-        names.filter_map(|name| name.split(['_', '-', '.', '/']).next().filter(|word| word.len() < name.len())).collect();
+    let mut words: Vec<&str> = names
+        .filter_map(|name| name.split(['_', '-', '.', '/']).next().filter(|word| word.len() < name.len()))
+        .collect();
     words.sort_unstable();
     words.chunk_by(|one, other| one == other).filter(|group| group.len() > 1).count() as u64
 }

@@ -141,7 +141,11 @@ fn a_scan_is_red_by_its_threshold_and_by_an_unpinned_launch() {
         report
     };
     assert_eq!(of(0, with("incomplete", json!(["a list was not read"]))), Outcome::Incomplete);
-    assert_eq!(of(0, with("summary", json!({ "items": { "tool": 1 } }))), Outcome::Incomplete, "fewer tools than listed");
+    assert_eq!(
+        of(0, with("summary", json!({ "items": { "tool": 1 } }))),
+        Outcome::Incomplete,
+        "fewer tools than listed"
+    );
     let mut accepted = scan("high", "scan.injection", true);
     accepted["results"][0]["suppressed"] = json!({ "reason": "ours" });
     assert_eq!(of(0, accepted), Outcome::Pass);

@@ -33,7 +33,11 @@ pub fn svg(left: &str, right: &str, tone: Tone) -> String {
     let label = xml(&format!("{left}: {right}"));
     let text = |at: usize, room: usize, text: &str| {
         let length = room - 2 * MARGIN;
-        format!("<text x=\"{}\" y=\"{base}\" textLength=\"{length}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>", at + MARGIN, xml(text))
+        format!(
+            "<text x=\"{}\" y=\"{base}\" textLength=\"{length}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",
+            at + MARGIN,
+            xml(text)
+        )
     };
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{total}\" height=\"{HEIGHT}\" viewBox=\"0 0 {total} {HEIGHT}\" \

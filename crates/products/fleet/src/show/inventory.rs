@@ -20,12 +20,16 @@ fn modules(state: &ServerState<'_>) -> Option<u64> {
 /// As Markdown.
 pub fn markdown(fleet: &Fleet, states: &[ServerState<'_>]) -> String {
     let mut out = format!("# {}: {} servers\n\n", wire::escape::line(&fleet.name), states.len());
-    out.push_str("| server | stage | tools | modules | lines | language | transports | owner | source | credentials |\n");
+    out.push_str(
+        "| server | stage | tools | modules | lines | language | transports | owner | source | credentials |\n",
+    );
     out.push_str("|---|---|---|---|---|---|---|---|---|---|\n");
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     for state in states {
         let server = state.server;
-        let cell = |text: &str| if text.is_empty() { String::new() } else { code(&wire::escape::line(text)).replace('|', "\\|") };
+        let cell = |text: &str| {
+            if text.is_empty() { String::new() } else { code(&wire::escape::line(text)).replace('|', "\\|") }
+        };
         let text = |text: Option<&String>| cell(text.map_or("", String::as_str));
         let credentials: Vec<&str> = server.variables().collect();
         let _ = writeln!(

@@ -42,7 +42,11 @@ impl Page {
         let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
         let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
         let _ = writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">");
-        let _ = writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>", xml(&self.title));
+        let _ = writeln!(
+            out,
+            "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>",
+            xml(&self.title)
+        );
         let _ = writeln!(out, "<style>{STYLE}</style>\n<h1>{}</h1>", xml(&self.title));
         for line in &self.lines {
             let _ = writeln!(out, "<p>{}</p>", xml(line));

@@ -21,13 +21,21 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
     let wanted = server.wanted.map_or_else(String::new, |stage| format!(", wanted: {}", stage_name(fleet, stage)));
     let _ = writeln!(out, "{}: stage {}{wanted}", server.name, stage_name(fleet, state.stage));
     if let Some(hold) = &state.kept.hold {
-        let text = format!("held at {} by {} since {}: {}", stage_name(fleet, hold.stage), hold.by, dates::day(hold.at), hold.reason);
+        let text = format!(
+            "held at {} by {} since {}: {}",
+            stage_name(fleet, hold.stage),
+            hold.by,
+            dates::day(hold.at),
+            hold.reason
+        );
         wrap(&mut out, 0, &wire::escape::line(&text));
         let _ = writeln!(out, "  release: proof fleet release {}", server.name);
     }
     let (mut step, mut waiting) = (0, Vec::new());
     // Without a server that answers, no other gate can be run.
-    let is_silent = state.gate(GateKind::Starts).is_some_and(|gate| !matches!(gate.light, Light::Green | Light::Waived | Light::Missing));
+    let is_silent = state
+        .gate(GateKind::Starts)
+        .is_some_and(|gate| !matches!(gate.light, Light::Green | Light::Waived | Light::Missing));
     for (number, stage) in fleet.stages.iter().enumerate().skip(state.reached) {
         let closed = state.gates.iter().filter(|gate| stage.gates.contains(&gate.gate) && !gate.light.is_open());
         for gate in closed {
@@ -36,7 +44,8 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
                 continue;
             }
             step += 1;
-            let _ = writeln!(out, "\n{step}. {} (stage {} {}): {}", gate.gate, number + 1, stage.name, gate.light.as_str());
+            let _ =
+                writeln!(out, "\n{step}. {} (stage {} {}): {}", gate.gate, number + 1, stage.name, gate.light.as_str());
             write_gate(&mut out, gate, state, now);
         }
     }
@@ -50,7 +59,8 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
         let owner = server.owner.as_deref().unwrap_or("nobody yet: add `owner`");
         let _ = writeln!(out);
         wrap(&mut out, 0, &format!("decides: {}", wire::escape::line(owner)));
-        let text = "to accept a red gate for a time: proof fleet waive SERVER GATE --owner WHO --reason WHY --until DATE";
+        let text =
+            "to accept a red gate for a time: proof fleet waive SERVER GATE --owner WHO --reason WHY --until DATE";
         wrap(&mut out, 0, &text.replace("SERVER", &server.name));
     }
     out
@@ -106,7 +116,8 @@ pub fn show(fleet: &Fleet, state: &ServerState<'_>, only: Option<GateKind>, now:
             let _ = writeln!(out, "\n{} {}", gate.gate, gate.light.as_str());
             continue;
         };
-        let _ = writeln!(out, "\n{} {}  {}, {} ms", gate.gate, gate.light.as_str(), dates::minute(record.at), record.ms);
+        let _ =
+            writeln!(out, "\n{} {}  {}, {} ms", gate.gate, gate.light.as_str(), dates::minute(record.at), record.ms);
         wrap(&mut out, 2, &wire::escape::line(&record.judged.summary));
         for finding in record.judged.findings.iter().filter(|finding| finding.fails || only.is_some()) {
             let place = if finding.place.is_empty() { String::new() } else { format!(" ({})", finding.place) };
@@ -119,7 +130,11 @@ pub fn show(fleet: &Fleet, state: &ServerState<'_>, only: Option<GateKind>, now:
         let ends = if now < waiver.expires { "until" } else { "ended" };
         let text = format!(
             "waiver {}: {}{rule}, {} {ends} {}: {}",
-            waiver.id, waiver.gate, waiver.owner, dates::day(waiver.expires - 1), waiver.reason
+            waiver.id,
+            waiver.gate,
+            waiver.owner,
+            dates::day(waiver.expires - 1),
+            waiver.reason
         );
         wrap(&mut out, 0, &wire::escape::line(&text));
     }

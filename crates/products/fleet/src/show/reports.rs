@@ -52,16 +52,28 @@ impl ReportKind {
     /// Columns with the figures of a gate.
     const fn figures(self) -> &'static [(&'static str, Cell)] {
         match self {
-            Self::Compliance => {
-                &[("score", score), ("exercised %", coverage), ("judged", |gate| fact(gate, "must_judged")), ("warnings", |gate| fact(gate, "warnings")), ("revisions", |gate| fact(gate, "revisions"))]
+            Self::Compliance => &[
+                ("score", score),
+                ("exercised %", coverage),
+                ("judged", |gate| fact(gate, "must_judged")),
+                ("warnings", |gate| fact(gate, "warnings")),
+                ("revisions", |gate| fact(gate, "revisions")),
+            ],
+            Self::Tests => &[
+                ("cases", |gate| fact(gate, "cases")),
+                ("files", |gate| fact(gate, "files")),
+                ("negatives", |gate| fact(gate, "negatives")),
+                ("touched %", coverage),
+                ("score", score),
+            ],
+            Self::Security => {
+                &[("texts", |gate| fact(gate, "strings")), ("suppressed", |gate| fact(gate, "suppressed"))]
             }
-            Self::Tests => {
-                &[("cases", |gate| fact(gate, "cases")), ("files", |gate| fact(gate, "files")), ("negatives", |gate| fact(gate, "negatives")), ("touched %", coverage), ("score", score)]
-            }
-            Self::Security => &[("texts", |gate| fact(gate, "strings")), ("suppressed", |gate| fact(gate, "suppressed"))],
-            Self::Performance => {
-                &[("start ms", |gate| fact(gate, "start_ms")), ("p95 ms", |gate| fact(gate, "p95_ms")), ("tools", |gate| fact(gate, "tools"))]
-            }
+            Self::Performance => &[
+                ("start ms", |gate| fact(gate, "start_ms")),
+                ("p95 ms", |gate| fact(gate, "p95_ms")),
+                ("tools", |gate| fact(gate, "tools")),
+            ],
             Self::Readiness => &[("boxes", |gate| fact(gate, "yes"))],
         }
     }
@@ -79,7 +91,9 @@ fn fact(gate: &GateState, name: &str) -> String {
     match gate.record.as_ref().map(|record| &record.judged.facts[name]) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.as_f64().map_or_else(String::new, |value| ((value * 10.0).round() / 10.0).to_string()),
+        Some(Value::Number(number)) => {
+            number.as_f64().map_or_else(String::new, |value| ((value * 10.0).round() / 10.0).to_string())
+        }
         Some(other) => other.to_string(),
     }
 }
@@ -92,7 +106,12 @@ pub fn report(kind: ReportKind, fleet: &Fleet, states: &[&ServerState<'_>], now:
     };
     let mut lines = vec![format!("{} servers, {}.", states.len(), dates::minute(now))];
     lines.extend(sums(kind, states));
-    let mut tables: Vec<Table> = kind.gates().iter().filter(|gate| fleet.gates().contains(gate)).map(|gate| gate_table(kind, *gate, fleet, states)).collect();
+    let mut tables: Vec<Table> = kind
+        .gates()
+        .iter()
+        .filter(|gate| fleet.gates().contains(gate))
+        .map(|gate| gate_table(kind, *gate, fleet, states))
+        .collect();
     tables.push(findings(kind, states));
     if kind == ReportKind::Readiness {
         tables.push(boxes(states));
@@ -128,7 +147,8 @@ fn sums(kind: ReportKind, states: &[&ServerState<'_>]) -> Vec<String> {
 
 fn gate_table(kind: ReportKind, gate: GateKind, fleet: &Fleet, states: &[&ServerState<'_>]) -> Table {
     let is_first = kind.gates().first() == Some(&gate);
-    let figures: &[(&'static str, Cell)] = if is_first || kind == ReportKind::Performance { kind.figures() } else { &[] };
+    let figures: &[(&'static str, Cell)] =
+        if is_first || kind == ReportKind::Performance { kind.figures() } else { &[] };
     let mut columns = vec!["server", "stage", "outcome"];
     columns.extend(figures.iter().map(|(name, _)| *name));
     columns.extend(["summary", "at"]);
@@ -151,7 +171,10 @@ fn findings(kind: ReportKind, states: &[&ServerState<'_>]) -> Table {
             let list = gate.record.iter().flat_map(|record| &record.judged.findings).filter(|finding| finding.fails);
             rows.extend(list.map(|finding| {
                 let texts = [&finding.rule, &finding.level, &finding.place, &finding.message, &finding.fix];
-                [state.server.name.clone(), gate.gate.to_string()].into_iter().chain(texts.into_iter().cloned()).collect()
+                [state.server.name.clone(), gate.gate.to_string()]
+                    .into_iter()
+                    .chain(texts.into_iter().cloned())
+                    .collect()
             }));
         }
     }
@@ -174,12 +197,24 @@ fn boxes(states: &[&ServerState<'_>]) -> Table {
 
 fn waivers(kind: ReportKind, states: &[&ServerState<'_>], now: i64) -> Table {
     let rows = states.iter().flat_map(|state| {
-        let own = state.kept.waivers.iter().filter(|waiver| kind.gates().contains(&waiver.gate) && now < waiver.expires);
+        let own =
+            state.kept.waivers.iter().filter(|waiver| kind.gates().contains(&waiver.gate) && now < waiver.expires);
         own.map(|waiver| {
             let rule = waiver.rule.clone().unwrap_or_else(|| "all of it".to_owned());
             let until = dates::day(waiver.expires - 1);
-            vec![state.server.name.clone(), waiver.gate.to_string(), rule, waiver.owner.clone(), waiver.reason.clone(), until]
+            vec![
+                state.server.name.clone(),
+                waiver.gate.to_string(),
+                rule,
+                waiver.owner.clone(),
+                waiver.reason.clone(),
+                until,
+            ]
         })
     });
-    Table { title: "Waived".to_owned(), columns: vec!["server", "gate", "rule", "owner", "reason", "until"], rows: rows.collect() }
+    Table {
+        title: "Waived".to_owned(),
+        columns: vec!["server", "gate", "rule", "owner", "reason", "until"],
+        rows: rows.collect(),
+    }
 }

@@ -21,7 +21,8 @@ pub fn human(fleet: &Fleet, states: &[&ServerState<'_>], view: &Dashboard, now: 
     let chosen: Vec<Column> = view.columns.iter().filter_map(|name| Column::parse(name).ok()).collect();
     let columns = if chosen.is_empty() { crate::columns::USUAL.to_vec() } else { chosen };
     let headings: Vec<String> = columns.iter().map(|column| column.heading().to_uppercase()).collect();
-    let row = |state: &&ServerState<'_>| columns.iter().map(|column| column.cell(fleet, state, now)).collect::<Vec<_>>();
+    let row =
+        |state: &&ServerState<'_>| columns.iter().map(|column| column.cell(fleet, state, now)).collect::<Vec<_>>();
     let mut out = String::new();
     for (group, members) in groups(fleet, states, view.group.as_deref()) {
         if !group.is_empty() {

@@ -24,7 +24,9 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths: Vec<usize> = (0..columns).map(needed).collect();
     let room = WIDTH.saturating_sub(GAP * columns.saturating_sub(1));
     while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().filter(|width| **width > NARROWEST).max_by_key(|width| **width) else { break };
+        let Some(widest) = widths.iter_mut().filter(|width| **width > NARROWEST).max_by_key(|width| **width) else {
+            break;
+        };
         *widest -= 1;
     }
     widths

@@ -57,7 +57,8 @@ pub(crate) async fn waive(file: &Path, args: &WaiveArgs, children: &Children) ->
     session.id(&args.server).await?;
     let at = now();
     if let Some(number) = args.end {
-        let own = session.keeping.store.waivers(Some(&args.server)).await?.into_iter().any(|waiver| waiver.id == number);
+        let own =
+            session.keeping.store.waivers(Some(&args.server)).await?.into_iter().any(|waiver| waiver.id == number);
         if !own || !session.keeping.store.end_waiver(number, at).await? {
             let remedy = format!("proof fleet show {}", args.server);
             return Err(Failure::usage(format!("{} has no waiver {number} that holds", args.server), &remedy));
@@ -65,18 +66,21 @@ pub(crate) async fn waive(file: &Path, args: &WaiveArgs, children: &Children) ->
         print(&format!("waiver {number} has ended"));
         return Ok(Exit::Clean);
     }
-    let (Some(gate), Some(owner), Some(reason), Some(until)) = (args.gate, &args.owner, &args.reason, &args.until) else {
+    let (Some(gate), Some(owner), Some(reason), Some(until)) = (args.gate, &args.owner, &args.reason, &args.until)
+    else {
         return Err(Failure::usage("a waiver needs a gate, --owner, --reason and --until", "proof fleet waive --help"));
     };
     if [owner, reason].iter().any(|text| text.trim().is_empty()) {
         return Err(Failure::usage("the owner or the reason is empty", "say who answers for it, and why"));
     }
-    let expires = dates::end_of(until).ok_or_else(|| {
-        Failure::usage(format!("{} is not a day", document::quoted(until)), "such as 2027-01-31")
-    })?;
+    let expires = dates::end_of(until)
+        .ok_or_else(|| Failure::usage(format!("{} is not a day", document::quoted(until)), "such as 2027-01-31"))?;
     let today = keeping::seconds(at);
     if expires <= today || expires > today + LONGEST * DAY {
-        return Err(Failure::usage(format!("a waiver cannot end on {until}"), "a day from today until a year from now"));
+        return Err(Failure::usage(
+            format!("a waiver cannot end on {until}"),
+            "a day from today until a year from now",
+        ));
     }
     if !session.fleet.gates().contains(&gate) {
         return Err(Failure::usage(format!("no stage has the gate `{gate}`"), "a gate of `stages`"));

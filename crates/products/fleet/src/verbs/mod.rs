@@ -34,7 +34,10 @@ pub(crate) fn now() -> Millis {
 /// Who calls.
 pub(crate) fn caller() -> String {
     let names = ["USER", "LOGNAME", "USERNAME"];
-    names.iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty())).unwrap_or_else(|| "unknown".to_owned())
+    names
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Reads a fleet.

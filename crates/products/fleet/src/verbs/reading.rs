@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::{Session, now};
 use crate::args::{
-    BadgeArgs, DiffArgs, Format, HistoryArgs, InventoryArgs, InventoryFormat, NextArgs, ReportArgs, ReportFormat, ServerArgs,
-    ShowArgs, StatusArgs,
+    BadgeArgs, DiffArgs, Format, HistoryArgs, InventoryArgs, InventoryFormat, NextArgs, ReportArgs, ReportFormat,
+    ServerArgs, ShowArgs, StatusArgs,
 };
 use crate::tell::{Exit, Failure, deliver, json as as_json, print};
 
@@ -53,7 +53,8 @@ pub(crate) async fn status(file: &Path, args: &StatusArgs, children: &Children) 
 }
 
 fn parse(filter: &str) -> Result<Filter, Failure> {
-    Filter::parse(filter).map_err(|error| Failure::usage(format!("the filter cannot be read: {}", error.what), &error.remedy))
+    Filter::parse(filter)
+        .map_err(|error| Failure::usage(format!("the filter cannot be read: {}", error.what), &error.remedy))
 }
 
 /// The dashboard that is named, or the filter.
@@ -65,7 +66,8 @@ fn view(session: &Session, args: &StatusArgs) -> Result<Dashboard, Failure> {
     let dashboards = &session.fleet.dashboards;
     dashboards.iter().find(|dashboard| dashboard.name == *name).cloned().ok_or_else(|| {
         let known = dashboards.iter().map(|dashboard| dashboard.name.as_str());
-        let remedy = if dashboards.is_empty() { "add it to `dashboards`".to_owned() } else { document::nearest(name, known) };
+        let remedy =
+            if dashboards.is_empty() { "add it to `dashboards`".to_owned() } else { document::nearest(name, known) };
         Failure::usage(format!("the fleet has no dashboard {}", document::quoted(name)), &remedy)
     })
 }
@@ -84,7 +86,9 @@ pub(crate) async fn next(file: &Path, args: &NextArgs, children: &Children) -> R
             })
         };
         let list: Vec<Value> = shown.iter().map(one).collect();
-        print(&as_json(&json!({ "schema": "proof.fleet-next/1", "actions": list, "more": actions.len() - shown.len() })));
+        print(&as_json(
+            &json!({ "schema": "proof.fleet-next/1", "actions": list, "more": actions.len() - shown.len() }),
+        ));
     } else if shown.is_empty() {
         print("nothing: every gate of every server is green");
     } else {
@@ -121,7 +125,13 @@ pub(crate) async fn show(file: &Path, args: &ShowArgs, children: &Children) -> R
 async fn whole_report(session: &Session, state: &ServerState<'_>, gate: GateKind) -> Result<String, Failure> {
     let missing = || Failure::usage(format!("no report of `{gate}` is kept"), "proof fleet run");
     let record = state.gate(gate).and_then(|gate| gate.record.as_ref()).ok_or_else(missing)?;
-    let hash = session.keeping.store.result(record.version, &record.key).await?.and_then(|result| result.is.report).ok_or_else(missing)?;
+    let hash = session
+        .keeping
+        .store
+        .result(record.version, &record.key)
+        .await?
+        .and_then(|result| result.is.report)
+        .ok_or_else(missing)?;
     let bytes = session.keeping.store.artefact(&hash).await?.ok_or_else(missing)?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|_| missing())?;
     Ok(as_json(&value))
@@ -169,7 +179,12 @@ pub(crate) async fn diff(file: &Path, args: &DiffArgs, children: &Children) -> R
         } else {
             runs.iter().find(|run| run.id == number)
         };
-        let missing = || Failure::usage(format!("there is no run {number}"), "a number that `proof fleet history` shows; 0 is the last");
+        let missing = || {
+            Failure::usage(
+                format!("there is no run {number}"),
+                "a number that `proof fleet history` shows; 0 is the last",
+            )
+        };
         found.map(|run| run.ended.unwrap_or(i64::MAX)).map(keeping::seconds).ok_or_else(missing)
     };
     let (old, new) = (end(args.old)?, end(args.new)?);
@@ -220,7 +235,8 @@ pub(crate) async fn badge(file: &Path, args: &BadgeArgs, children: &Children) ->
     let svg = if let Some(name) = &args.server {
         let state = session.state(name).await?;
         let stage = fleet::columns::stage_name(&session.fleet, state.stage);
-        let is_red = state.gates.iter().filter_map(|gate| gate.record.as_ref()).any(|one| one.judged.outcome == Outcome::Fail);
+        let is_red =
+            state.gates.iter().filter_map(|gate| gate.record.as_ref()).any(|one| one.judged.outcome == Outcome::Fail);
         let is_good = state.is_as_wanted() && !(state.server.wanted.is_none() && is_red);
         picture::svg(name, &format!("stage {stage}"), tone(state.kept.seen.is_some(), is_good))
     } else {

@@ -34,7 +34,12 @@ fn progress() -> Say {
 }
 
 /// `proof fleet run`.
-pub(crate) async fn run(file: &Path, args: &RunArgs, children: &Children, stop: watch::Receiver<bool>) -> Result<Exit, Failure> {
+pub(crate) async fn run(
+    file: &Path,
+    args: &RunArgs,
+    children: &Children,
+    stop: watch::Receiver<bool>,
+) -> Result<Exit, Failure> {
     let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
     let filter = Filter::parse(&args.filter)
         .map_err(|error| Failure::usage(format!("the filter cannot be read: {}", error.what), &error.remedy))?;
@@ -59,7 +64,13 @@ pub(crate) async fn run(file: &Path, args: &RunArgs, children: &Children, stop: 
         again: args.again,
         actor: caller(),
     };
-    let context = Context { fleet: &session.fleet, keeping: &session.keeping, runner: &session.runner, clock: now, say: progress() };
+    let context = Context {
+        fleet: &session.fleet,
+        keeping: &session.keeping,
+        runner: &session.runner,
+        clock: now,
+        say: progress(),
+    };
     let start = Instant::now();
     let ran = runs::run(&context, &request, stop).await?;
     if let Some(coordinator) = coordinator {

@@ -22,7 +22,8 @@ pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
     let mut names = BTreeSet::new();
     let mut entries = String::new();
     for project in repository::find(&args.folder) {
-        let _ = write!(entries, "  - name: {}\n{}", document::scalar(&unused(&mut names, &project.name)), project.entry);
+        let _ =
+            write!(entries, "  - name: {}\n{}", document::scalar(&unused(&mut names, &project.name)), project.entry);
     }
     if args.clients {
         entries.push_str(&of_clients(&args.folder, &mut names)?);
@@ -57,7 +58,8 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
 
 /// A name that no other entry has, of the letters that names may have.
 fn unused(names: &mut BTreeSet<String>, wanted: &str) -> String {
-    let plain: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    let plain: String =
+        wanted.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
     let plain: String = plain.trim_start_matches(['.', '_', '-']).chars().take(56).collect();
     let plain = if plain.is_empty() { "server".to_owned() } else { plain };
     let taken = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));

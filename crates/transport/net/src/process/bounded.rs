@@ -256,6 +256,8 @@ mod tests {
         assert_eq!(tree.members.len(), 3);
         // 11 has ended and left 12 to another; 12 starts one more; 11 is a stranger's number now.
         tree.grow(&[one(10, 1, 1), one(12, 1, 3), one(13, 12, 5), one(11, 20, 9), one(20, 1, 4)]);
-        assert!(tree.members.contains(&(13, 5)) && !tree.members.contains(&(11, 9)) && !tree.members.contains(&(20, 4)));
+        assert!(
+            tree.members.contains(&(13, 5)) && !tree.members.contains(&(11, 9)) && !tree.members.contains(&(20, 4))
+        );
     }
 }
