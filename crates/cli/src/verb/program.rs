@@ -34,7 +34,7 @@ pub(super) fn path(program: &str) -> PathBuf {
     std::env::current_exe().ok().and_then(|own| beside(&own, program)).unwrap_or_else(|| program.into())
 }
 
-/// Becomes the program of a verb that this one does not have; `None` where there is none.
+/// Becomes the program of a verb that this one does not have; `None` if no such program exists.
 pub(crate) fn of_unknown_verb(words: &[OsString]) -> Option<Exit> {
     let (verb, arguments) = words.split_first()?;
     let name = verb.to_str().filter(|name| is_name(name))?;
@@ -54,7 +54,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain)
 }
 
-/// A program in the folder of `own`, or where cargo puts that of a profile of its own beside that folder.
+/// A program in the folder of `own`, or in the folder next to it that cargo uses for a profile of that name.
 fn beside(own: &Path, program: &str) -> Option<PathBuf> {
     let profile = program.strip_prefix("proof-")?;
     let built = || Some(own.parent()?.parent()?.join(profile).join(program));

@@ -69,7 +69,7 @@ fn relative(root: &Path, path: &Path) -> String {
     if path.is_empty() { ".".to_owned() } else { path }
 }
 
-/// The members that say how the server of a folder is started; `None` where there is none.
+/// The members that say how the server of a folder is started; `None` without a server.
 fn launch_of(root: &Path, folder: &Path) -> Option<String> {
     let here = |names: &[&str]| names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
     if let Some(path) = here(&["openapi.yaml", "openapi.yml", "openapi.json", "swagger.yaml", "swagger.json"]) {

@@ -133,7 +133,7 @@ pub async fn run<'f>(
     ran.states = keeping.states(fleet, context.runner.version(), now).await?;
     for state in &ran.states {
         if let Some(of) = ids.get(&state.server.name) {
-            keeping.store.record_stage(*of, state.stage as i64, None, now).await?;
+            keeping.store.record_stage(*of, i64::try_from(state.stage).unwrap_or(0), None, now).await?;
         }
     }
     keeping.store.end_run(id, (context.clock)()).await?;

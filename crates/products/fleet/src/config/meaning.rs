@@ -104,25 +104,7 @@ fn server(index: usize, entry: Entry, defaults: &Defaults, stages: &[Stage], wro
         }
         None => None,
     };
-    if entry.bearer.is_some() && !matches!(launch, Launch::Url(_)) {
-        wrong.push(mistake(at("bearer"), "`bearer` is for a `url`", "for a command: env: { TOKEN: { env: NAME } }"));
-    }
-    if matches!(launch, Launch::Url(_)) {
-        for member in
-            [(!entry.env.is_empty()).then_some("env"), entry.cwd.is_some().then_some("cwd")].into_iter().flatten()
-        {
-            wrong.push(mistake(at(member), format!("`{member}` is for a command"), format!("leave out `{member}`")));
-        }
-    }
-    for (name, value) in &entry.env {
-        if let Text::Plain(value) = value
-            && secret::is_secret(name, value)
-        {
-            let what = format!("the variable {} holds a secret in clear", quoted(name));
-            let place = at(&format!("env/{}", wire::pointer::escape(name)));
-            wrong.push(mistake(place, what, "the name of a variable: { env: NAME }"));
-        }
-    }
+    check_credentials(index, &entry, &launch, wrong);
     let mut tags = entry.tags;
     tags.extend(defaults.tags.iter().filter(|tag| !tags.contains(tag)).cloned().collect::<Vec<_>>());
     Server {
@@ -150,6 +132,30 @@ fn server(index: usize, entry: Entry, defaults: &Defaults, stages: &[Stage], wro
         admin: entry.admin,
         evaluation: entry.evaluation,
         manifest: entry.manifest,
+    }
+}
+
+/// Where variables and tokens stand, and that none is a secret in clear.
+fn check_credentials(index: usize, entry: &Entry, launch: &Launch, wrong: &mut Vec<Mistake>) {
+    let at = |member: &str| format!("/servers/{index}/{member}");
+    if entry.bearer.is_some() && !matches!(launch, Launch::Url(_)) {
+        wrong.push(mistake(at("bearer"), "`bearer` is for a `url`", "for a command: env: { TOKEN: { env: NAME } }"));
+    }
+    if matches!(launch, Launch::Url(_)) {
+        for member in
+            [(!entry.env.is_empty()).then_some("env"), entry.cwd.is_some().then_some("cwd")].into_iter().flatten()
+        {
+            wrong.push(mistake(at(member), format!("`{member}` is for a command"), format!("leave out `{member}`")));
+        }
+    }
+    for (name, value) in &entry.env {
+        if let Text::Plain(value) = value
+            && secret::is_secret(name, value)
+        {
+            let what = format!("the variable {} holds a secret in clear", quoted(name));
+            let place = at(&format!("env/{}", wire::pointer::escape(name)));
+            wrong.push(mistake(place, what, "the name of a variable: { env: NAME }"));
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Of a snapshot; `None` where it is none.
+    /// Of a snapshot; `None` if it is no snapshot.
     pub fn of(snapshot: &Value) -> Option<Self> {
         if snapshot["schema"].as_str() != Some("proof.snapshot/1") {
             return None;

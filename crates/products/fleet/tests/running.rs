@@ -1,9 +1,8 @@
-//! `proof fleet` with real servers: gates are computed by running this `proof`, kept, and not computed again.
+//! `proof fleet` with real servers: gates are computed by running `proof`, kept, and not computed again. Needs the program
+//! `proof`, which a build of the workspace puts beside `proof-fleet`.
 
-#[path = "shared/ran.rs"]
-mod ran;
-
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +15,6 @@ use fleet::run::{Context, Ran, Request, run};
 use fleet::show::{next_action, playbook, status};
 use fleet::state::{Light, ServerState};
 use net::Children;
-use ran::{PROOF, proof};
 
 /// One server with tests and a lock, one with neither, one that breaks a rule.
 const FLEET: &str = "\
@@ -43,6 +41,12 @@ thresholds: { touched: 40, negatives: 20 }
 limits: { seconds: 240 }
 ";
 
+fn proof() -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_proof-fleet")).with_file_name("proof");
+    assert!(path.is_file(), "{} is missing: build it with `cargo build -p cli`", path.display());
+    path
+}
+
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     i64::try_from(since.as_millis()).expect("a time")
@@ -52,22 +56,18 @@ fn now() -> i64 {
 fn scene() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/weather.yaml");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml");
     std::fs::copy(examples, at("weather.yaml")).expect("the example");
     std::fs::write(at("fleet.yaml"), FLEET).expect("a file");
-    let [tests, lock] = ["weather.mcp.yaml", "mcp.lock"].map(|name| at(name).display().to_string());
-    let cwd = folder.path().display().to_string();
-    // A test file names its own server: by this program's path, as nothing else is on the path here.
-    let server = ["serve", "--stdio", "--catalog", "weather.yaml"];
-    let generate = ["generate", "-o", &tests, "--cwd", &cwd, "--", PROOF];
-    assert!(proof(&[&generate[..], &server[..]].concat()).status.success());
-    let locked = std::process::Command::new(PROOF)
-        .args(["lock", "-o", &lock, "--cwd", &cwd, "--", "proof"])
-        .args(server)
-        .env("PATH", Path::new(PROOF).parent().expect("a folder"))
-        .output()
-        .expect("proof");
-    assert!(locked.status.success(), "{}", String::from_utf8_lossy(&locked.stderr));
+    for (verb, output) in [("generate", "weather.mcp.yaml"), ("lock", "mcp.lock")] {
+        let made = Command::new(proof())
+            .args([verb, "-o", output, "--", "proof", "serve", "--stdio", "--catalog", "weather.yaml"])
+            .current_dir(folder.path())
+            .env("PATH", proof().parent().expect("a folder"))
+            .output()
+            .expect("proof");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
     folder
 }
 
@@ -85,7 +85,7 @@ async fn a_red_gate_holds_its_server_and_a_second_run_touches_nothing() {
     let folder = scene();
     let fleet = Arc::new(Fleet::load(&folder.path().join("fleet.yaml")).expect("a fleet"));
     let children = Children::new();
-    let runner = Runner::at(&children, PROOF.into()).await.expect("proof");
+    let runner = Runner::at(&children, proof()).await.expect("proof");
     let keeping = Keeping::open(&fleet).await.expect("a store");
     let context =
         Context { fleet: &fleet, keeping: &keeping, runner: &runner, clock: now, say: Arc::new(|_, _, _| {}) };
@@ -146,7 +146,7 @@ limits: { seconds: 2 }
     std::fs::write(&file, text).expect("a file");
     let fleet = Arc::new(Fleet::load(&file).expect("a fleet"));
     let children = Children::new();
-    let runner = Runner::at(&children, PROOF.into()).await.expect("proof");
+    let runner = Runner::at(&children, proof()).await.expect("proof");
     let keeping = Keeping::open(&fleet).await.expect("a store");
     let context =
         Context { fleet: &fleet, keeping: &keeping, runner: &runner, clock: now, say: Arc::new(|_, _, _| {}) };
