@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Record(args)) => verb::record::run(&run, &args),
         Ok(args::Verb::Replay(args)) => verb::replay::run(&run, &args),
         Ok(args::Verb::Gateway(args)) => verb::gateway::run(&run, &args),
+        Ok(args::Verb::Fleet(args)) => verb::program::fleet(&args),
         Ok(args::Verb::Ready(args)) => verb::gateway::ready(&args),
         Ok(args::Verb::Inspect(args)) => verb::inspect::run(&run, &args),
         Ok(args::Verb::Client(mut args)) => verb::client::run(&run, &mut args),

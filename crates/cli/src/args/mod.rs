@@ -40,7 +40,7 @@ use judge::check::options::matches;
 
 use crate::colour::{self, When};
 use crate::exit::{Exit, tell, usage};
-use crate::verb::topics;
+use crate::verb::{program, topics};
 
 /// Test MCP servers and clients against every sentence of the specification
 #[derive(Parser)]
@@ -128,6 +128,9 @@ pub(crate) enum Verb {
     /// Serve many servers at one address, in every revision
     #[command(disable_help_flag = true)]
     Gateway(GatewayArgs),
+    /// See, check and improve many servers together
+    #[command(disable_help_flag = true)]
+    Fleet(FleetArgs),
     /// Answer the questions of a checklist before production, with evidence
     #[command(disable_help_flag = true)]
     Ready(ReadyArgs),
@@ -160,6 +163,14 @@ pub(crate) struct ExplainArgs {
 #[derive(Args)]
 pub(crate) struct GatewayArgs {
     /// Arguments of the gateway; `proof gateway --help` explains them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<std::ffi::OsString>,
+}
+
+/// See, check and improve many servers together
+#[derive(Args)]
+pub(crate) struct FleetArgs {
+    /// Arguments of the fleet; `proof fleet --help` explains them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<std::ffi::OsString>,
 }
@@ -206,6 +217,12 @@ pub(crate) fn read() -> Result<Verb, Exit> {
             Ok(cli.verb)
         }
         Err(mut error) => {
+            if error.kind() == ErrorKind::InvalidSubcommand {
+                let words: Vec<_> = std::env::args_os().skip(1).collect();
+                if let Some(exit) = program::of_unknown_verb(&words) {
+                    return Err(exit);
+                }
+            }
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if asked || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
                 // A closed pipe (`proof --help | head -1`) is no error.

@@ -24,6 +24,7 @@ mod machine;
 pub(crate) mod man;
 pub(crate) mod manifest;
 pub(crate) mod output;
+pub(crate) mod program;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod rules;

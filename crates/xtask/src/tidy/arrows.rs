@@ -38,6 +38,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     ("agent", Some(&["wire", "eval", "net", "client"])),
     ("fleet-store", Some(&["wire", "net"])),
+    ("fleet", Some(&["wire", "document", "report", "clients", "net", "fleet-store"])),
     // The binary puts together what there is.
     (
         "cli",
@@ -108,6 +109,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "factory",
             "agent",
             "fleet-store",
+            "fleet",
             "gateway",
             "cli",
         ],
@@ -134,7 +136,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     // The databases of the store of a fleet: `proof` has none.
     (&["rusqlite", "tokio-postgres", "sqlx", "libsqlite3-sys"], &["fleet-store"]),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
-    (&["clap"], &["cli", "gateway"]),
+    (&["clap"], &["cli", "fleet", "gateway"]),
     (&["indicatif"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];

@@ -4,32 +4,15 @@
 mod prove;
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
-use net::process::become_program;
-
+use super::program;
 use crate::args::{GatewayArgs, ReadyArgs};
-use crate::exit::{Exit, tell, usage};
+use crate::exit::Exit;
 use crate::run::Run;
-
-/// The name of the binary.
-const BINARY: &str = "proof-gateway";
 
 /// What to do where it is missing.
 const HOW_TO_INSTALL: &str =
     "build it with `cargo build --profile gateway -p gateway`, or put it beside `proof` or on the PATH";
-
-/// The program: beside this one, or else on the PATH.
-fn program() -> PathBuf {
-    std::env::current_exe().ok().and_then(|own| beside(&own)).unwrap_or_else(|| BINARY.into())
-}
-
-/// The gateway in the folder of `own`, or where cargo puts it beside that folder: it is built by a profile of its own.
-fn beside(own: &Path) -> Option<PathBuf> {
-    let built = || Some(own.parent()?.parent()?.join("gateway").join(BINARY));
-    [Some(own.with_file_name(BINARY)), built()].into_iter().flatten().find(|path| path.is_file())
-}
 
 /// Becomes the gateway, and returns only where that fails; or compares it with its servers, which needs what it must not have.
 pub(crate) fn run(run: &Run, args: &GatewayArgs) -> Exit {
@@ -60,21 +43,14 @@ fn with_separator(typed: Option<&OsStr>, arguments: &[OsString]) -> Vec<OsString
 }
 
 fn become_gateway(arguments: &[OsString]) -> Exit {
-    let error = become_program(program().as_os_str(), arguments);
-    if error.kind() == ErrorKind::NotFound {
-        return usage(&format!("the program `{BINARY}` is not installed"), HOW_TO_INSTALL);
-    }
-    tell(format_args!("error: `{BINARY}` cannot be started: {error}"));
-    Exit::Bug
+    program::run("gateway", arguments, HOW_TO_INSTALL)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use std::ffi::{OsStr, OsString};
 
-    use super::{BINARY, beside, with_separator};
+    use super::with_separator;
 
     #[test]
     fn a_command_keeps_the_separator_before_it() {
@@ -85,20 +61,5 @@ mod tests {
         let later = words(&["--json", "--", "npx"]);
         assert_eq!(with_separator(Some(OsStr::new("--json")), &later), later);
         assert_eq!(with_separator(None, &[]), words(&[]));
-    }
-
-    #[test]
-    fn the_gateway_is_found_in_the_same_folder_first() {
-        let target = tempfile::tempdir().expect("a folder");
-        let [release, gateway] = ["release", "gateway"].map(|name| target.path().join(name));
-        for folder in [&release, &gateway] {
-            fs::create_dir(folder).expect("a folder");
-        }
-        let own = release.join("proof");
-        assert_eq!(beside(&own), None);
-        for folder in [gateway, release] {
-            fs::write(folder.join(BINARY), "").expect("a file");
-            assert_eq!(beside(&own), Some(folder.join(BINARY)));
-        }
     }
 }

@@ -35,7 +35,7 @@ use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::run::Run;
 use crate::signals::interrupted;
-use crate::verb::output;
+use crate::verb::{output, program};
 
 /// How long a request and a start may take.
 const REQUEST: Duration = Duration::from_secs(20);
@@ -164,7 +164,7 @@ fn command(args: &ProveArgs) -> Command {
         words.push("--".to_owned());
         words.extend(args.command.iter().cloned());
     }
-    Command::new(super::program().to_string_lossy(), words)
+    Command::new(program::path("proof-gateway").to_string_lossy(), words)
 }
 
 fn at_front(command: &Command, words: &[&str]) -> Command {

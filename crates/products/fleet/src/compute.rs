@@ -1,0 +1,111 @@
+//! One gate of one server, computed: its commands run, their reports judged, secrets replaced. Must not know the store.
+
+use std::path::Path;
+
+use wire::redact::Redactor;
+
+use crate::child::Runner;
+use crate::config::{Fleet, Server};
+use crate::gate::{GateKind, Judged, Outcome};
+use crate::gates::{self, Ended, Material, Surface};
+use crate::{files, launch, secret};
+
+/// A gate's outcome, and the report that it was read from.
+#[derive(Debug)]
+pub struct Computed {
+    /// What came of it.
+    pub judged: Judged,
+    /// The first report, as JSON.
+    pub report: Option<Vec<u8>>,
+}
+
+/// What a look at a server showed.
+#[derive(Debug)]
+pub struct Look {
+    /// What it lists; `None` where it cannot be seen.
+    pub surface: Option<Surface>,
+    /// The gate `starts`.
+    pub starts: Computed,
+}
+
+/// Lists what a server has.
+pub async fn look(runner: &Runner, fleet: &Fleet, server: &Server) -> Look {
+    let ended = match run_all(runner, fleet, server, GateKind::Starts).await {
+        Ok(ended) => ended,
+        Err(judged) => return Look { surface: None, starts: Computed { judged, report: None } },
+    };
+    let document = ended.first().filter(|ended| ended.code == Some(0)).and_then(|ended| ended.document.as_ref());
+    let surface = document.and_then(Surface::of);
+    let seen = surface.clone().unwrap_or_default();
+    Look { starts: judge(fleet, server, GateKind::Starts, &seen, &ended, &[]), surface }
+}
+
+/// Computes a gate of a server that lists `surface`.
+pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind, surface: &Surface) -> Computed {
+    let negatives = if kind == GateKind::Tested { files::negatives(fleet, server) } else { Vec::new() };
+    match run_all(runner, fleet, server, kind).await {
+        Ok(ended) => judge(fleet, server, kind, surface, &ended, &negatives),
+        Err(judged) => Computed { judged, report: None },
+    }
+}
+
+/// Runs the commands of a gate in a folder that is removed afterwards. `Err` is the outcome where there is nothing to run.
+async fn run_all(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind) -> Result<Vec<Ended>, Judged> {
+    let incomplete = |why: String| Judged::new(Outcome::Incomplete, why);
+    let work = tempfile::Builder::new().prefix("proof-fleet-").tempdir();
+    let work = work.map_err(|error| incomplete(format!("no folder for the job can be made: {error}")))?;
+    let invocations =
+        launch::invocations(kind, fleet, server, work.path()).map_err(|why| Judged::new(Outcome::Skipped, why))?;
+    if let Some(path) = launch::files(kind, fleet, server).iter().find(|path| is_missing(kind, path)) {
+        return Err(incomplete(format!("{} does not exist", shown(fleet, path))));
+    }
+    if kind == GateKind::Scanned
+        && let Some(configuration) = launch::client_configuration(server)
+    {
+        let written = std::fs::write(work.path().join("launch.json"), configuration.to_string());
+        written.map_err(|error| incomplete(format!("the job's folder cannot be written: {error}")))?;
+    }
+    let mut ended = Vec::new();
+    for invocation in &invocations {
+        ended.push(runner.run(fleet, server, invocation, work.path()).await);
+    }
+    Ok(ended)
+}
+
+/// Suppressions need not be there.
+fn is_missing(kind: GateKind, path: &Path) -> bool {
+    kind != GateKind::Scanned && !path.exists()
+}
+
+fn shown(fleet: &Fleet, path: &Path) -> String {
+    path.strip_prefix(&fleet.folder).unwrap_or(path).display().to_string()
+}
+
+fn judge(
+    fleet: &Fleet,
+    server: &Server,
+    kind: GateKind,
+    surface: &Surface,
+    ended: &[Ended],
+    negatives: &[String],
+) -> Computed {
+    let material = Material { server, thresholds: &fleet.thresholds, surface, ended, negatives };
+    let judged = redacted(gates::judge(kind, &material), &secret::redactor([server]));
+    let report = ended.first().and_then(|ended| ended.document.as_ref());
+    let report =
+        report.and_then(|document| serde_json::to_vec(document).ok()).filter(|bytes| bytes.len() <= MOST_REPORT);
+    Computed { judged, report }
+}
+
+/// The largest report that is kept.
+const MOST_REPORT: usize = 16 << 20;
+
+/// The same without what variables of the entry hold: reports have it replaced already, and messages should.
+fn redacted(mut judged: Judged, redactor: &Redactor) -> Judged {
+    let replace = |text: &mut String| *text = redactor.redact_known(text).into_owned();
+    replace(&mut judged.summary);
+    for finding in &mut judged.findings {
+        [&mut finding.rule, &mut finding.place, &mut finding.message, &mut finding.fix].into_iter().for_each(replace);
+    }
+    judged
+}

@@ -1,0 +1,80 @@
+//! The binary `proof-fleet`: arguments → fleet and store → text → exit code.
+
+mod args;
+mod tell;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use net::Children;
+use tokio::sync::watch;
+
+use self::args::{Args, Verb};
+use self::tell::{Exit, Failure};
+use self::verbs::{changing, reading, running, starting};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    if args.schema {
+        tell::print(fleet::config::schema());
+        return ExitCode::SUCCESS;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Failure::bug(format!("cannot start the async runtime: {error}")).exit(),
+    };
+    let children = Children::new();
+    children.adopt_orphans();
+    let ended = runtime.block_on(ended(&args, &children));
+    children.kill_all();
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.exit(),
+    }
+}
+
+/// Runs the verb, or ends with the code of shells where a signal comes first.
+async fn ended(args: &Args, children: &Children) -> Result<Exit, Failure> {
+    let (stop, stopped) = watch::channel(false);
+    let kinds = [tokio::signal::unix::SignalKind::interrupt(), tokio::signal::unix::SignalKind::terminate()];
+    let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(tokio::signal::unix::signal) else {
+        return Err(Failure::bug("cannot listen for signals"));
+    };
+    tokio::select! {
+        ended = verb(args, children, stopped) => ended,
+        _ = interrupt.recv() => Err(interrupted(&stop, 2)),
+        _ = terminate.recv() => Err(interrupted(&stop, 15)),
+    }
+}
+
+/// What has a result is kept; the next run goes on with the rest.
+fn interrupted(stop: &watch::Sender<bool>, signal: u8) -> Failure {
+    let _ = stop.send(true);
+    Failure::signal(signal)
+}
+
+async fn verb(args: &Args, children: &Children, stop: watch::Receiver<bool>) -> Result<Exit, Failure> {
+    let file = args.file.as_path();
+    match &args.verb {
+        None => Err(Failure::usage("no verb is given", "proof fleet --help")),
+        Some(Verb::Init(init)) => starting::init(file, init),
+        Some(Verb::Audit(audit)) => starting::audit(file, audit),
+        Some(Verb::Inventory(inventory)) => reading::inventory(file, inventory, children).await,
+        Some(Verb::Run(run)) => running::run(file, run, children, stop).await,
+        Some(Verb::Worker(worker)) => running::worker(file, worker, children, stop).await,
+        Some(Verb::Status(status)) => reading::status(file, status, children).await,
+        Some(Verb::Next(next)) => reading::next(file, next, children).await,
+        Some(Verb::Playbook(server)) => reading::playbook(file, server, children).await,
+        Some(Verb::Show(show)) => reading::show(file, show, children).await,
+        Some(Verb::History(history)) => reading::history(file, history, children).await,
+        Some(Verb::Diff(diff)) => reading::diff(file, diff, children).await,
+        Some(Verb::Report(report)) => reading::report(file, report, children).await,
+        Some(Verb::Badge(badge)) => reading::badge(file, badge, children).await,
+        Some(Verb::Hold(hold)) => changing::hold(file, hold, children).await,
+        Some(Verb::Release(server)) => changing::release(file, server, children).await,
+        Some(Verb::Waive(waive)) => changing::waive(file, waive, children).await,
+        Some(Verb::Note(note)) => changing::note(file, note, children).await,
+        Some(Verb::Gc(gc)) => changing::collect(file, gc, children).await,
+    }
+}

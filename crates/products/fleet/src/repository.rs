@@ -1,0 +1,164 @@
+//! Servers in a folder of source code, for `init`: REST descriptions, catalogues, Node and Python projects. Reads only.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use document::scalar;
+use serde_json::Value;
+
+/// How deep folders are looked through, and how many of them.
+const DEEPEST: usize = 3;
+const MOST: usize = 2_000;
+
+/// The largest file that is read or counted.
+const LONGEST: u64 = 4 << 20;
+
+/// Folders of other people's code.
+const FOREIGN: [&str; 6] = ["node_modules", "target", "venv", "dist", "build", "__pycache__"];
+
+const LANGUAGES: [(&str, &str); 7] = [
+    ("ts", "TypeScript"),
+    ("js", "JavaScript"),
+    ("mjs", "JavaScript"),
+    ("py", "Python"),
+    ("rs", "Rust"),
+    ("go", "Go"),
+    ("java", "Java"),
+];
+
+/// A server in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The name of the folder.
+    pub name: String,
+    /// The entry of `fleet.yaml`, as lines of YAML.
+    pub entry: String,
+}
+
+/// The servers in a folder and below, in the order of their paths.
+pub fn find(root: &Path) -> Vec<Project> {
+    let (mut found, mut pending, mut seen) = (Vec::new(), vec![(root.to_owned(), 0)], 0);
+    while let Some((folder, depth)) = pending.pop() {
+        seen += 1;
+        if seen > MOST {
+            break;
+        }
+        if let Some(launch) = launch_of(root, &folder) {
+            found.push((folder.clone(), project(root, &folder, &launch)));
+            continue;
+        }
+        if depth < DEEPEST {
+            pending.extend(folders(&folder).into_iter().map(|folder| (folder, depth + 1)));
+        }
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.into_iter().map(|(_, project)| project).collect()
+}
+
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST);
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    let own =
+        entries.filter(|entry| is_folder(entry) && !name(entry).starts_with('.') && !FOREIGN.contains(&&*name(entry)));
+    own.map(|entry| entry.path()).collect()
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    if path.is_empty() { ".".to_owned() } else { path }
+}
+
+/// The members that say how the server of a folder is started; `None` without a server.
+fn launch_of(root: &Path, folder: &Path) -> Option<String> {
+    let here = |names: &[&str]| names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+    if let Some(path) = here(&["openapi.yaml", "openapi.yml", "openapi.json", "swagger.yaml", "swagger.json"]) {
+        let mut out = format!("    openapi: {}\n", scalar(&relative(root, &path)));
+        if let Some(config) = here(&["api.yaml"]) {
+            let _ = writeln!(out, "    config: {}", scalar(&relative(root, &config)));
+        }
+        return Some(out);
+    }
+    if let Some(path) = here(&["catalog.yaml", "catalogue.yaml"]) {
+        return Some(format!("    catalog: {}\n", scalar(&relative(root, &path))));
+    }
+    let words = of_node(root, folder).or_else(|| of_python(root, folder))?;
+    let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
+    Some(format!("    command: [{}]\n", words.join(", ")))
+}
+
+fn text(path: &Path) -> Option<String> {
+    (path.metadata().ok()?.len() <= LONGEST).then(|| std::fs::read_to_string(path).ok()).flatten()
+}
+
+/// A package that depends on an MCP library and has a program.
+fn of_node(root: &Path, folder: &Path) -> Option<Vec<String>> {
+    let package: Value = serde_json::from_str(&text(&folder.join("package.json"))?).ok()?;
+    let depends = |member: &str| package[member].as_object().is_some_and(|all| all.keys().any(|name| is_mcp(name)));
+    if !depends("dependencies") && !depends("devDependencies") {
+        return None;
+    }
+    let bin = package["bin"].as_str().or_else(|| package["bin"].as_object()?.values().next()?.as_str());
+    let program = bin.or_else(|| package["main"].as_str())?;
+    Some(vec!["node".to_owned(), relative(root, &folder.join(program))])
+}
+
+fn is_mcp(name: &str) -> bool {
+    name.starts_with("@modelcontextprotocol/") || name == "fastmcp" || name == "mcp-framework"
+}
+
+/// A project that depends on an MCP library and has a script.
+fn of_python(root: &Path, folder: &Path) -> Option<Vec<String>> {
+    let content = text(&folder.join("pyproject.toml"))?;
+    let value = clients::text::read(&content, clients::text::Format::Toml).ok()?;
+    let dependencies = value["project"]["dependencies"].as_array()?;
+    let is_named = |text: &str| {
+        let name = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').next().unwrap_or_default();
+        matches!(name, "mcp" | "fastmcp")
+    };
+    if !dependencies.iter().filter_map(Value::as_str).any(is_named) {
+        return None;
+    }
+    let script = value["project"]["scripts"].as_object()?.keys().next()?.clone();
+    Some(["uv", "run", "--directory"].map(str::to_owned).into_iter().chain([relative(root, folder), script]).collect())
+}
+
+fn project(root: &Path, folder: &Path, launch: &str) -> Project {
+    let name = folder.file_name().or_else(|| root.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "server".to_owned());
+    let mut entry = format!("    source: {}\n{launch}    transports: [stdio]\n", scalar(&relative(root, folder)));
+    if let Some((language, lines)) = counted(folder) {
+        let _ = write!(entry, "    language: {language}\n    lines: {lines}\n");
+    }
+    if !crate::files::test_files(folder).is_empty() {
+        let _ = writeln!(entry, "    tests: [{}]", scalar(&relative(root, folder)));
+    }
+    if folder.join("mcp.lock").is_file() {
+        let _ = writeln!(entry, "    lock: {}", scalar(&relative(root, &folder.join("mcp.lock"))));
+    }
+    Project { name, entry }
+}
+
+/// The language with most lines in a folder, and how many they are.
+fn counted(folder: &Path) -> Option<(&'static str, usize)> {
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
+    let (mut pending, mut seen) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = pending.pop() {
+        seen += 1;
+        if seen > MOST {
+            break;
+        }
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST) {
+            let path = entry.path();
+            let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+            let Some((_, language)) = LANGUAGES.iter().find(|(known, _)| *known == ending) else { continue };
+            let lines = text(&path).map_or(0, |text| text.lines().count());
+            match counts.iter_mut().find(|(known, _)| known == language) {
+                Some((_, count)) => *count += lines,
+                None => counts.push((language, lines)),
+            }
+        }
+        pending.extend(folders(&folder));
+    }
+    counts.into_iter().max_by_key(|(_, lines)| *lines).filter(|(_, lines)| *lines > 0)
+}

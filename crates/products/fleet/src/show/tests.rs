@@ -1,0 +1,99 @@
+//! Tables fit a terminal, reports escape what servers say, and a difference is what changed for the better or the worse.
+
+use serde_json::json;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::badge::{Tone, svg};
+use super::history::{Past, changes, diff};
+use super::page::{Page, Table};
+use super::reports::{ReportKind, report};
+use super::table::lines;
+use crate::config::Fleet;
+use crate::gate::{Finding, GateKind, Judged, Outcome};
+use crate::state::{Kept, Record, ServerState};
+
+#[test]
+fn a_table_fits_a_terminal_whatever_is_in_it() {
+    let texts = |row: [&str; 3]| row.map(str::to_owned).to_vec();
+    let wide = "字".repeat(60);
+    let rows = [texts(["a", &"x".repeat(200), &wide]), texts(["b\u{1b}[31m", "y", "z"])];
+    let found = lines(&texts(["SERVER", "STAGE", "OWNER"]), &rows);
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|line| line.width() <= 80 && !line.contains('\u{1b}')), "{found:#?}");
+    assert!(found[1].contains('…'), "{found:#?}");
+}
+
+#[test]
+fn what_a_server_says_is_text_in_every_form() {
+    let hostile = "<script>alert(1)</script> | [x](https://evil.example) `y`";
+    let table = Table {
+        title: "t".to_owned(),
+        columns: vec!["a", "outcome"],
+        rows: vec![vec![hostile.to_owned(), "fail".to_owned()]],
+    };
+    let page = Page { kind: "tests", title: hostile.to_owned(), lines: vec![hostile.to_owned()], tables: vec![table] };
+    let html = page.html();
+    assert!(
+        !html.contains("<script") && html.contains("class=\"fail\"") && html.contains("default-src 'none'"),
+        "{html}"
+    );
+    let row = page.markdown().lines().last().map(str::to_owned).unwrap_or_default();
+    assert!(row.starts_with("| `") && row.contains("\\|") && row.ends_with("| fail |"), "{row}");
+    assert_eq!(page.json()["tables"][0]["rows"][0]["outcome"], json!("fail"));
+    assert!(!svg("<b>", "x", Tone::Bad).contains("<b>"));
+}
+
+fn state(fleet: &Fleet) -> ServerState<'_> {
+    let text = str::to_owned;
+    let mut judged = Judged::new(Outcome::Fail, "two findings");
+    judged.facts = json!({ "cases": 7, "files": 2 });
+    judged.findings = vec![Finding {
+        rule: text("case one"),
+        level: text("failed"),
+        place: text("a.mcp.yaml:3"),
+        message: text("expected 1"),
+        fix: text("proof test"),
+        fails: true,
+    }];
+    let record = Record { gate: GateKind::Tested, judged, at: 1_800_000_000, ms: 1, version: 1, key: text("k") };
+    let kept = Kept { records: vec![record], ..Kept::default() };
+    ServerState::of(fleet, &fleet.servers[0], kept, 1_800_000_000)
+}
+
+#[test]
+fn a_report_has_sums_rows_and_findings_of_its_kind_alone() {
+    let fleet = Fleet::read("servers:\n  - { name: a, command: [x] }\n", ".".into()).expect("valid");
+    let state = state(&fleet);
+    let page = report(ReportKind::Tests, &fleet, &[&state], 1_800_000_000);
+    let text = page.markdown();
+    assert!(page.lines.iter().any(|line| line.contains("0 of 1 pass. 2 test files, 7 cases.")), "{text}");
+    assert!(text.contains("case one") && text.contains("a.mcp.yaml:3"), "{text}");
+    let security = report(ReportKind::Security, &fleet, &[&state], 1_800_000_000).markdown();
+    assert!(!security.contains("case one"), "{security}");
+}
+
+#[test]
+fn a_difference_is_what_changed_between_two_times() {
+    let past = |gate, outcome, at| Past {
+        server: "a".to_owned(),
+        gate,
+        outcome,
+        summary: "s".to_owned(),
+        score: None,
+        at,
+        run: None,
+    };
+    let all = [
+        past(GateKind::Conforms, Outcome::Pass, 10),
+        past(GateKind::Conforms, Outcome::Fail, 20),
+        past(GateKind::Tested, Outcome::Fail, 10),
+        past(GateKind::Tested, Outcome::Pass, 20),
+        past(GateKind::Scanned, Outcome::Pass, 10),
+        past(GateKind::Locked, Outcome::Pass, 30),
+    ];
+    let found = changes(&all, 15, 25);
+    let worse: Vec<_> = found.iter().map(|change| (change.of.1, change.is_worse())).collect();
+    assert_eq!(worse, [(GateKind::Conforms, true), (GateKind::Tested, false)]);
+    assert!(diff(&found).ends_with("2 changes, 1 for the worse\n"));
+    assert!(changes(&all, 25, 25).is_empty());
+}

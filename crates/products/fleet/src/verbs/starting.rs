@@ -1,0 +1,138 @@
+//! `proof fleet init` and `proof fleet audit`: what is there, before and beside the inventory.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use fleet::configured::{self, Configurations};
+use fleet::repository;
+use report::render::text::wrap;
+use serde_json::json;
+
+use super::load;
+use crate::args::{Format, InitArgs, ReadArgs};
+use crate::tell::{Exit, Failure, json as document, print, tell};
+
+/// `proof fleet init`: an existing file is never overwritten.
+pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
+    if !args.folder.is_dir() {
+        return Err(Failure::usage(format!("{} is not a folder", args.folder.display()), "the folder of your servers"));
+    }
+    let mut names = BTreeSet::new();
+    let mut entries = String::new();
+    for project in repository::find(&args.folder) {
+        let _ =
+            write!(entries, "  - name: {}\n{}", document::scalar(&unused(&mut names, &project.name)), project.entry);
+    }
+    if args.clients {
+        entries.push_str(&of_clients(&args.folder, &mut names)?);
+    }
+    if names.is_empty() {
+        let remedy = "another folder, or --clients for the servers of this user's clients";
+        return Err(Failure::usage(format!("no server was found in {}", args.folder.display()), remedy));
+    }
+    let text = format!(
+        "# proof fleet: docs/fleet.md explains this file; `proof fleet --schema` prints its schema.\n\
+         name: fleet\ndefaults:\n  owner: {}\nservers:\n{entries}",
+        document::scalar(&super::caller())
+    );
+    // What cannot be read back must not be written.
+    fleet::config::Fleet::read(&text, args.folder.clone())
+        .map_err(|errors| Failure::bug(format!("the new file has mistakes: {}", errors[0].what)))?;
+    write_new(file, &text)?;
+    print(&format!("{}: {} servers", file.display(), names.len()));
+    print("next: proof fleet run");
+    Ok(Exit::Clean)
+}
+
+fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.write(true).create_new(true).open(file);
+    let failed = |error: std::io::Error| {
+        let remedy = "another name with --file, or edit the file that is there";
+        Failure::usage(format!("{} cannot be written: {error}", file.display()), remedy)
+    };
+    opened.map_err(failed)?.write_all(text.as_bytes()).map_err(failed)
+}
+
+/// A name that no other entry has, of the letters that names may have.
+fn unused(names: &mut BTreeSet<String>, wanted: &str) -> String {
+    let plain: String =
+        wanted.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    let plain: String = plain.trim_start_matches(['.', '_', '-']).chars().take(56).collect();
+    let plain = if plain.is_empty() { "server".to_owned() } else { plain };
+    let taken = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+    let name = (2..).map(|number| format!("{plain}-{number}"));
+    let name = std::iter::once(plain.clone()).chain(name).find(|name| !taken(name)).unwrap_or(plain);
+    names.insert(name.clone());
+    name
+}
+
+fn configurations(folder: &Path) -> Result<Configurations, Failure> {
+    configured::read(folder).map_err(|why| Failure::usage(why, "export HOME"))
+}
+
+/// Each server of the clients once.
+fn of_clients(folder: &Path, names: &mut BTreeSet<String>) -> Result<String, Failure> {
+    let found = configurations(folder)?;
+    let (mut out, mut seen) = (String::new(), BTreeSet::new());
+    for server in &found.servers {
+        if !seen.insert(server.launch.identity()) {
+            continue;
+        }
+        let name = unused(names, &server.name);
+        match configured::entry(&name, server) {
+            Ok(entry) => out.push_str(&entry),
+            Err(why) => {
+                names.remove(&name);
+                tell(&format!("warning: {} of {} is left out: {why}", server.name, server.client));
+            }
+        }
+    }
+    for (path, why) in &found.unreadable {
+        tell(&format!("warning: {} cannot be read: {why}", path.display()));
+    }
+    Ok(out)
+}
+
+/// `proof fleet audit`.
+pub(crate) fn audit(file: &Path, args: &ReadArgs) -> Result<Exit, Failure> {
+    let fleet = load(args.fleet.as_deref().unwrap_or(file))?;
+    let found = configurations(&fleet.folder)?;
+    let unlisted = configured::unlisted(&fleet, &found);
+    if args.format == Format::Json {
+        let server = |list: &Vec<configured::Found>| {
+            let places = list.iter().map(|one| json!({ "client": one.client, "name": one.name, "file": one.file }));
+            json!({ "launch": list.first().map(|one| configured::shown(&one.launch)), "places": places.collect::<Vec<_>>() })
+        };
+        let unreadable = found.unreadable.iter().map(|(path, why)| json!({ "file": path, "why": why }));
+        print(&document(&json!({
+            "schema": "proof.fleet-audit/1", "files": found.files, "entries": found.servers.len(),
+            "unlisted": unlisted.values().map(server).collect::<Vec<_>>(), "unreadable": unreadable.collect::<Vec<_>>(),
+        })));
+    } else {
+        let mut out = String::new();
+        for list in unlisted.values() {
+            let Some(first) = list.first() else { continue };
+            wrap(&mut out, 0, &wire::escape::line(&format!("{}: not in the inventory", first.name)));
+            wrap(&mut out, 2, &wire::escape::line(&configured::shown(&first.launch)));
+            for one in list {
+                wrap(&mut out, 2, &wire::escape::line(&format!("{} in {}", one.client, one.file.display())));
+            }
+        }
+        for (path, why) in &found.unreadable {
+            wrap(&mut out, 0, &wire::escape::line(&format!("{} cannot be read: {why}", path.display())));
+        }
+        let _ = writeln!(
+            out,
+            "{} entries in {} files of clients: {} servers are not in the inventory",
+            found.servers.len(),
+            found.files,
+            unlisted.len()
+        );
+        print(&out);
+    }
+    // A file that cannot be read may have anything.
+    Ok(if unlisted.is_empty() && found.unreadable.is_empty() { Exit::Clean } else { Exit::Finding })
+}

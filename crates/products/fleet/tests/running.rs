@@ -1,0 +1,162 @@
+//! `proof fleet` with real servers: gates are computed by running `proof`, kept, and not computed again. Needs the program
+//! `proof`, which a build of the workspace puts beside `proof-fleet`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fleet::child::Runner;
+use fleet::config::{Dashboard, Fleet};
+use fleet::gate::{GateKind, Outcome};
+use fleet::keeping::{self, Keeping};
+use fleet::next::actions;
+use fleet::run::{Context, Ran, Request, run};
+use fleet::show::{next_action, playbook, status};
+use fleet::state::{Light, ServerState};
+use net::Children;
+
+/// One server with tests and a lock, one with neither, one that breaks a rule.
+const FLEET: &str = "\
+name: demo
+store: results
+defaults: { owner: ada@example.com, source: examples, stage: conforms }
+servers:
+  - name: weather
+    command: [proof, serve, --stdio, --catalog, weather.yaml]
+    tests: [weather.mcp.yaml]
+    lock: mcp.lock
+    stage: secured
+  - { name: plain, catalog: weather.yaml, tools: 3 }
+  - { name: broken, command: [proof, serve, --stdio, --catalog, weather.yaml, --fault, wrong-id] }
+stages:
+  - { name: listed, gates: [listed] }
+  - { name: starts, gates: [starts] }
+  - { name: described, gates: [described] }
+  - { name: conforms, gates: [conforms] }
+  - { name: tested, gates: [tested] }
+  - { name: secured, gates: [scanned, locked] }
+  - { name: quick, gates: [fast] }
+thresholds: { touched: 40, negatives: 20 }
+limits: { seconds: 240 }
+";
+
+fn proof() -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_proof-fleet")).with_file_name("proof");
+    assert!(path.is_file(), "{} is missing: build it with `cargo build -p cli`", path.display());
+    path
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    i64::try_from(since.as_millis()).expect("a time")
+}
+
+/// The folder of a fleet whose first server has a generated test file and a lock.
+fn scene() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml");
+    std::fs::copy(examples, at("weather.yaml")).expect("the example");
+    std::fs::write(at("fleet.yaml"), FLEET).expect("a file");
+    for (verb, output) in [("generate", "weather.mcp.yaml"), ("lock", "mcp.lock")] {
+        let made = Command::new(proof())
+            .args([verb, "-o", output, "--", "proof", "serve", "--stdio", "--catalog", "weather.yaml"])
+            .current_dir(folder.path())
+            .env("PATH", proof().parent().expect("a folder"))
+            .output()
+            .expect("proof");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    folder
+}
+
+async fn ran<'f>(context: &Context<'f>) -> Ran<'f> {
+    let (_stop, stopped) = tokio::sync::watch::channel(false);
+    run(context, &Request { actor: "test".to_owned(), ..Request::default() }, stopped).await.expect("a run")
+}
+
+fn stages(states: &[ServerState<'_>]) -> Vec<usize> {
+    states.iter().map(|state| state.stage).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_red_gate_holds_its_server_and_a_second_run_touches_nothing() {
+    let folder = scene();
+    let fleet = Arc::new(Fleet::load(&folder.path().join("fleet.yaml")).expect("a fleet"));
+    let children = Children::new();
+    let runner = Runner::at(&children, proof()).await.expect("proof");
+    let keeping = Keeping::open(&fleet).await.expect("a store");
+    let context =
+        Context { fleet: &fleet, keeping: &keeping, runner: &runner, clock: now, say: Arc::new(|_, _, _| {}) };
+
+    let first = ran(&context).await;
+    let why: Vec<_> = first.states.iter().flat_map(|state| &state.gates).map(summary).collect();
+    assert_eq!(stages(&first.states), [7, 4, 3], "{why:#?}");
+    assert_eq!((first.looked, first.answered, first.unchanged), (3, 3, 0));
+    let broken = &first.states[2];
+    assert_eq!(broken.gate(GateKind::Conforms).map(|gate| gate.light), Some(Light::Red));
+    let best = actions(&fleet, &first.states).into_iter().next().expect("an action");
+    assert_eq!((best.gate, best.servers), (GateKind::Conforms, vec!["broken".to_owned()]));
+
+    let shown: Vec<&ServerState<'_>> = first.states.iter().collect();
+    let view = Dashboard { name: String::new(), filter: String::new(), columns: Vec::new(), group: None };
+    let seconds = keeping::seconds(now());
+    insta::assert_snapshot!("status", status::human(&fleet, &shown, &view, seconds));
+    insta::assert_snapshot!("playbook", playbook::playbook(&fleet, broken, seconds));
+    let next: String = actions(&fleet, &first.states).iter().map(next_action).collect();
+    insta::assert_snapshot!("next", next);
+
+    let second = ran(&context).await;
+    assert_eq!((second.computed, second.unchanged), (0, first.computed));
+    assert_eq!(stages(&second.states), stages(&first.states));
+
+    // What changed is computed again, and nothing else.
+    let lock = folder.path().join("mcp.lock");
+    let text = std::fs::read_to_string(&lock).expect("the lock");
+    std::fs::write(&lock, text + "\n").expect("the lock");
+    assert_eq!(ran(&context).await.computed, 1);
+    let catalogue = folder.path().join("weather.yaml");
+    let text = std::fs::read_to_string(&catalogue).expect("the catalogue");
+    std::fs::write(&catalogue, text.replace("Tells the weather of a city", "Says what the weather of a city is"))
+        .expect("the catalogue");
+    let changed = ran(&context).await;
+    assert_eq!(stages(&changed.states), [5, 4, 3], "the lock is not in step any more");
+    assert!(changed.states[0].has_fallen() && !changed.states[0].is_as_wanted());
+    assert_eq!(changed.states[0].gate(GateKind::Locked).map(|gate| gate.light), Some(Light::Red));
+    children.kill_all();
+}
+
+fn summary(gate: &fleet::state::GateState) -> Option<String> {
+    let record = gate.record.as_ref().filter(|record| record.judged.outcome != Outcome::Pass)?;
+    Some(format!("{} {}", gate.gate, record.judged.summary))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_hangs_or_lacks_its_credential_is_incomplete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "\
+store: results
+servers:
+  - { name: hangs, owner: o, source: s, command: [sh, -c, 'sleep 60 & sleep 60'] }
+  - { name: lacks, owner: o, source: s, command: [sh], env: { TOKEN: { env: PROOF_FLEET_TEST_UNSET } } }
+limits: { seconds: 2 }
+";
+    let file = folder.path().join("fleet.yaml");
+    std::fs::write(&file, text).expect("a file");
+    let fleet = Arc::new(Fleet::load(&file).expect("a fleet"));
+    let children = Children::new();
+    let runner = Runner::at(&children, proof()).await.expect("proof");
+    let keeping = Keeping::open(&fleet).await.expect("a store");
+    let context =
+        Context { fleet: &fleet, keeping: &keeping, runner: &runner, clock: now, say: Arc::new(|_, _, _| {}) };
+    let ran = ran(&context).await;
+    assert_eq!((stages(&ran.states), ran.answered), (vec![1, 1], 0));
+    let starts =
+        |at: usize| ran.states[at].gate(GateKind::Starts).and_then(|gate| gate.record.clone()).expect("a result");
+    assert_eq!(starts(0).judged.outcome, Outcome::Incomplete);
+    assert!(starts(0).judged.summary.contains("more than 2 s"), "{}", starts(0).judged.summary);
+    assert_eq!(starts(1).judged.outcome, Outcome::Incomplete);
+    assert!(starts(1).judged.summary.contains("PROOF_FLEET_TEST_UNSET is not set"), "{}", starts(1).judged.summary);
+    children.kill_all();
+}
