@@ -137,7 +137,9 @@ async fn started(options: &Options, tap: &Tap, limit: Duration) -> (Finding, Opt
     let has_spoken = |frame: &Frame| frame.from == Party::Server && matches!(frame.content, Content::Line { .. });
     while Instant::now() < until && !tap.snapshot().frames.iter().any(has_spoken) {
         if let Some(error) = exit_of(options, &connection).await {
-            return (failed(options, &error), None);
+            let (_, garbage) = lines_of(&tap.snapshot());
+            let said = garbage.first().map(|first| format!("on stdout: {first}"));
+            return (said.into_iter().fold(failed(options, &error), Finding::and), None);
         }
         sleep(LOOK).await;
     }

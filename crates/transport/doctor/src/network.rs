@@ -126,6 +126,10 @@ async fn secured(
     });
     let (finding, brought) = match &secured.version {
         Ok(version) => (Finding::ok(version.as_str()), Some(())),
+        Err(error @ OpenError::Timeout { .. }) => {
+            let fix = "does this port speak TLS? Otherwise http:// or ws:// instead, or another port";
+            (Finding::failed(error.what(), fix), None)
+        }
         Err(error) => (failed(error), None),
     };
     (described.into_iter().flatten().fold(finding, Finding::and), brought)

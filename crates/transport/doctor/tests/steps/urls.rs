@@ -58,6 +58,13 @@ async fn a_port_without_tls() {
     fails_at(&to_url(&format!("{at}/mcp")).await, "tls", "does not speak TLS", "http://");
 }
 
+#[tokio::test]
+async fn a_port_that_says_nothing_to_tls() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = format!("https://{}/mcp", listener.local_addr().expect("bound"));
+    fails_at(&to_url(&at).await, "tls", "no TLS handshake within", "does this port speak TLS?");
+}
+
 struct Mute;
 
 impl Service for Mute {
