@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Undo(args)) => verb::clients::undo(&run, &args),
         Ok(args::Verb::List(args)) => verb::clients::list(&run, &args),
         Ok(args::Verb::Sync(args)) => verb::clients::sync(&run, &args),
-        Ok(args::Verb::Doctor(args)) => verb::clients::doctor(&run, &args),
+        Ok(args::Verb::Doctor(args)) => verb::doctor::run(&run, &args),
         Ok(args::Verb::Clients(args)) => verb::clients::clients(&args),
         Ok(args::Verb::Config(args)) => match args.verb {
             args::clients::ConfigVerb::Effective(args) => verb::clients::effective(&run, &args),

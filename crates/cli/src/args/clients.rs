@@ -185,39 +185,6 @@ pub(crate) struct SyncArgs {
     pub(crate) showing: Showing,
 }
 
-/// Start a configured server as its clients would, and say what is wrong
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  proof doctor weather
-  proof doctor weather --client claude-code --json
-
-An entry of a project's file is started only where you agree on the terminal or
-with --trust-project: the author of the project wrote it.
-
-Exit codes: 0 every entry works; 1 an entry has a fault, or was not started;
-2 usage error, or no such server; 3 a server did not answer; 4 bug in proof.")]
-pub(crate) struct DoctorArgs {
-    /// Name of the server
-    #[arg(value_name = "NAME")]
-    pub(crate) name: String,
-    /// Clients, by the ids of `proof clients` [default: all]
-    #[arg(long, value_name = "ID[,ID]", value_delimiter = ',')]
-    pub(crate) client: Vec<String>,
-    /// Start entries of the project's files, too, without a question
-    #[arg(long)]
-    pub(crate) trust_project: bool,
-    /// How long each server may take to answer, in seconds [default: 30]
-    #[arg(long, value_name = "S", value_parser = super::reach::seconds)]
-    pub(crate) timeout: Option<Duration>,
-    /// Folder with Claude Code's managed files [default: the system's]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) managed: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// List the clients that proof knows
 #[derive(Args)]
 #[command(after_help = "\

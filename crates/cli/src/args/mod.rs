@@ -7,6 +7,7 @@ pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod clients;
 mod dashes;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod factory;
 pub(crate) mod faults;
@@ -95,8 +96,8 @@ pub(crate) enum Verb {
     List(clients::ListArgs),
     /// Bring a declared list of servers into clients
     Sync(clients::SyncArgs),
-    /// Start a configured server as its clients would, and say what is wrong
-    Doctor(clients::DoctorArgs),
+    /// Find the step at which a connection to a server fails, and what fixes it
+    Doctor(doctor::DoctorArgs),
     /// List the clients that proof knows
     Clients(clients::ClientsArgs),
     /// Show which entries clients use

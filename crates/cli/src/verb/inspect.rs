@@ -22,6 +22,7 @@ use crate::args::reach::environment;
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::connecting::until_interrupted_then;
+use crate::verb::doctor::WORDS;
 use crate::verb::{client_options, output, sign_in, traces};
 use attached::Attached;
 use book::Book;
@@ -108,6 +109,7 @@ fn console(run: &Run, args: &InspectArgs, secrets: &Secrets) -> Result<Arc<Conso
         rule_book: Arc::new(Book),
         case_writer: Arc::new(Cases::new(&args.server, &run.redactor(), redactor.masked())),
         words: advice::asking,
+        doctor: WORDS,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Console::new(options).map_err(|error| {

@@ -10,6 +10,7 @@ pub(crate) mod completion;
 mod conclude;
 mod connecting;
 mod described;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod factory;

@@ -202,3 +202,23 @@ fn a_file_in_another_encoding_is_to_be_saved_as_utf_8() {
     }
     assert_eq!(std::fs::read(home.path(".cursor/mcp.json")).expect("a file"), utf_16);
 }
+
+#[test]
+fn the_doctor_walks_to_what_does_not_answer() {
+    let home = Home::new();
+    let script = "echo no key >&2; exit 7";
+    let server = json!({ "command": "sh", "args": ["-c", script] });
+    home.put(".cursor/mcp.json", &json!({ "mcpServers": { "gone": server } }).to_string());
+    let named = home.run(&["doctor", "gone", "--client", "cursor"]);
+    assert_eq!(named.code, Some(3), "{}", named.stderr);
+    assert!(named.stdout.contains("failed   start") && named.stdout.contains("code 7"), "{}", named.stdout);
+    let all = home.run(&["doctor", "--client", "cursor"]);
+    assert_eq!((all.code, all.stdout.contains("cursor gone (user): not started")), (Some(0), true), "{}", all.stdout);
+    let broken = home.run(&["doctor", "--format", "json", "--", "sh", "-c", script]);
+    assert_eq!(broken.code, Some(3), "{}", broken.stderr);
+    let document: Value = serde_json::from_str(&broken.stdout).expect("JSON");
+    assert_eq!((&document["target"]["failed"], &document["target"]["works"]), (&json!("start"), &json!(false)));
+    let works = home.run(&["doctor", "--", env!("CARGO_BIN_EXE_proof"), "serve", "--stdio"]);
+    assert_eq!(works.code, Some(0), "{}{}", works.stdout, works.stderr);
+    assert!(works.stdout.contains("serve --stdio: works") && !works.stdout.contains("failed"), "{}", works.stdout);
+}

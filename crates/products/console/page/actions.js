@@ -148,6 +148,9 @@ export function pick(chosen) {
   return connect(null);
 }
 
+/** Walks to the server step by step. @returns {Promise<import("./contract.js").Diagnosis | null>} */
+export const diagnose = () => attempt(() => post("/api/doctor", { target: target() }));
+
 export const disconnect = () => attempt(() => post("/api/disconnect", { target: target() }));
 
 /** @param {number} question @param {any} result */

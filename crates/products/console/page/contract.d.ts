@@ -10,6 +10,10 @@ export interface Target {
   capabilities: Record<string, any> | null; instructions: string | null; greeting: any; error: Problem | null;
 }
 
+export interface DiagnosisStep { step: string; outcome: "ok" | "failed" | "skipped"; ms: number; seen: string[]; fix: string | null }
+
+export interface Diagnosis { works: boolean; failed: string | null; steps: DiagnosisStep[] }
+
 export interface Session {
   session: number; target: number; transport: string; began: number; ended: number | null; rows: number; judged: boolean; why: string | null;
 }

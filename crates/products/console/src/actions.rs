@@ -2,6 +2,7 @@
 //! in its row.
 
 mod asking;
+mod diagnosing;
 mod keeping;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ impl Console {
             "disconnect" => self.disconnect(body).await,
             "tests" => self.tests(body),
             "check" => self.check(body),
+            "doctor" => self.diagnose(body).await,
             _ => Err(Failure::missing("there is nothing at this address")),
         }
     }

@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = assets![
     "vendor/htm.js",
     "vendor/preact.js",
     "views/detail.js",
+    "views/diagnosis.js",
     "views/findings.js",
     "views/prompts.js",
     "views/questions.js",

@@ -68,6 +68,8 @@ pub struct Options {
     pub case_writer: Arc<dyn CaseWriter>,
     /// Advice in the program's words.
     pub words: fn(&Advice) -> String,
+    /// The same, about the steps to a server.
+    pub doctor: doctor::Words,
     /// The version of the program.
     pub version: String,
 }
@@ -82,6 +84,9 @@ pub struct Console {
     version: String,
     token: Token,
     feeds: Arc<Semaphore>,
+    doctor: doctor::Words,
+    /// One walk at a time.
+    walks: Semaphore,
     views: Views,
     stop: watch::Sender<bool>,
 }
@@ -106,6 +111,8 @@ impl Console {
             version: options.version,
             token: Token::random()?,
             feeds: Arc::new(Semaphore::new(FEEDS)),
+            doctor: options.doctor,
+            walks: Semaphore::new(1),
             views: Views::default(),
             stop: watch::Sender::new(false),
         }))

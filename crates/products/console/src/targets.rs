@@ -151,6 +151,11 @@ impl Target {
         state.client.is_some() || state.phase == Phase::Connecting
     }
 
+    /// How its server is connected to; `None` where there is none to connect to.
+    pub(crate) const fn options(&self) -> Option<&Options> {
+        self.options.as_ref()
+    }
+
     pub(crate) const fn is_file(&self) -> bool {
         self.options.is_none()
     }

@@ -1,6 +1,8 @@
 //! TLS as a client: the system's roots, one more file of them, and verification that cannot be switched off. Knows no
 //! protocol above TLS.
 
+mod noting;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -10,29 +12,47 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
 use crate::client::Identity;
+pub(crate) use noting::Noted;
 
 /// A connector for HTTP that trusts the system's roots and the certificates in the PEM file `ca`, and shows `identity`.
 pub(crate) fn connector(ca: Option<&Path>, identity: Option<&Identity>) -> Result<TlsConnector, String> {
-    let mut config = config(ca, identity)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+    http(ca, identity, None)
+}
+
+/// The same, which also notes the certificate that the peer shows, trusted or not.
+pub(crate) fn noting_connector(
+    ca: Option<&Path>,
+    identity: Option<&Identity>,
+    noted: &Noted,
+) -> Result<TlsConnector, String> {
+    http(ca, identity, Some(noted))
 }
 
 /// The same for another protocol, without an identity.
 pub(crate) fn plain_connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
-    Ok(TlsConnector::from(Arc::new(config(ca, None)?)))
+    Ok(TlsConnector::from(Arc::new(config(ca, None, None)?)))
 }
 
-fn config(ca: Option<&Path>, identity: Option<&Identity>) -> Result<ClientConfig, String> {
+fn http(ca: Option<&Path>, identity: Option<&Identity>, noted: Option<&Noted>) -> Result<TlsConnector, String> {
+    let mut config = config(ca, identity, noted)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+fn config(ca: Option<&Path>, identity: Option<&Identity>, noted: Option<&Noted>) -> Result<ClientConfig, String> {
     let mut roots = native_roots().clone();
     if let Some(path) = ca {
         add_file(&mut roots, path)?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let noting = noted.and_then(|noted| noting::verifier(&roots, &provider, noted));
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_root_certificates(roots);
+        .map_err(|e| e.to_string())?;
+    let config = match noting {
+        Some(verifier) => config.dangerous().with_custom_certificate_verifier(verifier),
+        None => config.with_root_certificates(roots),
+    };
     match identity {
         None => Ok(config.with_no_client_auth()),
         Some(identity) => {

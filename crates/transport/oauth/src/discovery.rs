@@ -66,7 +66,7 @@ pub(crate) async fn discover_named(web: &Web, url: &Url, named: &str) -> Result<
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
+pub(crate) async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
     let addresses = match &challenge.metadata {
         Some(named) => vec![parse_url(named, "the address of the server's metadata")?],
         None => resource_addresses(url),
@@ -147,13 +147,21 @@ fn issuer_addresses(base: &Url) -> Vec<Url> {
 
 /// At 2025-03-26 the server's own origin issues tokens, at fixed paths unless it says otherwise.
 async fn issuer_at_origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAuthError> {
-    let origin = url.origin().ascii_serialization();
-    let address = well_known(url, OAUTH, "");
-    if let Some(issuer) = document(web, &address, &origin, revision).await? {
+    if let Some(issuer) = published_at_origin(web, url, revision).await? {
         return Ok(issuer);
     }
-    Issuer::with_default_endpoints(&origin)
+    Issuer::with_default_endpoints(&url.origin().ascii_serialization())
         .ok_or_else(|| OAuthError::at("there is no authorization server", url, Advice::BringToken))
+}
+
+/// The same, where it publishes its metadata.
+pub(crate) async fn published_at_origin(
+    web: &Web,
+    url: &Url,
+    revision: Revision,
+) -> Result<Option<Issuer>, OAuthError> {
+    let origin = url.origin().ascii_serialization();
+    document(web, &well_known(url, OAUTH, ""), &origin, revision).await
 }
 
 /// The document at `address`, if there is one. Its issuer must be exactly `named`: a server that speaks for another issuer is

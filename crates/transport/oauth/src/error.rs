@@ -85,6 +85,16 @@ impl OAuthError {
         &self.what
     }
 
+    /// Where it happened, without user name, query and fragment; shortened.
+    pub fn place(&self) -> String {
+        snippet(&self.at, 200)
+    }
+
+    /// What a person can do about it.
+    pub const fn advice(&self) -> Advice {
+        self.advice
+    }
+
     /// The error for a person, as `Display` has it, with advice in the program's own words.
     pub fn describe(&self, words: impl Fn(Advice) -> String) -> String {
         format!("not authorized: {}\n  at {}\n  try: {}", self.what, snippet(&self.at, 200), words(self.advice))

@@ -5,13 +5,14 @@ use super::words::is_product;
 use super::{Source, Violation};
 
 /// The crates that programs without our command line use, too. `report` prints for it.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "wire",
     "schema",
     "document",
     "net",
     "oauth",
     "client",
+    "doctor",
     "reference",
     "faults",
     "rules",

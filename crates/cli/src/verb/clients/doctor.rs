@@ -1,24 +1,28 @@
-//! `proof doctor`: starts a configured server as its clients would, and says what is wrong with the entry.
+//! `proof doctor NAME`: starts a configured server as its clients would, and says what is wrong with the entry. Without a name,
+//! every entry is examined and none is started.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use clients::Scope;
+use ::doctor::{Report, STEP, Step};
 use clients::findings::{Known, Machine as Facts, issues};
 use clients::scope::Standing;
+use clients::{Launch, Scope};
 use report::render::text::wrap;
 use serde_json::{Value, json};
+use wire::redact::Secrets;
 
-use super::connect::Greetings;
+use super::connect::{Greetings, address};
 use super::effective::{Judged, judged, managed};
-use super::list::{can_start, entries, launched, words};
+use super::list::{Entry, can_start, entries, launched, words};
 use super::machine::Machine;
 use super::secrets::is_secret;
 use super::{strangers, syntax};
-use crate::args::clients::DoctorArgs;
+use crate::args::doctor::DoctorArgs;
 use crate::args::suggestion;
 use crate::exit::{Exit, tell, usage};
 use crate::run::Run;
-use crate::verb::output;
+use crate::verb::{doctor, output};
 
 /// What is known of one entry.
 struct Diagnosis {
@@ -26,6 +30,8 @@ struct Diagnosis {
     faults: Vec<String>,
     notes: Vec<String>,
     answer: Option<Result<String, Exit>>,
+    /// The steps to a server that does not answer.
+    way: Option<Report>,
     /// Whether it was left alone because it is of the project.
     is_withheld: bool,
 }
@@ -44,25 +50,21 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
     }
-    let near = suggestion(&args.name, entries.iter().map(|entry| entry.name.as_str())).map(str::to_owned);
-    let of_name: Vec<_> =
-        judged(&machine, &managed, entries).into_iter().filter(|one| one.entry.name == args.name).collect();
-    if of_name.is_empty() {
-        let what = format!("no client has a server `{}` here", wire::escape::line(&args.name));
-        let near = near.filter(|near| *near != args.name);
-        let near = near.map(|near| format!("`{}`; ", wire::escape::line(&near))).unwrap_or_default();
-        return Err(usage(&what, &format!("{near}`proof list` shows all names")));
+    let named = |entry: &Entry| args.name().is_none_or(|name| entry.name == name);
+    if !entries.iter().any(named) {
+        return Err(unknown(args.name(), &entries));
     }
-    let mut greetings = Greetings::new(run, args.timeout);
+    let of_name: Vec<_> = judged(&machine, &managed, entries).into_iter().filter(|one| named(&one.entry)).collect();
+    let mut greetings = Greetings::new(run, args.reach.timeout);
     let found: Vec<_> =
-        of_name.into_iter().map(|one| diagnosis(args, &mut greetings, &machine, one)).collect::<Result<_, _>>()?;
+        of_name.into_iter().map(|one| diagnosis(run, args, &mut greetings, &machine, one)).collect::<Result<_, _>>()?;
     if let Some(exit) = found
         .iter()
         .find_map(|one| one.answer.as_ref()?.as_ref().err().filter(|exit| matches!(exit, Exit::Interrupted(_))))
     {
         return Ok(*exit);
     }
-    let text = if args.json { document(&found) } else { found.iter().map(text).collect() };
+    let text = if args.is_json() { document(&found) } else { found.iter().map(|one| text(args, one)).collect() };
     output::print(&text)?;
     let is_silent = found.iter().any(|one| matches!(one.answer, Some(Err(_))));
     let has_fault = !refused.is_empty() || found.iter().any(|one| !one.faults.is_empty() || one.is_withheld);
@@ -73,7 +75,19 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     })
 }
 
+/// No entry has this name, or there are none.
+fn unknown(name: Option<&str>, entries: &[Entry]) -> Exit {
+    let Some(name) = name else {
+        return usage("no client has a server here", "proof doctor URL, or proof doctor -- COMMAND");
+    };
+    let what = format!("no client has a server `{}` here", wire::escape::line(name));
+    let near = suggestion(name, entries.iter().map(|entry| entry.name.as_str())).filter(|near| *near != name);
+    let near = near.map(|near| format!("`{}`; ", wire::escape::line(near))).unwrap_or_default();
+    usage(&what, &format!("{near}`proof list` shows all names; a command stands after `--`"))
+}
+
 fn diagnosis(
+    run: &Run,
     args: &DoctorArgs,
     greetings: &mut Greetings<'_>,
     machine: &Machine,
@@ -93,17 +107,21 @@ fn diagnosis(
         if is_fault { faults.push(words(&issue)) } else { notes.push(words(&issue)) }
     }
     let foreign = syntax::foreign(entry.client, &entry.value);
-    let can_start = judged.unset.is_empty() && judged.is_used() && foreign.is_empty();
+    let can_start = args.name().is_some() && judged.unset.is_empty() && judged.is_used() && foreign.is_empty();
     faults.extend(foreign);
-    let (mut answer, mut is_withheld) = (None, false);
+    let (mut answer, mut way, mut is_withheld) = (None, None, false);
     if can_start && !strangers::may_start(entry, args.trust_project)? {
         is_withheld = true;
         notes.push("not started, because the file of the project says how; --trust-project starts it".to_owned());
     } else if can_start {
         // A client starts the servers of a project in its folder, and we are there.
-        match greetings.greet(&entry.launch, &syntax::folder(&entry.value, &machine.project)) {
+        let folder = syntax::folder(&entry.value, &machine.project);
+        match greetings.greet(&entry.launch, &folder) {
             Err(why) => faults.push(why),
             Ok(greeted) => {
+                if matches!(greeted, Err(Exit::NoAnswer)) {
+                    way = walked(run, args, entry, &folder)?;
+                }
                 answer = Some(greeted.map(|greeted| {
                     let announced = greeted.announces();
                     if !announced.is_empty() {
@@ -120,10 +138,20 @@ fn diagnosis(
     if entry.client.id == "claude-code" && entry.scope == Scope::Project {
         notes.push("Claude Code asks once whether servers of .mcp.json may run".to_owned());
     }
-    Ok(Diagnosis { judged, faults, notes, answer, is_withheld })
+    Ok(Diagnosis { judged, faults, notes, answer, way, is_withheld })
 }
 
-fn text(one: &Diagnosis) -> String {
+/// The steps to a server that does not answer.
+fn walked(run: &Run, args: &DoctorArgs, entry: &Entry, folder: &Path) -> Result<Option<Report>, Exit> {
+    let folder = matches!(entry.launch, Launch::Stdio { .. }).then_some(folder);
+    let Ok(address) = address(&entry.launch, folder) else { return Ok(None) };
+    let mut secrets = Secrets::default();
+    super::secrets::add(&entry.value, &mut secrets);
+    let step = args.reach.timeout.unwrap_or(STEP);
+    doctor::examined(run, &args.reach, address, &secrets, step).map(Some)
+}
+
+fn text(args: &DoctorArgs, one: &Diagnosis) -> String {
     let entry = &one.judged.entry;
     let state = match &one.answer {
         _ if !one.faults.is_empty() => "faulty",
@@ -132,7 +160,8 @@ fn text(one: &Diagnosis) -> String {
         None => "not started",
     };
     let mut out = String::new();
-    let _ = writeln!(out, "{} ({}): {state}", entry.client.id, entry.scope);
+    let name = if args.name().is_some() { String::new() } else { format!(" {}", wire::escape::line(&entry.name)) };
+    let _ = writeln!(out, "{}{name} ({}): {state}", entry.client.id, entry.scope);
     wrap(&mut out, 2, &format!("{} from {}", wire::escape::line(&launched(&entry.launch)), output::shown(&entry.path)));
     if let Some(Ok(line)) = &one.answer {
         wrap(&mut out, 2, &wire::escape::line(line));
@@ -142,6 +171,9 @@ fn text(one: &Diagnosis) -> String {
     }
     for fault in &one.faults {
         wrap(&mut out, 2, &format!("fault: {}", wire::escape::line(fault)));
+    }
+    if let Some(way) = &one.way {
+        out.push_str(&doctor::steps(way));
     }
     for note in &one.notes {
         wrap(&mut out, 2, &format!("note: {}", wire::escape::line(note)));
@@ -153,12 +185,13 @@ fn document(found: &[Diagnosis]) -> String {
     let entries = found.iter().map(|one| {
         let entry = &one.judged.entry;
         json!({
-            "client": entry.client.id, "scope": entry.scope.to_string(), "file": entry.path, "launch": launched(&entry.launch),
+            "client": entry.client.id, "name": entry.name, "scope": entry.scope.to_string(), "file": entry.path, "launch": launched(&entry.launch),
             "standing": one.judged.words(), "faults": one.faults, "notes": one.notes,
             "answers": one.answer.as_ref().map(Result::is_ok),
             "server": one.answer.as_ref().and_then(|answer| answer.as_ref().ok()),
+            "steps": one.way.as_ref().map(|way| way.steps.iter().map(Step::to_value).collect::<Value>()),
         })
     });
-    let value = json!({ "schema": "proof.doctor/1", "entries": entries.collect::<Value>() });
+    let value = json!({ "schema": "proof.doctor/1", "entries": entries.collect::<Value>(), "target": null });
     format!("{}\n", wire::escape::json(&serde_json::to_string_pretty(&value).unwrap_or_default()))
 }

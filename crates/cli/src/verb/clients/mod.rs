@@ -24,8 +24,8 @@ mod undo;
 mod verify;
 mod write;
 
+pub(crate) use self::doctor::run as doctor;
 pub(crate) use add::run as add;
-pub(crate) use doctor::run as doctor;
 pub(crate) use effective::run as effective;
 pub(crate) use list::run as list;
 pub(crate) use remove::run as remove;

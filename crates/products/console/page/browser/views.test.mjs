@@ -124,3 +124,13 @@ test("what another client says can only be read", () => on("view=server", async 
   await page.getByText("Nothing can be sent from here").waitFor();
   assert.equal(await page.getByRole("button", { name: /connect/i }).count(), 0);
 }, { state: "watched", kind: "watched" }));
+
+test("the way to the server is walked, and the step that fails says what fixes it", () => on("view=server", async ({ page, server }) => {
+  await page.getByRole("button", { name: "Examine the connection" }).click();
+  await page.getByText("Fails at tcp.").waitFor();
+  const rows = await page.$$eval(".steps tbody tr", (all) => all.map((row) => row.textContent.replace(/\s+/g, " ").trim()));
+  assert.equal(rows.length, 3);
+  assert.match(rows[1], /^tcp ?failed ?1 ?\[::1\]:3000: connection refused.*Try: start the server, check host and port$/);
+  assert.match(rows[2], /^tls ?skipped ?not reached/);
+  assert.deepEqual(posts(server, "/api/doctor"), [{ target: 1 }]);
+}));

@@ -252,6 +252,13 @@ export class Fake {
         return {};
       }
       case "/api/disconnect": this.state = "closed"; this.tellState(); return {};
+      case "/api/doctor": return {
+        works: false, failed: "tcp", steps: [
+          { step: "dns", outcome: "ok", ms: 2, seen: ["localhost is ::1, 127.0.0.1"], fix: null },
+          { step: "tcp", outcome: "failed", ms: 1, seen: ["[::1]:3000: connection refused", `127.0.0.1:3000: ${this.hostile ? "<img src=x onerror=alert(1)>\u202e" : "connection refused"}`], fix: "start the server, check host and port" },
+          { step: "tls", outcome: "skipped", ms: 0, seen: ["not reached: see the failed step"], fix: null },
+        ],
+      };
       case "/api/answer": return this.answer(body);
       case "/api/tests": return { text: `server:\n  command: node server.js\ncases:\n${body.rows.map((row) => `  - name: row ${row}\n    call: { tool: echo }\n`).join("")}`, cases: body.rows.length, left_out: [] };
       case "/api/check": return { errors: body.arguments?.refuse ? [{ pointer: "/refuse", what: "is not allowed" }] : [] };

@@ -2,6 +2,7 @@
 
 import { html, useState } from "../html.js";
 import { Button, ProblemNote } from "../parts/pane.js";
+import { Diagnosis } from "./diagnosis.js";
 import { Tree } from "../parts/content.js";
 import { connect, disconnect, pick, request, saveTrace, sendRaw, setLevel, store } from "../actions.js";
 import { duration, size, visible, visibleLines, count } from "../format.js";
@@ -26,6 +27,7 @@ export function ServerView({ state }) {
         <div>
           <${Facts} target=${target} />
           <${Connecting} key=${target.target} target=${target} />
+          <${Diagnosis} key=${`diagnosis ${target.target}`} target=${target} />
           <${Sessions} state=${state} target=${target} />
         </div>
         <div>

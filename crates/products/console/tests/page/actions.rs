@@ -165,3 +165,17 @@ async fn arguments_levels_and_completions_are_looked_at_before_they_are_sent() {
     let completed = page.get("/api/complete?filter=method:too&at=10").await.json();
     assert_eq!(completed["items"][0]["text"], "tools/list", "{completed}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_to_a_server_is_walked_step_by_step() {
+    let page = connected(Revision::NEWEST).await;
+    let works = page.act("/api/doctor", json!({ "target": 1 })).await;
+    assert_eq!((&works["works"], &works["failed"]), (&json!(true), &Value::Null), "{works}");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    let number = page.console.offer_server("closed", server_at(free));
+    let fails = page.act("/api/doctor", json!({ "target": number })).await;
+    assert_eq!((&fails["works"], &fails["failed"]), (&json!(false), &json!("tcp")), "{fails}");
+    assert_eq!(fails["steps"][1]["fix"], "start the server, check host and port", "{fails}");
+    let missing = page.post("/api/doctor", json!({ "target": 99 })).await;
+    assert_eq!(missing.status, 404);
+}

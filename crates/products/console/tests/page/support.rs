@@ -93,6 +93,12 @@ async fn with(bounds: Bounds, server: Option<Server>) -> Page {
         rule_book: Arc::new(Lines),
         case_writer: Arc::new(Requests),
         words: ToString::to_string,
+        doctor: doctor::Words {
+            connecting: ToString::to_string,
+            asking: ToString::to_string,
+            authorizing: |advice| advice.to_string(),
+            sign_in: "sign in",
+        },
         version: "0".to_owned(),
     };
     let console = Console::new(options).expect("a token");

@@ -94,6 +94,20 @@ impl Dialer {
         }
     }
 
+    pub(crate) const fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Why there is no TCP connection.
+    pub(crate) fn unreached(&self, error: &std::io::Error) -> OpenError {
+        let at = self.at.clone();
+        match error.kind() {
+            ErrorKind::ConnectionRefused => OpenError::Refused { at },
+            ErrorKind::TimedOut => self.timed_out("connection"),
+            _ => OpenError::Reset { at, why: error.to_string() },
+        }
+    }
+
     pub(crate) fn timed_out(&self, waited_for: &'static str) -> OpenError {
         OpenError::Timeout { at: self.at.clone(), waited_for, after: self.limit }
     }
@@ -108,11 +122,7 @@ impl Dialer {
             let why = "its name leads only to addresses of this machine or of a private network".to_owned();
             return Err(OpenError::BadAddress { at: at(), why });
         }
-        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| match error.kind() {
-            ErrorKind::ConnectionRefused => OpenError::Refused { at: at() },
-            ErrorKind::TimedOut => self.timed_out("connection"),
-            _ => OpenError::Reset { at: at(), why: error.to_string() },
-        })?;
+        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| self.unreached(&error))?;
         // Small messages must not wait for each other; without this it is only slower.
         let _ = stream.set_nodelay(true);
         let socket = stream.as_fd().try_clone_to_owned().ok().map(Socket::from);

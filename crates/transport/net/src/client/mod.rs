@@ -23,6 +23,7 @@ mod outgoing;
 mod pool;
 mod raw;
 mod request;
+mod staged;
 mod stdio;
 mod views;
 mod waiting;
@@ -49,6 +50,7 @@ pub use exchange::Exchange;
 pub use http::header_list;
 pub use options::{ConnectOptions, Limits};
 pub use outgoing::Outgoing;
+pub use staged::{Reached, Secured};
 pub use views::{ChildView, HttpView};
 pub use waiting::is_up_within;
 

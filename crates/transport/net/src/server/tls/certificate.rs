@@ -1,6 +1,7 @@
 //! What of a certificate matters here: its names, its fingerprint and how long it is valid (RFC 5280). Must not decide whether
 //! it is trusted: that was verified before.
 
+use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -18,6 +19,10 @@ const VERSION: u8 = 0xa0;
 const EXTENSIONS: u8 = 0xa3;
 const DNS_NAME: u8 = 0x82;
 const URI: u8 = 0x86;
+const ADDRESS: u8 = 0x87;
+/// 2.5.4.3, `commonName`, and 2.5.4.10, `organizationName`.
+const COMMON_NAME: [u8; 3] = [0x55, 0x04, 0x03];
+const ORGANIZATION: [u8; 3] = [0x55, 0x04, 0x0a];
 /// 2.5.29.17, `subjectAltName`.
 const ALTERNATIVE_NAMES: [u8; 3] = [0x55, 0x1d, 0x11];
 
@@ -76,10 +81,72 @@ impl Certificate {
     }
 }
 
+/// Who a certificate names, for people: nothing may be decided by these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Its holder's common name, else the organization.
+    pub subject: Option<String>,
+    /// Its issuer's.
+    pub issuer: Option<String>,
+    /// The hosts that it is for: DNS names and addresses.
+    pub hosts: Vec<String>,
+    /// Until when it is valid, in seconds since 1970.
+    pub not_after: u64,
+}
+
+impl Described {
+    /// Reads a certificate in DER; `None` where it is malformed.
+    pub fn read(der: &[u8]) -> Option<Self> {
+        let mut fields = Der(Der(Der(der).content(SEQUENCE)?).content(SEQUENCE)?);
+        fields.optional(VERSION);
+        // Serial number, signature algorithm.
+        for _ in 0..2 {
+            fields.element()?;
+        }
+        let issuer = party(fields.content(SEQUENCE)?);
+        let mut validity = Der(fields.content(SEQUENCE)?);
+        validity.element()?;
+        let not_after = time(validity.element()?)?;
+        let subject = party(fields.content(SEQUENCE)?);
+        let mut hosts = Vec::new();
+        while let Some((tag, content)) = fields.element() {
+            if tag == EXTENSIONS {
+                let names = names(content)?;
+                hosts = names.dns;
+                hosts.extend(names.addresses.iter().map(IpAddr::to_string));
+            }
+        }
+        Some(Self { subject, issuer, hosts, not_after })
+    }
+}
+
+/// The common name in a distinguished name, else the organization.
+fn party(content: &[u8]) -> Option<String> {
+    let (mut parts, mut organization) = (Der(content), None);
+    while let Some((_, set)) = parts.element() {
+        let mut attribute = Der(Der(set).content(SEQUENCE)?);
+        let kind = attribute.content(OBJECT)?;
+        let text = || String::from_utf8_lossy(attribute.0.get(2..).unwrap_or_default()).into_owned();
+        if kind == COMMON_NAME {
+            return Some(text());
+        }
+        if kind == ORGANIZATION {
+            organization = Some(text());
+        }
+    }
+    organization
+}
+
 #[derive(Default)]
 struct Names {
     uris: Vec<String>,
     dns: Vec<String>,
+    addresses: Vec<IpAddr>,
+}
+
+fn address(octets: &[u8]) -> Option<IpAddr> {
+    let four = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
 /// The alternative names in a list of extensions.
@@ -104,6 +171,7 @@ fn alternative_names(octets: &[u8]) -> Option<Names> {
         match (tag, text) {
             (DNS_NAME, Some(text)) => names.dns.push(text.to_ascii_lowercase()),
             (URI, Some(text)) => names.uris.push(text.into_owned()),
+            (ADDRESS, _) => names.addresses.extend(address(name)),
             _ => {}
         }
     }

@@ -15,7 +15,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 
-pub use self::certificate::Certificate;
+pub use self::certificate::{Certificate, Described};
 
 /// The largest file, in bytes.
 const LARGEST: u64 = 1 << 20;
