@@ -227,7 +227,9 @@ impl<'s, 'v> Schemas<'s, 'v> {
         }
         if cuts > CUTS {
             let kept = definitions.clone();
-            definitions.values_mut().for_each(|schema| Self::bind(schema, &kept));
+            for schema in definitions.values_mut() {
+                Self::bind(schema, &kept);
+            }
         }
         Some((definitions, used + cuts.min(CUTS)))
     }

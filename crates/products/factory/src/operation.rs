@@ -64,8 +64,9 @@ impl Factory {
         let base = self.base_of(&operation)?;
         let credentials = self.permitted(credentials, &base)?;
         if self.0.config.may_have_slashes(tool) {
-            let in_path = operation.parameters.iter_mut().filter(|parameter| parameter.place == Place::Path);
-            in_path.for_each(|parameter| parameter.allow_reserved = true);
+            for parameter in operation.parameters.iter_mut().filter(|parameter| parameter.place == Place::Path) {
+                parameter.allow_reserved = true;
+            }
         }
         let free = |names: [&'static str; 2]| names.into_iter().find(|name| !arguments.contains(name));
         let paging = self.paging(tool, &operation);

@@ -46,7 +46,9 @@ impl<'v> Reader<'_, 'v> {
         parameters::complete(&mut parameters, &head.path);
         arguments::assign(&mut parameters, body.as_mut());
         let definitions = self.schemas.definitions(self.limits.input_bytes);
-        parameters.iter_mut().for_each(|parameter| Schemas::bind(&mut parameter.schema, &definitions));
+        for parameter in &mut parameters {
+            Schemas::bind(&mut parameter.schema, &definitions);
+        }
         if let Some(body) = &mut body {
             Schemas::bind(&mut body.schema, &definitions);
         }
