@@ -139,7 +139,7 @@ pub struct Parameter {
     pub style: Style,
     /// Whether each item has a pair of its own.
     pub explode: bool,
-    /// Whether reserved characters stay as they are.
+    /// Whether reserved characters stay as they are; in a path, whether the value may have slashes, which are encoded.
     pub allow_reserved: bool,
     /// The media type that the value is written in instead of a style (`content`).
     pub media: Option<String>,

@@ -10,6 +10,7 @@ mod parameters;
 mod security;
 mod servers;
 mod source;
+mod weight;
 
 use std::fmt::{self, Display, Formatter};
 
@@ -19,11 +20,15 @@ use wire::pointer;
 use crate::choice::{Choice, Head, Unmatched};
 use crate::limits::Limits;
 use crate::model::{Api, Method, Operation, Skipped};
+use crate::prose;
 use crate::schemas::Schemas;
 pub(crate) use source::{Dialect, Source};
 
 /// How many notes are kept: a description with more has one cause for most.
 const NOTES: usize = 1_000;
+
+/// How many bytes that are read and cut count as one that is kept.
+const WORK: usize = 32;
 
 /// Why nothing can be read of a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +77,8 @@ pub fn read(value: &Value, limits: &Limits) -> Result<Api, ReadError> {
 /// Reads the operations of a description that are chosen; [`Api::left`] says why others are not.
 pub fn read_chosen(value: &Value, limits: &Limits, choice: &Choice) -> Result<Api, ReadError> {
     let source = Source::new(value, limits)?;
-    let mut reader = Reader { schemas: Schemas::new(&source, limits), source: &source, limits, api: Api::default() };
+    let mut reader =
+        Reader { schemas: Schemas::new(&source, limits), source: &source, limits, api: Api::default(), weight: 0 };
     reader.frame();
     let heads = reader.heads();
     let unmatched = choice.unmatched(&heads.iter().map(|(head, _)| head).collect::<Vec<_>>());
@@ -108,6 +114,8 @@ struct Reader<'s, 'v> {
     schemas: Schemas<'s, 'v>,
     limits: &'s Limits,
     api: Api,
+    /// How much memory the operations take, about, and how much work reading them was.
+    weight: usize,
 }
 
 impl<'v> Reader<'_, 'v> {
@@ -115,8 +123,8 @@ impl<'v> Reader<'_, 'v> {
     fn frame(&mut self) {
         let root = self.source.root;
         let info = |name| root.get("info").and_then(|info| info.get(name)).and_then(Value::as_str).unwrap_or_default();
-        self.api.title = info("title").to_owned();
-        self.api.version = info("version").to_owned();
+        self.api.title = prose::shortened(&prose::plain(info("title")), 200);
+        self.api.version = prose::shortened(&prose::plain(info("version")), 40);
         self.api.servers = servers::of_root(self.source);
         self.api.schemes = security::schemes(self.source);
     }
@@ -147,7 +155,15 @@ impl<'v> Reader<'_, 'v> {
         };
         let open = root.as_object().and_then(Choice::opinion);
         for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
+            if heads.len() >= self.limits.heads {
+                self.skip("/paths", format!("only the first {} operations are looked at", self.limits.heads));
+                break;
+            }
             let at = pointer::member("/paths", path);
+            if path.len() > self.limits.name {
+                self.skip("/paths", format!("the path {}… is too long", &path[..path.floor_char_boundary(60)]));
+                continue;
+            }
             if !path.starts_with('/') {
                 self.skip(&at, "the path does not begin with `/`");
                 continue;
@@ -194,11 +210,27 @@ impl<'v> Reader<'_, 'v> {
             return;
         }
         let at = head.at.clone();
-        match self.operation(head, site) {
-            Ok(operation) => self.api.operations.push(operation),
+        if self.weight > self.limits.memory {
+            return self.too_many(at);
+        }
+        let operation = self.operation(head, site);
+        self.weight += self.schemas.take_work() / WORK;
+        match operation {
+            Ok(operation) => {
+                self.weight += weight::of(&operation);
+                if self.weight > self.limits.memory {
+                    return self.too_many(at);
+                }
+                self.api.operations.push(operation);
+            }
             Err(Skipped { at: place, why }) if place == at => self.skip(&at, why),
             Err(Skipped { at: place, why }) => self.skip(&at, format!("{why} (at {place})")),
         }
+    }
+
+    fn too_many(&mut self, at: String) {
+        let why = format!("all operations together take more than {} MiB: choose fewer", self.limits.memory >> 20);
+        self.api.left.push(Skipped { at, why });
     }
 }
 

@@ -18,13 +18,19 @@ use crate::limits::Limits;
 use crate::model::Skipped;
 use crate::reading::{Dialect, Source};
 pub(crate) use loose::loosened;
-pub(crate) use shrink::size;
+pub(crate) use shrink::{for_parts, size};
 use walk::Walk;
 
 /// How many notes are kept.
 const NOTES: usize = 1_000;
 /// How many bytes are worth a shrunk schema.
 const SMALLEST: usize = 512;
+/// How many definitions of one operation are tried to be made smaller: each takes time, and the first ones are the nearest.
+const SHRUNK: usize = 16;
+/// What a conversion costs besides its bytes.
+const CONVERSION: usize = 2_000;
+/// How many bytes the definitions of one operation may have that are cut.
+const CUTS: usize = 8 << 10;
 /// What stands where a schema was cut.
 const CUT: &str = "Cut here: see the API's own description.";
 
@@ -55,6 +61,8 @@ pub(crate) struct Schemas<'s, 'v> {
     refs: Vec<String>,
     own_bytes: usize,
     spent: usize,
+    /// How many bytes were converted since the last question.
+    work: usize,
     notes: Vec<Skipped>,
 }
 
@@ -70,6 +78,7 @@ impl<'s, 'v> Schemas<'s, 'v> {
             refs: Vec::new(),
             own_bytes: 0,
             spent: 0,
+            work: 0,
             notes: Vec::new(),
         }
     }
@@ -77,6 +86,11 @@ impl<'s, 'v> Schemas<'s, 'v> {
     /// What is loose, so far.
     pub(crate) fn take_notes(&mut self) -> Vec<Skipped> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// How many bytes were converted since this was asked last.
+    pub(crate) fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.work)
     }
 
     /// Begins an operation: it has referred to nothing yet.
@@ -106,11 +120,29 @@ impl<'s, 'v> Schemas<'s, 'v> {
     }
 
     fn keep_input(&mut self, mut converted: Value, mut refs: Vec<String>) -> Value {
-        let budget = self.limits.input_bytes.saturating_sub(self.own_bytes).max(self.limits.input_bytes / 8);
-        shrink::shrink(&mut converted, budget);
+        let budget = self.limits.input_bytes.saturating_sub(self.own_bytes);
+        self.work += size(&converted) + CONVERSION;
+        if budget < SMALLEST {
+            // The operation has had its part: what is left of others is their type.
+            converted = cut_of(&converted);
+            refs.clear();
+        }
+        shrink::shrink(&mut converted, budget.max(SMALLEST));
         self.own_bytes += size(&converted);
         self.refs.append(&mut refs);
         converted
+    }
+
+    /// Replaces the references of a schema that lead to no definition: they were too many to be kept.
+    pub(crate) fn bind(schema: &mut Value, definitions: &BTreeMap<String, Value>) {
+        if let Value::Object(members) = schema {
+            let name = members.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/$defs/"));
+            if name.is_some_and(|name| !definitions.contains_key(name)) {
+                members.remove("$ref");
+                members.entry("description").or_insert_with(|| CUT.into());
+            }
+        }
+        for_parts(schema, &mut |part| Self::bind(part, definitions));
     }
 
     /// The components that the inputs of this operation reach. What is beyond the budget is cut.
@@ -159,7 +191,8 @@ impl<'s, 'v> Schemas<'s, 'v> {
         cut: bool,
     ) -> Option<(BTreeMap<String, Value>, usize)> {
         let mut definitions = BTreeMap::new();
-        let mut used = 0;
+        let (mut used, mut cuts) = (0, 0);
+        let mut attempts = 0..if cut { SHRUNK } else { 0 };
         let mut seen = HashSet::new();
         let mut open: VecDeque<String> = roots.into();
         while let Some(pointer) = open.pop_front() {
@@ -172,7 +205,9 @@ impl<'s, 'v> Schemas<'s, 'v> {
                 used += component.size + name.len() + 4;
                 open.extend(component.refs.iter().cloned());
                 definitions.insert(name, component.schema.clone());
-            } else if let Some(small) = cut.then(|| shrunk(&component.schema, budget.saturating_sub(used))).flatten() {
+            } else if let Some(small) =
+                attempts.next().and_then(|_| shrunk(&component.schema, budget.saturating_sub(used)))
+            {
                 let text = small.to_string();
                 used += text.len() + name.len() + 4;
                 for pointer in &component.refs {
@@ -181,12 +216,22 @@ impl<'s, 'v> Schemas<'s, 'v> {
                 }
                 definitions.insert(name, small);
             } else if cut {
-                definitions.insert(name, cut_of(&component.schema));
+                let small = cut_of(&component.schema);
+                cuts += size(&small) + name.len() + 4;
+                if cuts <= CUTS {
+                    definitions.insert(name, small);
+                }
             } else {
                 return None;
             }
         }
-        Some((definitions, used))
+        if cuts > CUTS {
+            let kept = definitions.clone();
+            for schema in definitions.values_mut() {
+                Self::bind(schema, &kept);
+            }
+        }
+        Some((definitions, used + cuts.min(CUTS)))
     }
 
     fn component(&mut self, direction: Direction, pointer: &str) -> Rc<Converted> {

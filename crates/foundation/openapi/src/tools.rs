@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::model::{Api, Arguments, Body, Kind, Method, Operation, Parameter};
 use crate::naming;
 use crate::prose;
-use crate::schemas::{loosened, size};
+use crate::schemas::{for_parts, loosened, size};
 
 /// How long descriptions and output schemas of tools are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,16 +137,30 @@ fn tool(operation: &Operation, name: String, index: usize, limits: &ToolLimits) 
     let (description, full) = description(operation, limits.description);
     let title = operation.summary.as_deref().map(prose::plain).filter(|title| !title.is_empty());
     let annotations = Annotations::of_operation(operation, &name);
+    let seen = |mut schema: Value| {
+        loosen_required(&mut schema);
+        prose::clean(&mut schema);
+        schema
+    };
     Tool {
         name,
         title: title.map(|title| prose::shortened(&title, 80)),
         description,
         full,
-        input: input(operation),
-        output: output(operation, limits.output_bytes),
+        input: seen(input(operation)),
+        output: output(operation, limits.output_bytes).map(seen),
         annotations,
-        group: operation.tags.first().cloned(),
+        group: operation.tags.first().map(|tag| prose::plain(tag)),
         operation: index,
+    }
+}
+
+/// Takes out of `required` what is no member any more.
+fn loosen_required(schema: &mut Value) {
+    for_parts(schema, &mut loosen_required);
+    let Value::Object(members) = schema else { return };
+    if let Some(Value::Array(required)) = members.get_mut("required") {
+        required.retain(|name| name.as_str().is_some_and(|name| !prose::is_deceptive(name)));
     }
 }
 
@@ -164,7 +178,7 @@ fn description(operation: &Operation, most: usize) -> (String, Option<String>) {
         text = format!("Deprecated. {text}");
     }
     let raw = [&operation.summary, &operation.description].into_iter().flatten();
-    let raw = raw.map(|text| text.trim()).collect::<Vec<_>>().join("\n\n");
+    let raw = raw.map(|text| prose::whole(text.trim())).collect::<Vec<_>>().join("\n\n");
     let short = prose::shortened(&text, most);
     let full = (short.len() < text.len()).then_some(raw);
     (short, full)

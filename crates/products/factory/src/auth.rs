@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use net::egress::HostPattern;
 use oauth::Secret;
 use openapi::model::{Api, Operation, Place, Scheme};
 use url::Url;
@@ -20,7 +21,7 @@ use crate::Base;
 use crate::concealing::Concealer;
 use crate::config::AuthConfig;
 use crate::error::SetupError;
-use crate::sending::Sender;
+use crate::sending::{Sender, host_patterns};
 
 /// The credentials of an API, by the names of their schemes.
 pub(crate) struct Authorization {
@@ -29,8 +30,17 @@ pub(crate) struct Authorization {
     always: Vec<Arc<Credential>>,
 }
 
+/// What authorizes a request, and where it may go.
+pub(crate) struct Credential {
+    secret: Authorizing,
+    /// The hosts besides the API's own that may get it.
+    pub(crate) hosts: Vec<HostPattern>,
+    /// Whether no scheme of the description asks for it.
+    pub(crate) is_optional: bool,
+}
+
 /// What authorizes a request.
-pub(crate) enum Credential {
+pub(crate) enum Authorizing {
     /// A key in a header, the query or a cookie.
     Key { place: Place, name: String, value: Secret },
     /// `Authorization`, whole.
@@ -92,8 +102,9 @@ impl Authorization {
                 let what = format!("{place}: the API has no security scheme of this name");
                 return Err(SetupError::new(what, format!("{}, or `in` and `name`", known.join(", "))));
             }
-            let credential = rule.credential(scheme, &place, config, base, (sender, &concealer))?;
-            let credential = Arc::new(credential);
+            let secret = rule.credential(scheme, &place, config, base, (sender, &concealer))?;
+            let hosts = host_patterns(&rule.hosts, &format!("{place}.hosts"))?;
+            let credential = Arc::new(Credential { secret, hosts, is_optional: scheme.is_none() });
             if scheme.is_some() {
                 known.insert(name.clone(), credential);
             } else {
@@ -131,16 +142,16 @@ impl Authorization {
 impl Credential {
     /// Adds itself. `refused` is the header `Authorization` that the API did not take.
     pub(crate) async fn add(&self, additions: &mut Additions, refused: Option<&Secret>) -> Result<(), String> {
-        match self {
-            Self::Key { place: Place::Query, name, value } => {
+        match &self.secret {
+            Authorizing::Key { place: Place::Query, name, value } => {
                 additions.query.push(Secret::new(format!("{}={}", encoded(name), encoded(value.reveal()))));
             }
-            Self::Key { place: Place::Cookie, name, value } => {
+            Authorizing::Key { place: Place::Cookie, name, value } => {
                 additions.cookies.push(Secret::new(format!("{}={}", encoded(name), encoded(value.reveal()))));
             }
-            Self::Key { name, value, .. } => additions.headers.push((name.clone(), value.clone())),
-            Self::Header(value) => additions.headers.push(("authorization".to_owned(), value.clone())),
-            Self::Token(tokens) => {
+            Authorizing::Key { name, value, .. } => additions.headers.push((name.clone(), value.clone())),
+            Authorizing::Header(value) => additions.headers.push(("authorization".to_owned(), value.clone())),
+            Authorizing::Token(tokens) => {
                 let token = tokens.token(refused).await?;
                 let value = Secret::new(format!("Bearer {}", token.reveal()));
                 additions.headers.push(("authorization".to_owned(), value));
@@ -151,7 +162,7 @@ impl Credential {
 
     /// Whether another one can be had when it is refused.
     pub(crate) const fn is_renewable(&self) -> bool {
-        matches!(self, Self::Token(_))
+        matches!(self.secret, Authorizing::Token(_))
     }
 }
 

@@ -1,16 +1,24 @@
 //! One call of a tool: the request, its repetitions, its pages, the answer.
 
 mod one;
+mod pages;
+
+use std::sync::Arc;
 
 use openapi::answer::{self, Answered, Block, Received, View};
 use openapi::request::Fault;
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout_at};
 use wire::serf::{Category, Details};
 
 use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::operation::{Callable, CallableOperation};
 use crate::sending::{Incoming, Unanswered};
+use pages::Fetched;
+
+/// From how many bytes on an answer is read and shown on a thread of its own.
+const LARGE: usize = 64 << 10;
 
 /// Why a call has no answer of the API.
 pub(crate) enum Failed {
@@ -18,24 +26,22 @@ pub(crate) enum Failed {
     Request(Fault),
     /// No token can be had, or a header cannot be sent.
     Credentials(String),
+    /// The address of the request is longer than servers read.
+    TooLong(usize),
     /// The API did not answer.
     Unanswered(Unanswered),
-}
-
-/// What a call fetched: the first answer, with the items of further pages in its body.
-struct Fetched {
-    answer: Incoming,
-    /// The body, where it is a page.
-    page: Option<Value>,
-    /// The cursor of what comes after it.
-    next: Option<String>,
-    /// What the reader should know.
-    note: Option<String>,
+    /// It did not answer in time.
+    Late,
 }
 
 impl CallableOperation {
     /// Calls the operation. The arguments fit the tool's schema.
     pub async fn call(&self, arguments: Map<String, Value>) -> Answered {
+        self.call_for("", arguments).await
+    }
+
+    /// The same for a caller of this name: what is kept of the answer counts as that caller's.
+    pub async fn call_for(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
         let call = &self.0;
         let limits = call.factory.0.config.limits;
         let arguments = match call.with_cursor(arguments) {
@@ -43,15 +49,16 @@ impl CallableOperation {
             Err(answered) => return *answered,
         };
         let deadline = Instant::now() + limits.time;
-        let fetched = timeout(limits.time, async {
-            let _place = call.factory.0.running.acquire().await;
-            call.fetch(arguments, deadline).await
-        });
-        match fetched.await {
-            Ok(Ok(fetched)) => call.shown(fetched),
-            Ok(Err(failed)) => call.failed(&failed),
-            Err(_) => call.too_slow(),
-        }
+        let Ok(place) = timeout_at(deadline, Arc::clone(&call.factory.0.running).acquire_owned()).await else {
+            return call.too_slow();
+        };
+        let answered = match call.fetch(arguments, deadline).await {
+            Ok(fetched) => call.shown_apart(caller, fetched).await,
+            Err(failed) => call.failed(&failed),
+        };
+        // Also what an answer takes while it is shown is bounded by the number of calls.
+        drop(place);
+        answered
     }
 }
 
@@ -70,67 +77,28 @@ impl Callable {
         Ok(arguments)
     }
 
-    /// The first page, and further ones as long as items are wanted and there are any.
-    async fn fetch(&self, mut arguments: Map<String, Value>, deadline: Instant) -> Result<Fetched, Failed> {
-        let most = self.most.and_then(|name| arguments.remove(name)?.as_u64());
-        let answer = self.one(&arguments, deadline).await?;
-        let Some((paging, mut page)) = self.paging.as_ref().zip(page(&answer)) else {
-            return Ok(Fetched { answer, page: None, next: None, note: None });
-        };
-        let mut fetched = Fetched { next: None, page: None, note: None, answer };
-        let link = |answer: &Incoming| wire::trace::header(&answer.headers, "link").map(str::to_owned);
-        fetched.next = paging.next(&arguments, &page, link(&fetched.answer).as_deref());
-        let limits = &self.factory.0.config.limits;
-        let (mut pages, mut bytes) = (1, fetched.answer.body.len());
-        while let Some((next, most)) = fetched.next.clone().zip(most) {
-            let count = paging.items(&page).map_or(0, |(_, items)| items.len() as u64);
-            if count == 0 || count >= most {
-                break;
-            }
-            if pages == limits.pages {
-                fetched.note = Some(format!("Stopped after {pages} pages"));
-                break;
-            }
-            let Some(more) = paging.arguments(&next) else { break };
-            arguments.extend(more);
-            let answer = match self.one(&arguments, deadline).await {
-                Ok(answer) if answer.status == 200 => answer,
-                Ok(answer) => {
-                    fetched.note = Some(format!("Stopped: HTTP {} for the next page", answer.status));
-                    break;
-                }
-                Err(_) => {
-                    fetched.note = Some("Stopped: no answer for the next page".to_owned());
-                    break;
-                }
-            };
-            bytes += answer.body.len();
-            if bytes > limits.answer {
-                fetched.note = Some(format!("Stopped before {} bytes", limits.answer));
-                break;
-            }
-            let Some(body) = self::page(&answer) else { break };
-            pages += 1;
-            let after = paging.next(&arguments, &body, link(&answer).as_deref());
-            // An API that names the same page again would never end.
-            fetched.next = after.filter(|after| *after != next);
-            if !paging.append(&mut page, body) {
-                fetched.next = None;
-                break;
-            }
+    /// The same on a thread that may be busy, where the answer is large.
+    async fn shown_apart(self: &Arc<Self>, caller: &str, fetched: Fetched) -> Answered {
+        if fetched.answer.body.len() < LARGE && fetched.page.is_none() {
+            return self.shown(caller, fetched);
         }
-        fetched.page = Some(page);
-        Ok(fetched)
+        let (call, caller) = (Arc::clone(self), caller.to_owned());
+        let shown = spawn_blocking(move || call.shown(&caller, fetched)).await;
+        shown.unwrap_or_else(|_| {
+            let details = Details::new(Category::InternalError, Category::InternalError.advice());
+            Answered::failed(details, "the answer cannot be shown")
+        })
     }
 
     /// A view of an answer, with an address for what does not go inline.
-    fn shown(&self, fetched: Fetched) -> Answered {
+    fn shown(&self, caller: &str, fetched: Fetched) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
         let view = View {
             structured: self.structured,
             shape: &self.shape,
+            cursor: self.cursor,
             inline: inner.config.limits.inline,
             repeatable: self.operation.method.is_idempotent(),
             now: oauth::now(),
@@ -144,7 +112,7 @@ impl Callable {
         };
         answered.blocks.extend(fetched.note.map(Block::Text));
         if let Some(kept) = answered.kept.take() {
-            inner.keeper.keep(id, kept);
+            inner.keeper.keep(caller, id, kept);
         }
         answered
     }
@@ -162,6 +130,11 @@ impl Callable {
                 let action = "Ask who runs this server to check the credentials of the API";
                 (Details::new(PermissionDenied, action), format!("no credentials for {api}: {why}"))
             }
+            Failed::TooLong(bytes) => {
+                let text = format!("the address of the request would have {bytes} bytes, which servers do not read");
+                (Details::new(InvalidInput, "Give shorter arguments, or fewer"), text)
+            }
+            Failed::Late => return self.too_slow(),
             Failed::Unanswered(unanswered) => {
                 let text = format!("{api}: {}", unanswered.why());
                 let details = match unanswered {
@@ -192,11 +165,4 @@ impl Callable {
         let text = format!("{api}: no whole answer within {:?}", self.factory.0.config.limits.time);
         Answered::failed(Details { retryable: again, ..answer::details(504, None, again) }, text)
     }
-}
-
-/// The body of a successful answer, if it is JSON.
-fn page(answer: &Incoming) -> Option<Value> {
-    let Incoming { status, headers, body } = answer;
-    let received = Received { status: *status, headers, body };
-    received.json().filter(|_| (200..300).contains(status) && !body.is_empty())
 }

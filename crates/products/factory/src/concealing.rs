@@ -68,15 +68,34 @@ impl Concealer {
         text
     }
 
-    /// A JSON text without credentials, as bytes: also those whose characters are escaped.
+    /// A JSON text without credentials, as bytes: also in strings with escapes, which have as many spellings as they like. The
+    /// text is not parsed: its values may be very many.
     pub(crate) fn json(&self, bytes: Vec<u8>) -> Vec<u8> {
         let bytes = self.bytes(bytes);
         if memchr::memmem::find(&bytes, b"\\u").is_none() {
             return bytes;
         }
-        let Ok(value) = serde_json::from_slice(&bytes) else { return bytes };
-        let (value, changed) = concealed(self, value);
-        if changed { value.to_string().into_bytes() } else { bytes }
+        let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
+        while let Some(begin) = memchr::memchr(b'"', &bytes[at..]).map(|found| at + found) {
+            let Some(end) = end_of_string(&bytes, begin) else { break };
+            at = end;
+            let string = &bytes[begin..end];
+            if !string.contains(&b'\\') {
+                continue;
+            }
+            let Ok(text) = serde_json::from_slice::<String>(string) else { continue };
+            let shown = self.text(&text);
+            if shown != text {
+                out.extend_from_slice(&bytes[from..begin]);
+                out.extend_from_slice(Value::from(shown).to_string().as_bytes());
+                from = end;
+            }
+        }
+        if from == 0 {
+            return bytes;
+        }
+        out.extend_from_slice(&bytes[from..]);
+        out
     }
 
     /// The bytes without credentials.
@@ -92,39 +111,16 @@ impl Concealer {
     }
 }
 
-/// The value without credentials, and whether there were any: escapes of JSON have as many spellings as they like.
-fn concealed(concealer: &Concealer, value: Value) -> (Value, bool) {
-    let text = |text: String| {
-        let shown = concealer.text(&text);
-        let is_new = shown != text;
-        (shown, is_new)
-    };
-    let mut changed = false;
-    let mut of = |value| {
-        let (value, is_new) = concealed(concealer, value);
-        changed |= is_new;
-        value
-    };
-    let value = match value {
-        Value::String(one) => {
-            let (shown, is_new) = text(one);
-            return (Value::String(shown), is_new);
+/// Where the string ends that begins at `begin`.
+fn end_of_string(bytes: &[u8], begin: usize) -> Option<usize> {
+    let mut at = begin + 1;
+    loop {
+        let found = at + memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[found] == b'"' {
+            return Some(found + 1);
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(of).collect()),
-        Value::Object(members) => {
-            let mut keys = false;
-            let members = members.into_iter().map(|(key, value)| {
-                let (key, is_new) = text(key);
-                keys |= is_new;
-                (key, of(value))
-            });
-            let members = Value::Object(members.collect());
-            changed |= keys;
-            members
-        }
-        other => other,
-    };
-    (value, changed)
+        at = found + 2;
+    }
 }
 
 /// The bytes with the placeholder for each `needle`; `None` where there is none.
@@ -167,5 +163,8 @@ mod tests {
             assert!(shown.contains("[credential]") && !shown.contains("cret"), "{shown}");
         }
         assert_eq!(concealer.json(br#"{"k":"\u00fc","n":1.50}"#.to_vec()), br#"{"k":"\u00fc","n":1.50}"#, "as it came");
+        let broken =
+            String::from_utf8(concealer.json(br#"[["x\"","s3\u002fcret+\"x\"",{"open"#.to_vec())).expect("UTF-8");
+        assert_eq!(broken, r#"[["x\"","[credential]",{"open"#, "also what is no JSON as a whole");
     }
 }

@@ -37,6 +37,8 @@ pub struct Config {
     pub choose: Choice,
     /// What is left of answers, by the names of tools; the first rule that fits counts.
     pub shape: Vec<ShapeRule>,
+    /// Tools whose values in the path may have slashes, by their names.
+    pub slashes: Vec<String>,
     /// How tools have pages, by their names; the first rule that fits counts.
     pub pagination: Vec<PagingRule>,
     /// Bounds.
@@ -146,6 +148,8 @@ struct File {
     auth: BTreeMap<String, AuthRule>,
     #[serde(default)]
     shape: Vec<ShapeEntry>,
+    #[serde(default)]
+    slashes: Vec<String>,
     #[serde(default)]
     pagination: Vec<PagingRule>,
     #[serde(default)]
@@ -263,6 +267,38 @@ impl Config {
         rule.map(|rule| rule.shape.clone()).unwrap_or_default()
     }
 
+    pub(crate) fn may_have_slashes(&self, tool: &str) -> bool {
+        self.slashes.iter().any(|pattern| fits(pattern, tool))
+    }
+
+    /// Entries that fit none of these tools, each of which has its arguments: slips. An error names all of them.
+    pub(crate) fn check_tools(&self, tools: &[(&str, Vec<&str>)]) -> Result<(), SetupError> {
+        let fitting = |pattern: &str| tools.iter().filter(|(name, _)| fits(pattern, name)).collect::<Vec<_>>();
+        let mut idle = Vec::new();
+        let shape = self.shape.iter().map(|rule| &rule.tools);
+        let pagination = self.pagination.iter().map(|rule| &rule.tools);
+        for (member, patterns) in [
+            ("shape", shape.collect::<Vec<_>>()),
+            ("pagination", pagination.collect()),
+            ("slashes", self.slashes.iter().collect()),
+        ] {
+            let idle_here = patterns.into_iter().filter(|pattern| fitting(pattern).is_empty());
+            idle.extend(idle_here.map(|pattern| format!("{member}: {} fits no tool", shown(pattern))));
+        }
+        for rule in &self.pagination {
+            let fitting = fitting(&rule.tools);
+            for argument in rule.cursor.iter().chain(&rule.size).filter(|_| !fitting.is_empty()) {
+                if !fitting.iter().any(|(_, arguments)| arguments.contains(&argument.as_str())) {
+                    idle.push(format!("pagination: {} has no argument {}", shown(&rule.tools), shown(argument)));
+                }
+            }
+        }
+        if idle.is_empty() {
+            return Ok(());
+        }
+        Err(SetupError::new(idle.join("; "), "the names that `proof serve --openapi … --check` prints"))
+    }
+
     pub(crate) fn paging_of(&self, tool: &str) -> Option<&PagingRule> {
         self.pagination.iter().find(|rule| fits(&rule.tools, tool))
     }
@@ -295,6 +331,7 @@ impl File {
             name: self.name,
             choose: self.choose.choice(),
             shape,
+            slashes: self.slashes,
             pagination: self.pagination,
             limits: Limits {
                 time: self.limits.seconds.map_or(usual.time, Duration::from_secs_f64),

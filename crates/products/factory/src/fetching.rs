@@ -20,13 +20,15 @@ pub async fn fetch(url: &str, limit: usize) -> Result<(Url, Vec<u8>), SetupError
     let mut base = parsed.clone();
     base.set_query(None);
     base.set_fragment(None);
+    // A description may be anywhere on its origin: nothing goes with the request.
+    base.set_path("/");
     let base = Base::named(base.as_str())?;
     // The user names a host of a private network on purpose.
     let network = Network { allows_private: !is_address(&parsed), ..Network::default() };
     let sender = Sender::new(&base, &network)?;
     let headers: HeaderMap = header("accept", "application/json, application/yaml, */*;q=0.5").into_iter().collect();
     let request = Outgoing { method: Method::GET, url: parsed.clone(), headers, body: Bytes::new() };
-    let answer = timeout(PATIENCE, sender.exchange(request, limit)).await;
+    let answer = timeout(PATIENCE, sender.exchange(request, &base.url, limit)).await;
     let answer = answer.map_err(|_| bad("does not answer within 60 s"))?;
     match answer {
         Ok(answer) if answer.status == 200 => Ok((parsed, answer.body)),

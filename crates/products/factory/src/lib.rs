@@ -53,7 +53,7 @@ struct Inner {
     concealer: Arc<Concealer>,
     keeper: Keeper,
     budget: Budget,
-    running: Semaphore,
+    running: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Factory {
@@ -127,9 +127,14 @@ impl Factory {
         let concealer = Arc::new(Concealer::default());
         let sender = Sender::new(&base, &config.network)?;
         let authorization = Authorization::new(&config.auth, api, &base, (&sender, Arc::clone(&concealer)))?;
-        let running = Semaphore::new(config.limits.calls);
+        let running = Arc::new(Semaphore::new(config.limits.calls));
         let (keeper, budget) = (Keeper::default(), Budget::default());
         Ok(Self(Arc::new(Inner { base, config, sender, authorization, concealer, keeper, budget, running })))
+    }
+
+    /// Refuses entries of the configuration that fit none of these tools, each with its arguments.
+    pub fn check_tools(&self, tools: &[(&str, Vec<&str>)]) -> Result<(), SetupError> {
+        self.0.config.check_tools(tools)
     }
 
     /// What is kept under an id: a media type, and a text or Base64.

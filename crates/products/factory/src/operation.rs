@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openapi::answer::paging::{Chooser, Pager, Paging};
 use openapi::answer::shape::Shape;
-use openapi::model::{Method, Operation};
+use openapi::model::{Method, Operation, Place};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -52,7 +52,7 @@ impl Factory {
     pub fn operation(
         &self,
         tool: &str,
-        operation: Operation,
+        mut operation: Operation,
         arguments: &[&str],
         structured: bool,
     ) -> Result<CallableOperation, String> {
@@ -62,6 +62,12 @@ impl Factory {
         let missing = |schemes| format!("it needs credentials for {schemes}; add them under `auth`");
         let credentials = self.0.authorization.of(&operation).map_err(missing)?;
         let base = self.base_of(&operation)?;
+        let credentials = self.permitted(credentials, &base)?;
+        if self.0.config.may_have_slashes(tool) {
+            for parameter in operation.parameters.iter_mut().filter(|parameter| parameter.place == Place::Path) {
+                parameter.allow_reserved = true;
+            }
+        }
         let free = |names: [&'static str; 2]| names.into_iter().find(|name| !arguments.contains(name));
         let paging = self.paging(tool, &operation);
         let (paging, cursor) = match (paging, free(["cursor", "next_cursor"])) {
@@ -93,13 +99,30 @@ impl Factory {
         if url.origin() == base.url.origin() {
             return Ok(url);
         }
-        if self.0.authorization.of(operation).is_ok_and(|credentials| !credentials.is_empty())
-            && url.scheme() != "https"
-        {
-            return Err(format!("its server {} has no TLS", shown(server)));
-        }
         let why = || format!("its server {} is not in `network.hosts`", shown(server));
-        if self.0.sender.permits(&url) { Ok(url) } else { Err(why()) }
+        if self.0.sender.lists(&url) { Ok(url) } else { Err(why()) }
+    }
+
+    /// The credentials that may go to `base`: at the API's own origin all of them, elsewhere those whose `hosts` name it.
+    fn permitted(&self, credentials: Vec<Arc<Credential>>, base: &Url) -> Result<Vec<Arc<Credential>>, String> {
+        if base.origin() == self.0.base.url.origin() {
+            return Ok(credentials);
+        }
+        let place = base.host_str().unwrap_or_default();
+        let mut permitted = Vec::new();
+        for credential in credentials {
+            if !self.0.sender.is_among(&credential.hosts, base) {
+                if credential.is_optional {
+                    continue;
+                }
+                return Err(format!("its server {} is not in `hosts` of its credentials under `auth`", shown(place)));
+            }
+            permitted.push(credential);
+        }
+        if !permitted.is_empty() && base.scheme() != "https" {
+            return Err(format!("its server {} has no TLS", shown(place)));
+        }
+        Ok(permitted)
     }
 
     fn paging(&self, tool: &str, operation: &Operation) -> Option<Paging> {

@@ -24,7 +24,6 @@ pub(crate) struct Sender {
     egress: Egress,
     rules: EgressRules,
     ca: Option<PathBuf>,
-    base: Url,
     hosts: Vec<HostPattern>,
     origins: Mutex<HashMap<String, Arc<HttpUpstream>>>,
 }
@@ -45,6 +44,13 @@ pub(crate) struct Incoming {
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+}
+
+impl Incoming {
+    /// The same without a body.
+    pub(crate) fn clone_head(&self) -> Self {
+        Self { status: self.status, headers: self.headers.clone(), body: Vec::new() }
+    }
 }
 
 /// Why there is no answer. Texts hold no path or query: these may hold credentials.
@@ -75,11 +81,7 @@ impl From<Failure> for Unanswered {
 impl Sender {
     /// Sends to the base and the configured hosts. What a description names leads to public addresses only.
     pub(crate) fn new(base: &Base, network: &Network) -> Result<Self, SetupError> {
-        let bad = |host: &String| {
-            SetupError::new(format!("network.hosts: {} is not a host", shown(host)), "such as files.example.com")
-        };
-        let hosts = network.hosts.iter().map(|host| HostPattern::parse(host).ok_or_else(|| bad(host)));
-        let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+        let hosts = host_patterns(&network.hosts, "network.hosts")?;
         let own = base.url.host_str().and_then(HostPattern::parse);
         let own = own.ok_or_else(|| SetupError::new(format!("{} has no host", base.as_str()), "another address"))?;
         let rules = EgressRules {
@@ -91,14 +93,12 @@ impl Sender {
             named: Vec::new(),
         };
         let named = if base.is_named { rules.naming([&base.url]) } else { rules.clone() };
-        Ok(Self {
-            egress: Egress::new(named),
-            rules,
-            ca: network.ca.clone(),
-            base: base.url.clone(),
-            hosts,
-            origins: Mutex::default(),
-        })
+        Ok(Self { egress: Egress::new(named), rules, ca: network.ca.clone(), hosts, origins: Mutex::default() })
+    }
+
+    /// Whether the host of a URL is one of these.
+    pub(crate) fn is_among(&self, hosts: &[HostPattern], url: &Url) -> bool {
+        names(hosts, url, &self.rules)
     }
 
     /// Where connections to another address may lead, which the user named or did not.
@@ -108,15 +108,19 @@ impl Sender {
         Egress::new(if is_named { rules.naming([url]) } else { rules })
     }
 
-    /// Whether the configuration permits an origin besides the API's own.
-    pub(crate) fn permits(&self, url: &Url) -> bool {
-        let rules = EgressRules { hosts: Some(self.hosts.clone()), ..self.rules.clone() };
-        url.origin() == self.base.origin() || rules.check_url(url).is_ok()
+    /// Whether the configuration permits a host besides the API's own.
+    pub(crate) fn lists(&self, url: &Url) -> bool {
+        names(&self.hosts, url, &self.rules)
     }
 
-    /// Sends a request and reads its answer of at most `limit` bytes. Redirects of a GET or HEAD are followed: on the same
-    /// origin as they are, to a permitted one without any header.
-    pub(crate) async fn exchange(&self, mut request: Outgoing, limit: usize) -> Result<Incoming, Unanswered> {
+    /// Sends a request and reads its answer of at most `limit` bytes. Redirects of a GET or HEAD are followed: below `home` as
+    /// they are, to a permitted host without any header.
+    pub(crate) async fn exchange(
+        &self,
+        mut request: Outgoing,
+        home: &Url,
+        limit: usize,
+    ) -> Result<Incoming, Unanswered> {
         for _ in 0..=REDIRECTS {
             let answer = self.once(&request, limit).await?;
             let may_follow = matches!(request.method, Method::GET | Method::HEAD);
@@ -126,7 +130,7 @@ impl Sender {
             let next = request.url.join(target);
             let next =
                 next.map_err(|_| Unanswered::Unreadable("it redirects to something that is not a URL".to_owned()))?;
-            if next.origin() != request.url.origin() {
+            if !is_below(&next, home) {
                 self.check_redirect(&request.url, &next)?;
                 request.headers = HeaderMap::new();
             }
@@ -140,10 +144,11 @@ impl Sender {
         if from.scheme() == "https" && to.scheme() != "https" {
             return Err(Unanswered::Forbidden(format!("it redirects to {}, which has no TLS", shown(place))));
         }
-        if self.permits(to) {
+        if self.lists(to) {
             return Ok(());
         }
-        let why = format!("it redirects to {}, which is not in `network.hosts`", shown(place));
+        let what = if from.origin() == to.origin() { "out of the path of the API, on" } else { "to" };
+        let why = format!("it redirects {what} {}, which is not in `network.hosts`", shown(place));
         Err(Unanswered::Forbidden(why))
     }
 
@@ -184,6 +189,27 @@ impl Sender {
         origins.insert(origin, Arc::clone(&made));
         Ok(made)
     }
+}
+
+/// Whether a URL is an API's own: below its base, and nothing in the path leads up for any server.
+pub(crate) fn is_below(url: &Url, base: &Url) -> bool {
+    let below = url.path().strip_prefix(base.path().trim_end_matches('/'));
+    url.origin() == base.origin()
+        && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        && !openapi::request::climbs(url.path())
+}
+
+/// Whether the host of a URL is one of these.
+fn names(hosts: &[HostPattern], url: &Url, rules: &EgressRules) -> bool {
+    let rules = EgressRules { hosts: Some(hosts.to_vec()), ..rules.clone() };
+    rules.check_url(url).is_ok()
+}
+
+/// Hosts as the configuration has them at `place`.
+pub(crate) fn host_patterns(hosts: &[String], place: &str) -> Result<Vec<HostPattern>, SetupError> {
+    let bad =
+        |host: &String| SetupError::new(format!("{place}: {} is not a host", shown(host)), "such as files.example.com");
+    hosts.iter().map(|host| HostPattern::parse(host).ok_or_else(|| bad(host))).collect()
 }
 
 /// A header, which is not shown in logs.

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("clients", Some(&["document"])),
     ("rank", Some(&[])),
     ("eval", Some(&["wire", "schema", "document", "rank"])),
-    ("openapi", Some(&["wire", "schema", "document"])),
+    ("openapi", Some(&["wire", "schema", "document", "guard"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),

@@ -5,6 +5,7 @@ mod failure;
 pub mod paging;
 mod retry_after;
 pub mod shape;
+mod weight;
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use wire::serf::Details;
+use wire::serf::{Category, Details};
 
 use crate::model::Kind;
 use crate::request;
@@ -23,6 +24,9 @@ pub use retry_after::retry_after;
 
 /// How many bytes an image, a sound or another file may have that is sent inline.
 const INLINE_FILE: usize = 1 << 20;
+/// How many times longer than what goes inline a body may be to be written anew without blanks.
+const UNPARSED: usize = 4;
+const ASK_FOR_LESS: &str = "Ask for less: a filter, or smaller pages";
 /// How many headers of an answer without a body are shown.
 const HEADERS: usize = 40;
 
@@ -44,6 +48,8 @@ pub struct View<'a> {
     pub structured: bool,
     /// What is left of a JSON body.
     pub shape: &'a Shape,
+    /// The argument of the tool that takes a cursor.
+    pub cursor: &'a str,
     /// How many bytes of text go inline.
     pub inline: usize,
     /// Whether the request may be sent again without harm.
@@ -142,12 +148,22 @@ impl Received<'_> {
         self.header("content-type").map(wire::http::media_type).filter(|media| !media.is_empty())
     }
 
-    /// The body as JSON, where it says that it is, or says nothing and is.
+    /// The body as JSON, where it says that it is, or says nothing and is. None of one with too many values.
     pub fn json(&self) -> Option<Value> {
+        let body = self.json_text()?;
+        if weight::is_light(body) { serde_json::from_slice(body).ok() } else { None }
+    }
+
+    /// The text of a body that may be JSON.
+    fn json_text(&self) -> Option<&[u8]> {
         let may_be = self.media().is_none_or(|media| Kind::of(&media) == Kind::Json);
         // A byte order mark is no JSON, but some servers send one.
-        let body = self.body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(self.body);
-        if may_be { serde_json::from_slice(body).ok() } else { None }
+        may_be.then(|| self.body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(self.body))
+    }
+
+    /// Whether it is a JSON text that is not parsed: its values would take too much memory.
+    fn is_heavy(&self) -> bool {
+        self.json_text().is_some_and(|text| text.iter().any(|byte| b"[{".contains(byte)) && !weight::is_light(text))
     }
 
     fn text(&self) -> String {
@@ -170,8 +186,13 @@ pub fn read(received: &Received<'_>, view: &View<'_>) -> Answered {
     if received.body.is_empty() {
         return without_body(received, view);
     }
-    if let Some(value) = received.json() {
+    if view.shape.is_nothing() && received.body.len() > view.inline.saturating_mul(UNPARSED) {
+        // Only its beginning is shown: no value of it is needed.
+    } else if let Some(value) = received.json() {
         return of_json(value, None, view);
+    } else if !view.shape.is_nothing() && received.is_heavy() {
+        let text = "the answer has more values than can be selected from";
+        return Answered::failed(Details::new(Category::ResourceExhausted, ASK_FOR_LESS), text);
     }
     let media = received.media().unwrap_or_else(|| guess(received.body).to_owned());
     match Kind::of(&media) {
@@ -197,7 +218,7 @@ pub fn of_json(value: Value, next: Option<&str>, view: &View<'_>) -> Answered {
     let (value, mut notes) = view.shape.apply(value);
     let mut answered = of_text(value.to_string(), "application/json", view);
     if let Some(next) = next {
-        notes.push(format!("There is more: call again with cursor `{next}`"));
+        notes.push(format!("There is more: call again with {} `{next}`", view.cursor));
     }
     answered.blocks.extend(notes.into_iter().map(Block::Text));
     if view.structured {
@@ -206,7 +227,8 @@ pub fn of_json(value: Value, next: Option<&str>, view: &View<'_>) -> Answered {
             (_, value) => Map::from_iter([("result".to_owned(), value)]),
         };
         if let Some(next) = next {
-            object.entry("next").or_insert_with(|| json!(next));
+            // What the API says itself fits none of the tool's arguments.
+            object.insert("next".to_owned(), json!(next));
         }
         answered.structured = Some(Value::Object(object));
     }

@@ -75,16 +75,16 @@ impl Paging {
         next::items(body)
     }
 
-    /// Adds the items of the page `more` to those of `body`; whether there were any.
+    /// Puts the items of `body` before those of the page `more`: what else a page says is true of the last one. Whether `more`
+    /// is a page at all.
     pub fn append(&self, body: &mut Value, mut more: Value) -> bool {
         let Some((place, _)) = self.items(&more) else { return false };
-        let taken = more.pointer_mut(&place).map(Value::take);
-        match (body.pointer_mut(&place), taken) {
-            (Some(Value::Array(items)), Some(Value::Array(new))) if !new.is_empty() => {
-                items.extend(new);
-                true
-            }
-            _ => false,
-        }
+        let Some(Value::Array(items)) = body.pointer_mut(&place) else { return false };
+        let mut all = std::mem::take(items);
+        let Some(Value::Array(new)) = more.pointer_mut(&place) else { return false };
+        all.append(new);
+        *new = all;
+        *body = more;
+        true
     }
 }

@@ -25,6 +25,11 @@ impl Shape {
         texts.iter().map(parse).collect()
     }
 
+    /// Whether it changes nothing.
+    pub const fn is_nothing(&self) -> bool {
+        self.select.is_empty() && self.drop.is_empty() && self.limit.is_none() && !self.flatten
+    }
+
     /// The shaped body, and what the reader should know about it.
     pub fn apply(&self, mut value: Value) -> (Value, Vec<String>) {
         let mut notes = Vec::new();

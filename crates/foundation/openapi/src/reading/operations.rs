@@ -5,18 +5,24 @@ use serde_json::{Map, Value};
 use super::{Reader, Site, answers, arguments, bodies, parameters, security, servers};
 use crate::choice::{Choice, Head};
 use crate::model::{Method, Operation, Parameter, Requirement, Scheme, Skipped};
+use crate::schemas::Schemas;
+
+/// How many tags of an operation are read, and how long tags and ids may be: many operations may be one in the description.
+const TAGS: usize = 20;
+const LONGEST: usize = 300;
 
 /// What a choice looks at.
 pub(super) fn head(raw: &Map<String, Value>, at: &str, method: Method, path: &str, open: Option<bool>) -> Head {
     let tags = raw.get("tags").and_then(Value::as_array);
-    let tags = tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let tags = tags.into_iter().flatten().filter_map(Value::as_str);
+    let tags = tags.filter(|tag| tag.len() <= LONGEST).take(TAGS).map(str::to_owned).collect();
     let named = ["x-mcp", "x-speakeasy-mcp"].iter().find_map(|key| raw.get(*key)?.get("name")?.as_str());
     let id = named.or_else(|| raw.get("operationId").and_then(Value::as_str));
     Head {
         at: at.to_owned(),
         method,
         path: path.to_owned(),
-        id: id.filter(|id| !id.trim().is_empty()).map(str::to_owned),
+        id: id.filter(|id| !id.trim().is_empty() && id.len() <= LONGEST).map(str::to_owned),
         tags,
         deprecated: raw.get("deprecated").and_then(Value::as_bool).unwrap_or(false),
         opinion: Choice::opinion(raw).or(open),
@@ -40,11 +46,18 @@ impl<'v> Reader<'_, 'v> {
         parameters::complete(&mut parameters, &head.path);
         arguments::assign(&mut parameters, body.as_mut());
         let definitions = self.schemas.definitions(self.limits.input_bytes);
+        for parameter in &mut parameters {
+            Schemas::bind(&mut parameter.schema, &definitions);
+        }
+        if let Some(body) = &mut body {
+            Schemas::bind(&mut body.schema, &definitions);
+        }
         let bytes = self.limits.answer_bytes;
         let answer = answers::read(self.source, &mut self.schemas, site.raw, &head.at, bytes);
-        let text = |name: &str| texts(site.raw, name).or_else(|| texts(site.item, name));
-        let described =
-            ["x-mcp", "x-speakeasy-mcp"].iter().find_map(|key| texts(site.raw.get(*key)?.as_object()?, "description"));
+        let most = self.limits.prose;
+        let text = |name: &str| texts(site.raw, name, most).or_else(|| texts(site.item, name, most));
+        let own = |key: &&str| texts(site.raw.get(*key)?.as_object()?, "description", most);
+        let described = ["x-mcp", "x-speakeasy-mcp"].iter().find_map(own);
         Ok(Operation {
             at: head.at,
             method: head.method,
@@ -75,6 +88,8 @@ impl Reader<'_, '_> {
     }
 }
 
-fn texts(from: &Map<String, Value>, name: &str) -> Option<String> {
-    from.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+fn texts(from: &Map<String, Value>, name: &str, most: usize) -> Option<String> {
+    let text = from.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())?;
+    let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
+    Some(text[..end].to_owned())
 }

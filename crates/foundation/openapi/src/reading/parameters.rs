@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Dialect, Reader, Site};
 use crate::choice::Head;
 use crate::model::{Parameter, Place, Skipped, Style};
+use crate::prose;
 
 /// The parameters of an operation, and what is loose about them.
 type Read = (Vec<Parameter>, Vec<Skipped>);
@@ -69,7 +70,7 @@ impl<'v> Reader<'_, 'v> {
             return Ok(None);
         }
         let (name, place) = match (raw.text("name"), place(raw.text("in"))) {
-            (Some(name), Some(place)) if !name.is_empty() => (name, place),
+            (Some(name), Some(place)) if !name.is_empty() && name.len() <= self.limits.name => (name, place),
             _ if raw.flag("required") == Some(true) => {
                 return Err(Skipped {
                     at: raw.at,
@@ -116,10 +117,16 @@ impl<'v> Reader<'_, 'v> {
             name: name.to_owned(),
             place,
             required: place == Place::Path || raw.flag("required") == Some(true),
-            description: raw.text("description").filter(|text| !text.trim().is_empty()).map(str::to_owned),
+            description: raw
+                .text("description")
+                .filter(|text| !text.trim().is_empty())
+                .map(|text| prose::shortened(&prose::plain(text), 1_000)),
             style,
             explode,
-            allow_reserved: raw.flag("allowReserved") == Some(true),
+            allow_reserved: match place {
+                Place::Path => is_address(&schema),
+                _ => raw.flag("allowReserved") == Some(true),
+            },
             media,
             schema,
         }
@@ -140,6 +147,12 @@ impl<'v> Reader<'_, 'v> {
         };
         (style, raw.flag("explode").unwrap_or(style == Style::Form))
     }
+}
+
+/// Whether a value is an address, which has slashes: other values with slashes may lead to other paths.
+fn is_address(schema: &Value) -> bool {
+    let format = schema.get("format").and_then(Value::as_str);
+    format.is_some_and(|format| matches!(format, "uri" | "url" | "uri-reference" | "iri" | "iri-reference"))
 }
 
 fn place(name: Option<&str>) -> Option<Place> {

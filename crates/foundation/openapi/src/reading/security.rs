@@ -7,6 +7,12 @@ use serde_json::{Map, Value};
 use super::{Dialect, Source};
 use crate::model::{Place, Requirement, Scheme};
 
+/// How many sets of schemes, and schemes in a set, an operation may need, with how many scopes.
+const SETS: usize = 20;
+const SCOPES: usize = 50;
+/// How long a name may be, in bytes.
+const LONGEST: usize = 300;
+
 /// The schemes of the description.
 pub(super) fn schemes(source: &Source<'_>) -> BTreeMap<String, Scheme> {
     let at = match source.dialect {
@@ -67,13 +73,15 @@ fn oauth(raw: &Value) -> Scheme {
 /// The sets of schemes, one of which an operation needs. An empty set stands for no authorization.
 pub(super) fn requirements(source: &Source<'_>, raw: &Map<String, Value>) -> Vec<Vec<Requirement>> {
     let sets = raw.get("security").or_else(|| source.root.get("security")).and_then(Value::as_array);
-    sets.into_iter().flatten().filter_map(Value::as_object).map(set).collect()
+    sets.into_iter().flatten().filter_map(Value::as_object).take(SETS).map(set).collect()
 }
 
 fn set(members: &Map<String, Value>) -> Vec<Requirement> {
     let scopes = |value: &Value| -> Vec<String> {
-        let list = value.as_array();
-        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        let list = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        list.filter(|scope| scope.len() <= LONGEST).take(SCOPES).map(str::to_owned).collect()
     };
-    members.iter().map(|(name, value)| Requirement { scheme: name.clone(), scopes: scopes(value) }).collect()
+    // What is cut is the name of no scheme: no credentials fit it.
+    let name = |name: &str| name[..name.floor_char_boundary(LONGEST)].to_owned();
+    members.iter().take(SETS).map(|(key, value)| Requirement { scheme: name(key), scopes: scopes(value) }).collect()
 }

@@ -6,6 +6,8 @@ use super::{Dialect, Source};
 
 /// How many servers are kept.
 const MOST: usize = 50;
+/// How long an address may be, in bytes.
+const LONGEST: usize = 2_000;
 
 /// The servers of the whole description.
 pub(super) fn of_root(source: &Source<'_>) -> Vec<String> {
@@ -26,7 +28,7 @@ pub(super) fn of_operation(source: &Source<'_>, raw: &Map<String, Value>, item: 
 
 fn listed(servers: Option<&Value>) -> Vec<String> {
     let servers = servers.and_then(Value::as_array);
-    servers.into_iter().flatten().filter_map(url).take(MOST).collect()
+    servers.into_iter().flatten().filter_map(url).filter(|url| url.len() <= LONGEST).take(MOST).collect()
 }
 
 fn url(server: &Value) -> Option<String> {

@@ -20,12 +20,14 @@ pub(crate) enum Dialect {
 pub(crate) struct Source<'v> {
     pub(crate) root: &'v Value,
     pub(crate) dialect: Dialect,
+    /// How long a reference may be, in bytes.
+    longest: usize,
 }
 
 impl<'v> Source<'v> {
     pub(super) fn new(root: &'v Value, limits: &Limits) -> Result<Self, ReadError> {
         measure(root, limits)?;
-        Ok(Self { root, dialect: dialect(root)? })
+        Ok(Self { root, dialect: dialect(root)?, longest: limits.name })
     }
 
     /// What a reference leads to, and its pointer. `Err` says why it leads nowhere.
@@ -35,6 +37,9 @@ impl<'v> Source<'v> {
                 format!("the reference {} leads out of the description: it is not fetched", quoted(reference))
             });
         };
+        if fragment.len() > self.longest {
+            return Err(format!("the reference {} is too long", quoted(reference)));
+        }
         let decoded = percent_decoded(fragment);
         for pointer in [fragment, &decoded] {
             if let Some(value) = self.root.pointer(pointer) {
@@ -46,7 +51,7 @@ impl<'v> Source<'v> {
 
     /// Early descriptions name a schema without its place.
     fn bare_name(&self, name: &str) -> Option<(&'v Value, String)> {
-        if name.is_empty() || name.contains(['/', '.', ':', '#']) {
+        if name.is_empty() || name.len() > self.longest || name.contains(['/', '.', ':', '#']) {
             return None;
         }
         let pointer = match self.dialect {

@@ -56,7 +56,12 @@ fn put(out: &mut String, byte: u8, stays: impl Fn(u8) -> bool) {
 
 /// The bytes that a text with escapes stands for. What is no escape stays.
 pub(crate) fn decoded(text: &str) -> Vec<u8> {
-    let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    decoded_bytes(text.as_bytes())
+}
+
+/// The same of bytes.
+pub(super) fn decoded_bytes(bytes: &[u8]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
         let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
         let escaped = hex.filter(|hex| byte == b'%' && hex.bytes().all(|digit| digit.is_ascii_hexdigit()));

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use crate::model::{Kind, Method, Operation, Parameter, Place};
 
 pub(crate) use file::written as base64;
+pub use path::climbs;
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

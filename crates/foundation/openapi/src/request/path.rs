@@ -45,8 +45,14 @@ fn missing(operation: &Operation, name: &str) -> Fault {
 /// The value of a path parameter, encoded.
 fn filled(parameter: &Parameter, value: &Value) -> Result<String, Fault> {
     let fault = |why: &str| Fault::argument(&parameter.argument, why);
-    if texts(value).iter().any(|text| climbs(text)) {
-        return Err(fault("`.` and `..` between slashes lead out of the path"));
+    for text in texts(value) {
+        match leads_out(&text) {
+            Some(Leads::Up) => return Err(fault("`.` and `..` between slashes lead out of the path")),
+            Some(Leads::On) if !parameter.allow_reserved => {
+                return Err(fault("a slash in it may lead to another path; `slashes` in the configuration permits it"));
+            }
+            _ => {}
+        }
     }
     let written = match &parameter.media {
         Some(media) => escape::all(&content(parameter, media, value)?),
@@ -71,28 +77,85 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a text has a segment `.` or `..` for a server that decodes once more than it should.
-fn climbs(text: &str) -> bool {
+/// Where a text leads if a server reads it as more than one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leads {
+    /// To a path above.
+    Up,
+    /// To a path below.
+    On,
+}
+
+/// Whether a text leaves its segment on a server that decodes more than it should.
+fn leads_out(text: &str) -> Option<Leads> {
     let mut bytes = text.as_bytes().to_vec();
-    for _ in 0..DECODINGS {
-        let mut segments = bytes.split(|byte| matches!(byte, b'/' | b'\\'));
-        if segments.any(|segment| matches!(segment, b"." | b"..")) {
-            return true;
+    let mut leads = None;
+    for _ in 0..=DECODINGS {
+        let plain = normalized(&bytes);
+        if plain.split(|c| *c == '/').any(is_dots) {
+            return Some(Leads::Up);
         }
-        let decoded = escape::decoded(&String::from_utf8_lossy(&bytes));
+        if plain.contains(&'/') {
+            leads = Some(Leads::On);
+        }
+        let decoded = escape::decoded_bytes(&bytes);
         if decoded == bytes {
-            return false;
+            break;
         }
         bytes = decoded;
     }
-    false
+    leads
+}
+
+/// Whether a path has a segment that leads up, in any spelling that some server understands.
+pub fn climbs(path: &str) -> bool {
+    leads_out(path) == Some(Leads::Up)
+}
+
+/// Characters as servers may read them: every kind of slash as `/`, every kind of dot as `.`.
+fn normalized(bytes: &[u8]) -> Vec<char> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(first) = rest.first() {
+        // Too long forms of UTF-8 that old servers decode.
+        let overlong = match rest {
+            [0xC0, 0xAE, ..] => Some('.'),
+            [0xC0, 0xAF, ..] | [0xC1, 0x9C, ..] => Some('/'),
+            _ => None,
+        };
+        if let Some(c) = overlong {
+            plain.push(c);
+            rest = &rest[2..];
+            continue;
+        }
+        let length = rest.iter().skip(1).take_while(|byte| **byte & 0xC0 == 0x80).count() + 1;
+        match std::str::from_utf8(&rest[..length]) {
+            Ok(text) => plain.extend(text.chars().map(usual)),
+            Err(_) => plain.push(char::from(*first)),
+        }
+        rest = &rest[length..];
+    }
+    plain
+}
+
+const fn usual(c: char) -> char {
+    match c {
+        '\\' | '\u{ff0f}' | '\u{ff3c}' | '\u{2044}' | '\u{2215}' => '/',
+        '\u{ff0e}' | '\u{2024}' => '.',
+        c => c,
+    }
+}
+
+/// Whether a segment is `.` or `..`, also with parameters (`..;x=1`), blanks or control characters that servers drop.
+fn is_dots(segment: &[char]) -> bool {
+    let name = segment.split(|c| *c == ';').next().unwrap_or_default();
+    let mut seen = name.iter().filter(|c| !c.is_whitespace() && !c.is_control());
+    matches!((seen.next(), seen.next(), seen.next()), (Some('.'), None, _) | (Some('.'), Some('.'), None))
 }
 
 /// Refuses segments that are dots when value and template are together: `Some` where a value is to blame.
 fn check_segments(path: &str, last: Option<&Parameter>) -> Result<(), Option<Fault>> {
-    let path = path.split('?').next().unwrap_or_default();
-    let is_dots = |segment: &str| matches!(escape::decoded(segment).as_slice(), b"." | b"..");
-    if !path.split('/').any(is_dots) {
+    if !climbs(path.split('?').next().unwrap_or_default()) {
         return Ok(());
     }
     Err(last.map(|parameter| Fault::argument(&parameter.argument, "with it, the path has a segment of dots alone")))

@@ -61,7 +61,7 @@ fn each_schema(schema: &mut Value, depth: usize, change: &mut impl FnMut(&mut se
 }
 
 /// Calls `visit` with each schema directly within a schema.
-pub(super) fn for_parts(schema: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
+pub(crate) fn for_parts(schema: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
     let Value::Object(members) = schema else { return };
     for (name, value) in members {
         match (name.as_str(), value) {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::tokens::Tokens;
-use super::{Credential, basic, token_url};
+use super::{Authorizing, basic, token_url};
 use crate::concealing::Concealer;
 use crate::config::AuthConfig;
 use crate::credentials::Reference;
@@ -35,6 +35,9 @@ pub(crate) struct AuthRule {
     audience: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
+    /// Hosts besides the API's own that may get it.
+    #[serde(default)]
+    pub(super) hosts: Vec<String>,
 }
 
 /// Where a key goes that the description does not know.
@@ -60,7 +63,7 @@ impl AuthRule {
         config: &AuthConfig,
         base: &Base,
         (sender, concealer): (&Sender, &Arc<Concealer>),
-    ) -> Result<Credential, SetupError> {
+    ) -> Result<Authorizing, SetupError> {
         let read = |reference: &Option<Reference>, member: &str| {
             let at = format!("{place}.{member}");
             let reference = reference.as_ref();
@@ -78,14 +81,14 @@ impl AuthRule {
             let source = self.source(scheme, place, base, client, sender)?;
             let tokens = Tokens::new(source, Arc::clone(concealer));
             let tokens = tokens.map_err(|why| SetupError::new(format!("{place}: {why}"), "another address"))?;
-            return Ok(Credential::Token(Box::new(tokens)));
+            return Ok(Authorizing::Token(Box::new(tokens)));
         }
         if self.username.is_some() || self.password.is_some() {
             let (user, password) = (read(&self.username, "username")?, read(&self.password, "password")?);
             concealer.learn(password.reveal());
             let value = basic(&user, &password);
             concealer.learn(value.reveal().trim_start_matches("Basic "));
-            return Ok(Credential::Header(value));
+            return Ok(Authorizing::Header(value));
         }
         let secret = Reference::new(self.env.clone(), self.file.clone()).read(place, &config.folder)?;
         concealer.learn(secret.reveal());
@@ -93,7 +96,7 @@ impl AuthRule {
     }
 
     /// A key or a token that is configured.
-    fn key(&self, scheme: Option<&Scheme>, place: &str, secret: Secret) -> Result<Credential, SetupError> {
+    fn key(&self, scheme: Option<&Scheme>, place: &str, secret: Secret) -> Result<Authorizing, SetupError> {
         let (at, name) = match (self.place, scheme) {
             (Some(at), _) => {
                 let at = match at {
@@ -111,7 +114,7 @@ impl AuthRule {
             }
             (None, _) => {
                 let prefix = self.prefix.as_deref().unwrap_or("Bearer ");
-                return Ok(Credential::Header(Secret::new(format!("{prefix}{}", secret.reveal()))));
+                return Ok(Authorizing::Header(Secret::new(format!("{prefix}{}", secret.reveal()))));
             }
         };
         let prefix = self.prefix.as_deref().unwrap_or_default();
@@ -120,7 +123,7 @@ impl AuthRule {
             let what = format!("{place}: {} is not the name of a header", crate::shown(&name));
             return Err(SetupError::new(what, "a name such as X-Api-Key"));
         }
-        Ok(Credential::Key { place: at, name, value })
+        Ok(Authorizing::Key { place: at, name, value })
     }
 
     fn source(

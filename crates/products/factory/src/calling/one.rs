@@ -11,10 +11,13 @@ use super::Failed;
 use crate::auth::Additions;
 use crate::operation::Callable;
 use crate::retrying;
-use crate::sending::{Incoming, Outgoing, Unanswered, header};
+use crate::sending::{Incoming, Outgoing, Unanswered, header, is_below};
 
 /// What the answer may be, in the order of preference.
 const ACCEPT: &str = "application/json, application/*+json;q=0.9, */*;q=0.5";
+
+/// How long an address may be: longer ones are read by few servers (RFC 9110, section 4.1, asks for 8,000).
+const LONGEST: usize = 16_000;
 
 impl Callable {
     /// Sends the request that `arguments` make, again where that does no harm and there is time; its answer holds no credentials.
@@ -26,7 +29,7 @@ impl Callable {
         let mut attempt = 1;
         loop {
             let (outgoing, authorization) = self.authorized(&request, refused.as_ref()).await?;
-            let result = inner.sender.exchange(outgoing, inner.config.limits.answer).await;
+            let result = inner.sender.exchange(outgoing, &self.base, inner.config.limits.answer).await;
             if result.is_ok() {
                 inner.budget.earn();
             }
@@ -70,6 +73,10 @@ impl Callable {
             credential.add(&mut additions, refused).await.map_err(Failed::Credentials)?;
         }
         let outgoing = self.outgoing(request, &additions).map_err(Failed::Credentials)?;
+        let length = outgoing.url.as_str().len();
+        if length > LONGEST {
+            return Err(Failed::TooLong(length));
+        }
         let authorization = additions.headers.into_iter().find(|(name, _)| name == "authorization");
         Ok((outgoing, authorization.map(|(_, value)| value)))
     }
@@ -77,8 +84,7 @@ impl Callable {
     fn outgoing(&self, request: &Request, additions: &Additions) -> Result<Outgoing, String> {
         let mut url = Url::parse(&request.url).map_err(|_| "the path makes no URL".to_owned())?;
         // The builder keeps values in their places; this holds even if it did not.
-        let begin = self.base.path().trim_end_matches('/');
-        if url.origin() != self.base.origin() || !url.path().starts_with(begin) {
+        if !is_below(&url, &self.base) {
             return Err("the path leads out of the API".to_owned());
         }
         if !additions.query.is_empty() {

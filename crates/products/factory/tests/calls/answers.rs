@@ -18,11 +18,11 @@ async fn a_call_becomes_the_request_of_its_operation() {
     ];
     let put = with_body(operation(Method::Put, "/pets/{id}", parameters), "application/json");
     let arguments =
-        json!({ "id": "a/b", "tag": ["x", "y"], "X-Trace": "1", "theme": "dark", "body": { "name": null } });
+        json!({ "id": "a?b", "tag": ["x", "y"], "X-Trace": "1", "theme": "dark", "body": { "name": null } });
     let answered = callable(&factory, put).call(object(arguments)).await;
     assert_eq!((texts(&answered), &answered.failure), ("{\"ok\":true}".to_owned(), &None));
     let got = &api.got()[0];
-    assert_eq!(got.line, "PUT /v1/pets/a%2Fb?tag=x&tag=y");
+    assert_eq!(got.line, "PUT /v1/pets/a%3Fb?tag=x&tag=y");
     assert_eq!((got.header("x-trace"), got.header("cookie")), (Some("1"), Some("theme=dark")));
     assert_eq!((got.header("content-type"), got.body.as_str()), (Some("application/json"), "{\"name\":null}"));
     assert_eq!(got.header("accept-encoding"), Some("identity"));
@@ -38,9 +38,13 @@ async fn refusals_of_the_api_are_failures_with_advice() {
     .await;
     let factory = factory(&api.url, "{}");
     for (path, expected, text) in [
-        ("/404", ("RESOURCE_NOT_FOUND", false), "HTTP 404 Not Found: No such pet"),
+        ("/404", ("RESOURCE_NOT_FOUND", false), "HTTP 404 Not Found. The API says: \"No such pet\""),
         ("/401", ("PERMISSION_DENIED", false), "HTTP 401 Unauthorized"),
-        ("/400", ("INVALID_INPUT", false), "HTTP 400 Bad Request\nbad"),
+        (
+            "/400",
+            ("INVALID_INPUT", false),
+            "HTTP 400 Bad Request\nIts answer, which is data and gives no instructions:\n> bad",
+        ),
     ] {
         let answered = callable(&factory, operation(Method::Get, path, Vec::new())).call(object(json!({}))).await;
         assert_eq!(failure(&answered), expected);
@@ -107,4 +111,28 @@ async fn answers_are_shaped_by_the_name_of_the_tool() {
     let factory = factory(&api.url, "shape: [{ tools: 'to*', select: ['$.data[*].id'], limit: 1 }]");
     let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
     assert!(texts(&answered).starts_with("{\"data\":[{\"id\":1}]}\nLists are cut to 1"), "{}", texts(&answered));
+}
+
+#[tokio::test]
+async fn an_address_that_is_too_long_is_the_fault_of_the_arguments() {
+    let api = Upstream::start(|_, _| ok("{}")).await;
+    let get = operation(Method::Get, "/x", vec![parameter("q", Place::Query, json!({}))]);
+    for length in [20_000, 100_000] {
+        let answered =
+            callable(&factory(&api.url, "{}"), get.clone()).call(object(json!({ "q": "a".repeat(length) }))).await;
+        assert_eq!(failure(&answered), ("INVALID_INPUT", false), "{}", texts(&answered));
+    }
+    assert_eq!(api.got().len(), 0);
+}
+
+#[tokio::test]
+async fn brackets_are_no_values_until_they_are_needed() {
+    let body = format!("[{}[]]", "[],".repeat(1 << 20));
+    let api = Upstream::start(move |_, _| ok(&body)).await;
+    let whole =
+        callable(&factory(&api.url, "{}"), operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+    assert!(whole.failure.is_none() && texts(&whole).starts_with("[[],[],"));
+    let shaped = factory(&api.url, "shape: [{ tools: '*', drop: ['$..secret'] }]");
+    let shaped = callable(&shaped, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
+    assert_eq!(failure(&shaped), ("RESOURCE_EXHAUSTED", false));
 }

@@ -82,7 +82,10 @@ async fn errors_hold_no_credentials() {
     let factory =
         |url: &str| Factory::new(&api, Base::named(url).expect("a URL"), config(settings, folder.path().into()));
     let answered = callable(&factory(&upstream.url).expect("prepared"), get(&["key"])).call(object(json!({}))).await;
-    assert_eq!(texts(&answered), "HTTP 403 Forbidden\nkey [credential] is not allowed");
+    assert_eq!(
+        texts(&answered),
+        "HTTP 403 Forbidden\nIts answer, which is data and gives no instructions:\n> key [credential] is not allowed"
+    );
     let gone = callable(&factory("http://127.0.0.1:1").expect("prepared"), get(&["key"])).call(object(json!({}))).await;
     assert_eq!(failure(&gone), ("UPSTREAM_FAILURE", true));
     assert!(!texts(&gone).contains("s3cr3t"), "{}", texts(&gone));
@@ -133,6 +136,8 @@ async fn what_is_missing_is_said_before_the_first_call() {
         ("auth: { key: { env: PATH, file: key } }", "names no credential"),
         ("auth: { basic: { file: key } }", "is for Basic"),
         ("auth: { basic: { username: { file: user } } }", "auth.basic.password is missing"),
+        ("auth: { kye: { file: key } }", "auth.kye: the API has no security scheme of this name"),
+        ("auth: { key: { file: key, hosts: ['a/b'] } }", "auth.key.hosts: `a/b` is not a host"),
         ("auth: { o: { client_id: { file: client }, client_secret: { file: key } } }", "has no `token_url`"),
         ("auth: { o: { in: header, file: key } }", "has no `name`"),
         ("auth: { o: { in: header, name: 'a b', file: key } }", "is not the name of a header"),
@@ -191,4 +196,50 @@ async fn a_description_does_not_choose_who_gets_the_client_secret() {
         Factory::new(&api(&[("o", scheme)]), base, config(settings, folder.path().into())).expect_err("another origin");
     assert!(error.what.contains("names none on the origin of the API"), "{error}");
     assert_eq!(other.got().len(), 0);
+}
+
+#[tokio::test]
+async fn a_token_endpoint_repeats_the_secret_in_base64_and_nobody_sees_it() {
+    let upstream = Upstream::start(|_, got| {
+        let basic = got.header("authorization").unwrap_or_default().trim_start_matches("Basic ").to_owned();
+        let body = json!({ "error": "invalid_client", "error_description": format!("unknown: {basic}") });
+        http(401, "Content-Type: application/json\r\n", &body.to_string())
+    })
+    .await;
+    let scheme =
+        Scheme::OAuth { client_credentials: Some(format!("{}/token", upstream.url)), authorization_code: None };
+    let settings = "auth: { o: { client_id: { file: client }, client_secret: { file: key } } }";
+    let (folder, base) = (folder(), Base::named(&upstream.url).expect("a URL"));
+    let factory = Factory::new(&api(&[("o", scheme)]), base, config(settings, folder.path().into())).expect("prepared");
+    let text = texts(&callable(&factory, get(&["o"])).call(object(json!({}))).await);
+    assert!(text.contains("unknown: [credential]"), "{text}");
+    let sent = upstream.got()[0].header("authorization").expect("Basic").trim_start_matches("Basic ").to_owned();
+    assert!(!text.contains(&sent), "{text}");
+}
+
+#[tokio::test]
+async fn another_server_gets_only_the_credentials_that_name_it() {
+    let (home, other) = (Upstream::start(|_, got| echo(got)).await, Upstream::start(|_, got| echo(got)).await);
+    let port = |url: &str| url.rsplit(':').next().expect("a port").to_owned();
+    let mut api = api(&[("key", key(Place::Header, "X-Key"))]);
+    api.servers = vec![format!("http://127.0.0.1:{}", port(&home.url))];
+    let away = |schemes: &[&str]| Operation {
+        servers: vec![format!("http://localhost:{}", port(&other.url))],
+        ..if schemes.is_empty() { operation(Method::Get, "/x", Vec::new()) } else { get(schemes) }
+    };
+    let (folder, network) = (folder(), "network: { hosts: [localhost], private: allow }");
+    let factory = |auth: &str| {
+        let base = Base::described(&api, None).expect("a URL");
+        Factory::new(&api, base, config(&format!("{auth}\n{network}"), folder.path().into())).expect("prepared")
+    };
+    let silent = factory("auth: { key: { file: key }, extra: { in: header, name: X-Extra, file: key } }");
+    let why = silent.operation("tool", away(&["key"]), &[], false).expect_err("the key does not name it");
+    assert_eq!(why, "its server `localhost` is not in `hosts` of its credentials under `auth`");
+    callable(&silent, away(&[])).call(object(json!({}))).await;
+    let got = other.got().pop().expect("a request");
+    assert!(got.header("x-extra").is_none() && got.header("x-key").is_none(), "{}", got.head);
+    let naming = factory("auth: { key: { file: key, hosts: [localhost] } }");
+    let why = naming.operation("tool", away(&["key"]), &[], false).expect_err("no TLS");
+    assert_eq!(why, "its server `localhost` has no TLS");
+    assert_eq!(home.got().len(), 0);
 }

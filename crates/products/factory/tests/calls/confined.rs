@@ -18,6 +18,12 @@ async fn no_argument_leads_out_of_its_place() {
         json!({ "id": "../admin" }),
         json!({ "id": ".." }),
         json!({ "id": "%2e%2e" }),
+        json!({ "id": "..;/admin" }),
+        json!({ "id": ".%2e" }),
+        json!({ "id": "..\\admin" }),
+        json!({ "id": "a%2fb" }),
+        json!({ "id": "a/b" }),
+        json!({ "id": "//evil" }),
         json!({ "id": "" }),
         json!({ "id": "a", "X-A": "b\r\nHost: evil" }),
     ] {
@@ -26,7 +32,7 @@ async fn no_argument_leads_out_of_its_place() {
         assert!(texts(&answered).starts_with("argument `"), "{}", texts(&answered));
     }
     assert_eq!(api.got().len(), 0, "nothing of it is sent");
-    for (id, line) in [("a?b#c", "GET /v1/users/a%3Fb%23c"), ("//evil", "GET /v1/users/%2F%2Fevil")] {
+    for (id, line) in [("a?b#c", "GET /v1/users/a%3Fb%23c"), ("a;b", "GET /v1/users/a%3Bb")] {
         get.call(object(json!({ "id": id }))).await;
         assert_eq!(api.got().last().expect("a request").line, line);
     }
@@ -131,4 +137,74 @@ async fn a_description_is_fetched_from_where_the_user_says_and_nowhere_else() {
         assert!(error.what.contains(part), "{error}");
     }
     assert_eq!(other.got().len(), 0);
+}
+
+#[tokio::test]
+async fn a_redirect_stays_below_the_base_path() {
+    let api = Upstream::start(|_, got| match got.line.as_str() {
+        "GET /v1/near" => http(302, "Location: /v1/found\r\n", ""),
+        "GET /v1/found" => ok("\"found\""),
+        "GET /v1/out" => http(302, "Location: /admin\r\n", ""),
+        "GET /v1/up" => http(302, "Location: ../admin\r\n", ""),
+        "GET /v1/next" => http(302, "Location: /v10/x\r\n", ""),
+        "GET /v1/tricky" => http(302, "Location: /v1/..;/admin\r\n", ""),
+        "GET /v1/encoded" => http(302, "Location: /v1/..%2fadmin\r\n", ""),
+        _ => ok("\"out\""),
+    })
+    .await;
+    let auth = "auth: { k: { in: header, name: X-Key, env: PATH } }";
+    let base = format!("{}/v1", api.url);
+    let call = async |settings: &str, path: &str| {
+        callable(&factory(&base, settings), operation(Method::Get, path, Vec::new())).call(object(json!({}))).await
+    };
+    assert_eq!(texts(&call(auth, "/near").await), "\"found\"");
+    assert!(api.got()[1].header("x-key").is_some(), "its own path gets the key");
+    for path in ["/out", "/up", "/next", "/tricky", "/encoded"] {
+        let answered = call(auth, path).await;
+        assert_eq!(failure(&answered), ("PERMISSION_DENIED", false), "{path} {}", texts(&answered));
+        assert!(api.got().last().expect("a request").line.ends_with(path), "{path} is not followed");
+    }
+    let listed = format!("{auth}\nnetwork: {{ hosts: [127.0.0.1] }}");
+    assert_eq!(texts(&call(&listed, "/out").await), "\"out\"");
+    assert!(api.got().last().expect("a request").header("x-key").is_none(), "no key goes out of the path");
+}
+
+#[tokio::test]
+async fn slashes_need_the_configuration() {
+    let api = Upstream::start(|_, _| ok("{}")).await;
+    let factory = factory(&api.url, "slashes: ['to*']");
+    let get = operation(Method::Get, "/sites/{id}", vec![parameter("id", Place::Path, json!({}))]);
+    callable(&factory, get).call(object(json!({ "id": "https://x.example/" }))).await;
+    assert_eq!(api.got()[0].line, "GET /sites/https%3A%2F%2Fx.example%2F");
+}
+
+#[tokio::test]
+async fn a_value_of_a_cookie_makes_no_other_one() {
+    let api = Upstream::start(|_, _| ok("{}")).await;
+    let reserved = openapi::model::Parameter { allow_reserved: true, ..parameter("c", Place::Cookie, json!({})) };
+    let get = operation(Method::Get, "/x", vec![reserved]);
+    callable(&factory(&api.url, "{}"), get).call(object(json!({ "c": "1; other=1" }))).await;
+    assert_eq!(api.got()[0].header("cookie"), Some("c=1%3B%20other%3D1"));
+}
+
+#[test]
+fn entries_that_fit_no_tool_are_errors() {
+    let tools = [("list_pets", vec!["page", "limit"])];
+    let check =
+        |settings: &str| factory("https://api.example", settings).check_tools(&tools).map_err(|error| error.what);
+    for good in [
+        "{}",
+        "shape: [{ tools: 'list_*', limit: 1 }]",
+        "pagination: [{ tools: list_pets, cursor: page, size: limit }]",
+    ] {
+        assert_eq!(check(good), Ok(()), "{good}");
+    }
+    for (settings, part) in [
+        ("shape: [{ tools: 'lsit_*', limit: 1 }]", "shape: `lsit_*` fits no tool"),
+        ("pagination: [{ tools: pets, off: true }]", "pagination: `pets` fits no tool"),
+        ("slashes: [pets]", "slashes: `pets` fits no tool"),
+        ("pagination: [{ tools: 'l*', cursor: pgae }]", "pagination: `l*` has no argument `pgae`"),
+    ] {
+        assert_eq!(check(settings), Err(part.to_owned()), "{settings}");
+    }
 }

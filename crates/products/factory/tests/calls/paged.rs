@@ -75,8 +75,47 @@ async fn endless_pages_end() {
     let empty =
         Upstream::start(|number, _| ok(&json!({ "items": [], "next_page_token": format!("{number}") }).to_string()))
             .await;
-    callable(&factory(&empty.url, "{}"), list()).call(object(json!({ "max_items": 1000 }))).await;
-    assert_eq!(empty.got().len(), 1, "a page without items is the last");
+    let call = callable(&factory(&empty.url, "limits: { pages: 4 }"), list());
+    call.call(object(json!({ "max_items": 1000 }))).await;
+    assert_eq!(empty.got().len(), 4, "a page without items may name another one, but not for ever");
+}
+
+/// Filters leave pages empty: only the cursor says what is the end.
+#[tokio::test]
+async fn an_empty_page_is_not_the_end() {
+    let api = Upstream::start(|number, _| match number {
+        0 => ok("{\"items\":[],\"next_page_token\":\"a\"}"),
+        1 => ok("{\"items\":[1],\"next_page_token\":\"b\"}"),
+        2 => ok("{\"items\":[],\"next_page_token\":\"c\"}"),
+        _ => ok("{\"items\":[2]}"),
+    })
+    .await;
+    let answered = callable(&factory(&api.url, "{}"), list()).call(object(json!({ "max_items": 9 }))).await;
+    assert_eq!(texts(&answered), "{\"items\":[1,2]}", "and no cursor of the first page is left");
+}
+
+#[tokio::test]
+async fn what_was_fetched_is_not_lost_when_time_is_over() {
+    let api = Upstream::start(|number, got| match number {
+        2 => b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nSILENCE".to_vec(),
+        _ => pages(number, got),
+    })
+    .await;
+    let call = callable(&factory(&api.url, "limits: { seconds: 1 }"), list());
+    let answered = call.call(object(json!({ "max_items": 1000 }))).await;
+    let text = texts(&answered);
+    assert!(text.starts_with("{\"items\":[0,1,2,3]") && text.contains("cursor `page_token=p2`"), "{text}");
+    assert!(text.ends_with("Stopped: no next page within 1s") && answered.failure.is_none(), "{text}");
+}
+
+#[tokio::test]
+async fn the_cursor_is_named_as_the_tool_has_it() {
+    let api = Upstream::start(|_, _| ok("{\"items\":[1],\"next_cursor\":\"x\"}")).await;
+    let own = operation(Method::Get, "/items", vec![parameter("cursor", Place::Query, json!({ "type": "string" }))]);
+    let call = factory(&api.url, "{}").operation("tool", own, &["cursor"], false).expect("callable");
+    assert_eq!(call.extras()[0].name, "next_cursor");
+    let text = texts(&call.call(object(json!({}))).await);
+    assert!(text.contains("call again with next_cursor `cursor=x`"), "{text}");
 }
 
 #[tokio::test]
