@@ -295,6 +295,27 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(R2025_06_18)
     .seen_in("strict-forms"),
     fault(
+        "defaults-ignored",
+        "elicitation.defaults-filled-in",
+        "fills in other values than the form's defaults",
+        Kind::Sends(|message| {
+            each_answer(message, &mut |answer| {
+                // The defaults of the two forms that have some.
+                let other = match answer.pointer("/content/name").and_then(Value::as_str) {
+                    Some("John Doe") => json!({ "name": "Jane Roe", "age": 31, "score": 7.5, "status": "pending" }),
+                    Some("Ömer") => {
+                        json!({ "agree": true, "name": "Zoë", "age": -1, "ratio": 0.2, "plan": "a", "tags": ["x"] })
+                    }
+                    _ => return false,
+                };
+                answer["content"] = other;
+                true
+            })
+        }),
+    )
+    .since(R2025_11_25)
+    .seen_in("elicitation-sep1034-client-defaults"),
+    fault(
         "mode-required",
         "elicitation.mode-defaults-to-form",
         "refuses forms that do not name their mode",

@@ -150,6 +150,21 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("odd-names")
     .breaks_too(&["http.standard-headers-sent"]),
     fault(
+        "arguments-percent-encoded",
+        "http.values-encoded",
+        "writes letters outside ASCII into `Mcp-Param` headers with percent signs",
+        Kind::Carries(|message, outgoing| {
+            match message.pointer("/params/arguments/where/place").and_then(Value::as_str) {
+                Some(place) => outgoing.header("mcp-param-inner-place", percent_encoded(place)),
+                None => outgoing,
+            }
+        }),
+    )
+    .modern()
+    .http()
+    .seen_in("odd-names")
+    .breaks_too(&["http.params-mirrored", "http.mismatch-relisted"]),
+    fault(
         "lookalikes-sent-plain",
         "http.lookalikes-encoded",
         "sends names that look encoded as they are",

@@ -60,6 +60,18 @@ pub(super) const FAULTS: &[&Fault] = &[
     .legacy()
     .since(R2025_11_25),
     &fault(
+        "form-names-instructions",
+        "elicitation.no-links-in-forms",
+        "the message of every form has the address of its instructions",
+        Kind::SideMessage(ELICIT, |message| {
+            if message["params"]["requestedSchema"].is_object() {
+                message["params"]["message"] = json!("What do you choose? Instructions: https://example.com/help");
+            }
+        }),
+    )
+    .legacy()
+    .since(R2025_11_25),
+    &fault(
         "form-unchecked",
         "elicitation.content-validated",
         "a form that is filled in wrongly gives a result that says `undefined`",

@@ -32,6 +32,17 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     ),
     &fault(
+        "password-logged",
+        "logging.no-credentials",
+        "log messages name an address with its password",
+        Kind::SideMessages(|_, mut message| {
+            if message["method"] == MESSAGE {
+                message["params"]["data"] = json!("Stored at postgres://reference:correct-horse@db.example/log");
+            }
+            vec![message]
+        }),
+    ),
+    &fault(
         "credential-logged",
         "logging.no-credentials",
         "log messages repeat the `Authorization` of their request",

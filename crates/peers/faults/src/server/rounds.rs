@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::jsonrpc::error;
 use super::stdio::replaced;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
-use wire::error_code::INVALID_PARAMS;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 
 pub(super) const FAULTS: &[&Fault] = &[
     &rounds(
@@ -47,6 +47,17 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Answers(|asked, answer| {
             if responses(asked).is_some_and(|responses| responses == 0) {
                 *answer = error(asked, INVALID_PARAMS, "Invalid params: input is missing");
+            }
+        }),
+    )
+    .breaks_too(&["task-extension.methods-need-capability"]),
+    &rounds(
+        "input-missing-crashes",
+        "mrtr.missing-responses-asked-again",
+        "a retry that lacks input ends in an internal error",
+        Kind::Answers(|asked, answer| {
+            if responses(asked).is_some_and(|responses| responses == 0) {
+                *answer = error(asked, INTERNAL_ERROR, "Cannot read properties of undefined");
             }
         }),
     )

@@ -46,7 +46,7 @@ pub(super) async fn perform(scenario: &str, client: &Client, changes: &mut Chang
         "request-cancelled" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
         "late-answer" => Box::pin(continue_after_late_answer(client)).await,
         "hostile.silence" => call_again_after(client, |error| matches!(error, ClientError::Timeout { .. })).await,
-        "hostile.stream-lost" => call_again_after(client, |_| true).await,
+        "hostile.stream-lost" => ask_again(client).await,
         "long-task" => give_up_task(client).await,
         "list-changes" => list_again_after_change(client, changes).await,
         "subscriptions" => read_again_after_change(client, changes).await,
@@ -117,6 +117,18 @@ async fn call_again_after(client: &Client, failure: fn(&ClientError) -> bool) ->
         Err(error) if failure(&error) => client.call(&echo, arguments).await.map(drop),
         other => other.map(drop),
     }
+}
+
+/// Repeats a call and lists whose streams break.
+async fn ask_again(client: &Client) -> Result<(), ClientError> {
+    call_again_after(client, |_| true).await?;
+    if client.resources().await.is_err() {
+        client.resources().await?;
+    }
+    if client.prompts().await.is_err() {
+        client.prompts().await?;
+    }
+    Ok(())
 }
 
 async fn list_again_after_change(client: &Client, changes: &mut Changes) -> Result<(), ClientError> {

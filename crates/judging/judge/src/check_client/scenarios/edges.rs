@@ -118,9 +118,9 @@ pub(super) const EDGES: &[&Scenario] = &[
         .wrong(&[quirks::SAMPLES_WITH_TOOLS])
         .since(R2025_11_25)
         .shows(&[server(&["scenario_tool"])]),
-    &hostile("hostile.stream-lost", "Call `echo`. Its stream ends without a response: call again, or report it.")
+    &hostile("hostile.stream-lost", "Call `echo`, and list the resources and the prompts. The first stream of each ends without a response: ask again, or report it.")
         .wrong(&[quirks::STREAM_CUT])
         .on(HTTP)
         .era(Modern)
-        .shows(&[server(&[": cut"])]),
+        .shows(&[server(&[": cut"]).times(3)]),
 ];

@@ -22,6 +22,11 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
         .fix("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
+    client("versioning.listed-version-retried")
+        .says(R2026_07_28, NEGOTIATION, "A client MAY be refused for a version that the refusal lists, as behind one address where some servers are newer than others: it asks again.")
+        .how("Needs a server that refuses the version of a request with -32022 and lists that very version, and looks for the request again, or another one, before the client leaves.")
+        .fix("On -32022, look for a version that you implement in `data.supported`, and repeat the request under it before you give up.")
+        .judge(listed_retried),
     client("discover.client-version-listed")
         .says(R2026_07_28, at("server/discover", "discoverresult"), "A client SHOULD go on under one of the versions that `server/discover` lists, or give up.")
         .how("Needs a client that asks for `server/discover`, and compares the version of each later request with the list. One that lacks the client's own version shows more.")
@@ -79,6 +84,30 @@ fn retries(view: &View<'_>) -> Verdict {
         Some((next.request.event, kept))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no version was refused and followed by another request")
+}
+
+fn listed_retried(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> = view.calls_by(Party::Client).collect();
+    let judged = calls.iter().filter(|call| call.error_code() == Some(UNSUPPORTED_VERSION)).filter_map(|call| {
+        let (refused, answer) = (named(call)?, call.response?);
+        let list = call.error()?.pointer("/data/supported")?.as_array()?;
+        if !list.iter().any(|one| one == refused) {
+            return None;
+        }
+        // What was under way when the refusal came is no second attempt.
+        let method = call.request.message.method();
+        let settled = |sent: &MessageAt<'_>| {
+            let retry = sent.is("initialize") || sent.message.method() == method;
+            retry || sent.done > answer.done.saturating_add(CROSSING)
+        };
+        if let Some(next) = calls.iter().find(|next| next.request.event > answer.event && settled(&next.request)) {
+            return Some((next.request.event, Ok(())));
+        }
+        let left = view.watched_after(answer.event, answer.connection)?;
+        let why = format!("the refusal lists `{}`, and the client gave up", refused.escape_debug());
+        Some((left, Err(answer.breach("/error/data/supported", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no version was refused by an error that lists it")
 }
 
 /// How long (microseconds) a message may be on its way.

@@ -53,6 +53,16 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares the `content` of every accepted form with the schema that was asked for; an address that was accepted has none. Needs a server with a form that has required fields, numbers with bounds and choices.")
         .fix("Validate what the user has typed before you send it.")
         .judge(content_conforms),
+    client("elicitation.defaults-filled-in")
+        .says(
+            R2025_11_25,
+            here("requested-schema"),
+            "A form MAY have defaults: a client that supports them fills them in, for its user to keep or change.",
+        )
+        .needs("elicitation")
+        .how("Needs a server whose form has defaults in three fields or more that are not yes or no, and compares them with what was accepted: broken if every one of them differs or is missing, kept if none does. Anything between may be the choice of the user.")
+        .fix("Fill each field with its `default` before the user sees the form.")
+        .judge(defaults_filled_in),
     client("elicitation.unknown-completions-ignored")
         .says(
             R2025_11_25,
@@ -166,6 +176,34 @@ fn content_conforms(view: &View<'_>) -> Verdict {
             Fit::Yes => Some(Ok(())),
             Fit::No { pointer: place, why } => Some(Err(reply.breach(&format!("/content{place}"), why))),
             Fit::Unsure => None,
+        }
+    })
+}
+
+/// From how many defaults on it is no choice of the user's that none is kept.
+const SEVERAL: usize = 3;
+
+fn defaults_filled_in(view: &View<'_>) -> Verdict {
+    each(view, |reply| {
+        let result = reply.result.filter(|result| result.get("action").is_some_and(|action| action == "accept"))?;
+        let fields = reply.question.param("requestedSchema")?.get("properties")?.as_object()?;
+        let nothing = serde_json::json!({});
+        let content = result.get("content").unwrap_or(&nothing);
+        // A yes or no is the same as the default by chance.
+        let kept: Vec<bool> = fields
+            .iter()
+            .filter_map(|(name, field)| Some((name, field.get("default")?)))
+            .filter(|(_, default)| !default.is_boolean())
+            .map(|(name, default)| content.get(name) == Some(default))
+            .collect();
+        if !is_form(&reply.question) || kept.len() < SEVERAL {
+            return None;
+        }
+        let why = || format!("none of the {} defaults of the form is in what was accepted", kept.len());
+        match (kept.contains(&true), kept.contains(&false)) {
+            (true, false) => Some(Ok(())),
+            (false, _) => Some(Err(reply.breach("/content", why()))),
+            (true, true) => None,
         }
     })
 }

@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
-        .how("Looks in the message, the titles and the descriptions for links in Markdown or HTML, and for web addresses that the user is asked to see, visit or read. Other plain addresses may not be meant as links: forms with only those are passed over.")
+        .how("Looks in the message, the titles and the descriptions for links in Markdown or HTML, and for web addresses that the user is asked to see, visit or read, or that follow words such as `instructions`, `terms` or `help`. Other plain addresses may not be meant as links: forms with only those are passed over.")
         .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];
@@ -94,8 +94,23 @@ const SENDS: [&str; 13] = [
     "see", "visit", "open", "click", "follow", "read", "browse", "check", "consult", "register", "confirm", "details",
     "more",
 ];
-const SHOWS: [&str; 11] =
-    ["e.g", "eg", "example", "such", "like", "format", "looks", "enter", "paste", "type", "starting"];
+const SHOWS: [&str; 13] =
+    ["e.g", "eg", "example", "such", "like", "format", "looks", "enter", "paste", "type", "starting", "address", "url"];
+
+/// What an address right after the word is: something to be read.
+const LABELS: [&str; 11] = [
+    "instructions",
+    "guide",
+    "guidelines",
+    "manual",
+    "documentation",
+    "docs",
+    "terms",
+    "policy",
+    "help",
+    "faq",
+    "tutorial",
+];
 
 /// How many words before an address tell what it is there for.
 const BEFORE: usize = 5;
@@ -118,7 +133,8 @@ fn sends_away(text: &str) -> bool {
             .collect();
         let near = &words[words.len().saturating_sub(BEFORE)..];
         let has = |known: &[&str]| near.iter().any(|word| known.contains(word));
-        !quoted && has(&SENDS) && !has(&SHOWS)
+        let is_labelled = words.last().is_some_and(|word| LABELS.contains(word));
+        !quoted && (is_labelled || has(&SENDS)) && !has(&SHOWS)
     });
     sending.next().is_some()
 }
@@ -155,6 +171,8 @@ mod tests {
         for text in [
             "See https://garden.example/guide first.",
             "Which plan? Details: https://shop.example/plans",
+            "How heavy is it? Instructions: https://harbour.example/weighing",
+            "Do you accept our terms (https://shop.example/terms)?",
             "To go on, please visit http://shop.example/terms",
         ] {
             assert!(sends_away(text), "{text}");
@@ -164,6 +182,8 @@ mod tests {
             "Enter an address (see `https://example.com`)",
             "The address looks like https://example.com/see/this",
             "Home page (https://example.com by default)",
+            "The address of your documentation, such as https://docs.example/",
+            "Enter the address of the manual: https://",
             "See the httpd manual",
         ] {
             assert!(!sends_away(text), "{text}");

@@ -28,8 +28,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
         .about(&["logging"])
         .how("Looks in log messages for the very credential that the client sent in `Authorization` before, for private \
-              keys, and for members of `data` that are called as passwords and keys are and whose value looks like one. \
-              Other secrets cannot be recognized in the text.")
+              keys, and for members of `data` that are called as passwords and keys are and whose value looks like one, \
+              and for addresses with a password before the host (`scheme://user:password@host`). Other secrets cannot be recognized in the text.")
         .fix("Leave request headers out of what is logged, or blacken them first.")
         .judge(no_credentials),
     server("logging.nothing-secret")
@@ -116,6 +116,11 @@ fn no_credentials(view: &View<'_>) -> Verdict {
             let why = format!("`{}` of the data has a secret", name.escape_debug());
             return Some((sent.event, Err(sent.breach("/params/data", why))));
         }
+        let addressed = texts.iter().find_map(|text| password_in_address(text));
+        if addressed.is_some_and(|password| !said_before(view, &sent, password)) {
+            let why = "an address with a password is in a log message";
+            return Some((sent.event, Err(sent.breach("/params/data", why))));
+        }
         known.peek()?;
         let why = "the credential that the client sent is in a log message";
         let leaked = known.any(|(credential, _)| has(credential));
@@ -173,6 +178,28 @@ fn looks_secret(value: &str) -> bool {
         && !masked
 }
 
+/// Words that stand for a password, and what logs write in its place.
+const PLACEHOLDERS: [&str; 8] =
+    ["password", "passwd", "secret", "redacted", "hidden", "masked", "filtered", "changeme"];
+const MASKS: [&str; 9] = ["*", "xxx", "...", "\u{2026}", "<", "[", "{", "$", "%2a"];
+
+/// The password of an address within a text: `scheme://user:password@host`. Not one that is masked or is the user's name.
+fn password_in_address(text: &str) -> Option<&str> {
+    text.match_indices("://").find_map(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`,;)|".contains(c)).unwrap_or(rest.len());
+        let (who, host) = rest[..end].rsplit_once('@')?;
+        let (user, password) = who.split_once(':')?;
+        let lower = password.to_ascii_lowercase();
+        let is_masked = MASKS.iter().any(|mask| lower.contains(mask)) || PLACEHOLDERS.contains(&lower.as_str());
+        let is_one = password.len() >= SHORTEST && password != user && !host.is_empty();
+        (is_one && !is_masked).then_some(password)
+    })
+}
+
+/// How long a password in an address must be: what is shorter may be a part of a path or of a pattern.
+const SHORTEST: usize = 5;
+
 /// Whether the client itself had said it.
 fn said_before(view: &View<'_>, sent: &MessageAt<'_>, value: &str) -> bool {
     let mut earlier = view.by(Party::Client).take_while(|other| other.event < sent.event);
@@ -197,4 +224,33 @@ fn texts<'v>(sent: &MessageAt<'v>) -> Vec<&'v str> {
 fn is_private_key(text: &str) -> bool {
     let head = text.split_once("-----BEGIN ").and_then(|(_, rest)| rest.split_once("-----"));
     head.is_some_and(|(kind, body)| kind.ends_with("PRIVATE KEY") && body.trim().len() >= LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::password_in_address;
+
+    #[test]
+    fn passwords_are_found_where_addresses_have_them() {
+        for (text, password) in [
+            ("postgres://harbour:correct-horse@db.internal/harbour", "correct-horse"),
+            ("Connected to redis://:s3cr3t-word@cache:6379, 3 ms", "s3cr3t-word"),
+            ("GET https://ann:pass@word@example.com/x", "pass@word"),
+        ] {
+            assert_eq!(password_in_address(text), Some(password), "{text}");
+        }
+        for text in [
+            "postgres://harbour:*****@db.internal/harbour",
+            "postgres://harbour:REDACTED@db.internal/harbour",
+            "postgres://user:${PASSWORD}@host",
+            "postgres://user:password@host",
+            "postgres://postgres:postgres@localhost",
+            "https://example.com:8080/path@version",
+            "mailto:ann@example.com, see https://example.com/a:b@c",
+            "ssh://git@example.com/repository",
+            "http://[::1]:8080/",
+        ] {
+            assert_eq!(password_in_address(text), None, "{text}");
+        }
+    }
 }

@@ -69,14 +69,15 @@ pub const STREAM_CUT: &Fault = &quirk(
     Kind::Several(&[
         Kind::Http(Http {
             event: Some(|_, event, state| {
-                let is_result = event.windows(9).any(|part| part == b"\"result\":");
-                let cut = is_result && state.of::<Cut>().0.fetch_add(1, Ordering::Relaxed) == 0;
-                if cut { Bytes::from_static(b": cut\n\n") } else { event }
+                let has = |name: &str| event.windows(name.len()).any(|part| part == name.as_bytes());
+                let lost = LOST.iter().position(|(_, member)| has(member)).filter(|_| has("\"result\":"));
+                let is_first = |at: usize| state.of::<Cut>().0[at].fetch_add(1, Ordering::Relaxed) == 0;
+                if lost.is_some_and(is_first) { Bytes::from_static(b": cut\n\n") } else { event }
             }),
             ..HTTP
         }),
         Kind::Handles(|asked, link, reply| {
-            if asked.is("tools/call") && asked.calls == 0 {
+            if LOST.iter().any(|(method, _)| asked.is(method)) {
                 let _ = link.notify("notifications/message", json!({ "level": "error", "data": "As a stream" }));
             }
             reply
@@ -86,9 +87,14 @@ pub const STREAM_CUT: &Fault = &quirk(
 .modern()
 .http();
 
-/// How many results were lost or let through.
+/// The requests of which the first result is lost, and what such a result has. Tools are listed in one piece: who does not know
+/// them calls none.
+const LOST: [(&str, &str); 3] =
+    [("tools/call", "\"content\":["), ("resources/list", "\"resources\":["), ("prompts/list", "\"prompts\":[")];
+
+/// How many results of each were lost or let through.
 #[derive(Default)]
-struct Cut(AtomicUsize);
+struct Cut([AtomicUsize; LOST.len()]);
 
 /// The streams of the first two calls end after several events and before the result.
 fn break_stream(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {

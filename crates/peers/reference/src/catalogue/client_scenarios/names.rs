@@ -23,8 +23,9 @@ fn tools() -> Vec<Tool> {
     let plain = |name: String| Tool::now(name, "Has an unusual name", |_, _| Outcome::text("Called, 世界"));
     let names = ["A.tool-with_all.kinds-0", "case_tool", "CASE_tool", "größe 世界", "=?base64?SGVsbG8=?="];
     let mut tools: Vec<Tool> = names.into_iter().map(str::to_owned).chain([long]).map(plain).collect();
-    tools.push(mirrored());
     tools.push(nested());
+    tools.push(mirrored());
+    tools.push(mirrored_lines());
     tools
 }
 
@@ -36,7 +37,6 @@ fn mirrored() -> Tool {
         "non_ascii": only("Grüße, 世界", "NonAscii"),
         "padded": only(" padded ", "Padded"),
         "inner": only("us west 1", "Inner"),
-        "lines": only("line1\r\nline2", "Lines"),
         "tab": only("\tindented", "Tab"),
         "empty": only("", "Empty"),
         "lookalike": only("=?base64?SGVsbG8=?=", "Lookalike"),
@@ -46,8 +46,14 @@ fn mirrored() -> Tool {
         "nothing": { "type": "string", "default": null, "x-mcp-header": "Nothing" },
     });
     let required: Vec<&str> =
-        ["plain", "non_ascii", "padded", "inner", "lines", "tab", "empty", "lookalike", "number", "yes"].into();
+        ["plain", "non_ascii", "padded", "inner", "tab", "empty", "lookalike", "number", "yes"].into();
     called("mirrors_odd_values", properties, &required)
+}
+
+/// A value with line breaks, which libraries refuse in a header: a client that writes values as they are may not come past it.
+fn mirrored_lines() -> Tool {
+    let lines = json!({ "type": "string", "enum": ["line1\r\nline2"], "x-mcp-header": "Lines" });
+    called("mirrors_lines", json!({ "lines": lines }), &["lines"])
 }
 
 /// An annotated argument within an object.

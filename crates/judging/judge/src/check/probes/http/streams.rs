@@ -176,18 +176,23 @@ async fn trespass(case: &ProbeContext, last: &str) -> Result<(), Abort> {
     .await
 }
 
-/// Two calls, the slower one last: hinted, or of tools that may be called. None, or two.
+/// Two calls, the slower one last: hinted, seen to last or to report progress, or of tools that may be called. None, or two.
 fn two_calls(case: &ProbeContext) -> Vec<Called> {
     let hints = &case.setting().hints;
     let hinted = [&hints.progress, &hints.slow].into_iter().flatten();
     let mut calls: Vec<Called> = hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone())).collect();
     let lasting = || case.setting().learnt.lasting().map(|call| (call.tool, call.arguments));
-    let slow = lasting().or_else(|| slow(case)).filter(|_| hints.slow.is_none() && calls.len() < 2);
+    // One that reports progress has a stream to resume, however soon it is over.
+    let reporting = case.setting().learnt.reporting();
+    let slow = lasting()
+        .or_else(|| slow(case))
+        .or_else(|| reporting.clone())
+        .filter(|_| hints.slow.is_none() && calls.len() < 2);
     if calls.len() < 2 {
         let mut safe = tools::callable(case);
         safe.retain(|(name, _)| slow.as_ref().is_none_or(|(slow, _)| slow != name));
         // An answer that comes as a stream, too, is what a resumed one may be confused with.
-        safe.splice(0..0, case.setting().learnt.reporting().filter(|_| slow.is_some()));
+        safe.splice(0..0, reporting.filter(|_| slow.is_some()));
         safe.truncate(2 - calls.len() - usize::from(slow.is_some()));
         calls.splice(0..0, safe);
     }

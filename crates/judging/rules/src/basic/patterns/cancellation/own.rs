@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
-        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between. Sooner, it counts if the server gives the call that asked a result though nothing else was asked for it.")
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between. Sooner, it counts if the server gives the call that asked a result though nothing else was asked for it, and if a client cancels every call but its last, three at least, after it was answered within 300 ms, and nothing that is under way.")
         .fix("Forget a request once it is answered, and its time-out with it.")
         .judge(in_progress),
     both("cancellation.tasks-apart")
@@ -74,17 +74,37 @@ pub(super) fn own_requests(view: &View<'_>) -> Verdict {
 
 fn in_progress(view: &View<'_>) -> Verdict {
     let modern = view.era() == Era::Modern && view.subject() == Party::Server;
+    let by_habit = view.subject() == Party::Client && is_habit(view);
     let judged = cancellations(view).filter_map(|sent| {
         let standing = if modern { subscription(view, &sent) } else { request(view, &sent) }?;
         let RequestState::Over(over) = standing else { return Some((sent.event, Ok(()))) };
         let why = "the request was over before, and its sender knew";
-        let surely = sent.done > over.done + SPARE && was_read(view, over, sent.event) || was_used(view, &sent, over);
+        let surely = by_habit
+            || sent.done > over.done + SPARE && was_read(view, over, sent.event)
+            || was_used(view, &sent, over);
         surely.then(|| (sent.event, Err(sent.breach("/params/requestId", why))))
     });
     Verdict::of(
         judged.collect::<Vec<(usize, Kept)>>(),
         "the server cancelled no request of which it is known how it stood",
     )
+}
+
+/// How many late cancellations are no coincidence, and within how long (microseconds) their requests were answered: nobody
+/// gives a request up so soon.
+const HABIT: usize = 3;
+const SOON: u64 = 300_000;
+
+/// Whether a client cancels calls because they were answered: all that came to a result but the last, soon, and none under way.
+fn is_habit(view: &View<'_>) -> bool {
+    let mut late = 0;
+    for sent in cancellations(view) {
+        let Some(RequestState::Over(answer)) = request(view, &sent) else { return false };
+        let called = taken_back(view, &sent).filter(|request| request.is("tools/call"));
+        late += usize::from(called.is_some_and(|call| answer.done <= call.done.saturating_add(SOON)));
+    }
+    let calls = view.client_calls("tools/call").filter(|call| call.result().is_some()).count();
+    late >= HABIT && late + 1 >= calls
 }
 
 /// How a request stands when it is cancelled.

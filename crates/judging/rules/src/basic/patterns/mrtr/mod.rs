@@ -7,12 +7,12 @@ pub(crate) mod states;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use wire::error_code::INVALID_PARAMS;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::json::{self, Outline};
 use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use crate::reading::questions::{self, InputResult, asks_for_input, param, results, retries};
+use crate::reading::questions::{self, InputResult, Retry, asks_for_input, asks_the_same, param, results, retries};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
@@ -84,7 +84,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Where a retry lacks input that is needed, the server SHOULD ask for it again instead of refusing.",
         )
         .about(OFFERS)
-        .how("Looks at the answers to retries that lack entries the result before asked for.")
+        .how("Looks at the answers to retries that lack entries the result before asked for: the error -32602 breaks it, and -32603 where the same request succeeds with all that was asked for.")
         .fix("Return another `InputRequiredResult` with what is missing.")
         .judge(missing),
 ];
@@ -210,11 +210,23 @@ fn unneeded(view: &View<'_>) -> Verdict {
 }
 
 fn missing(view: &View<'_>) -> Verdict {
-    let less =
-        retries(view).into_iter().filter(|retry| retry.keys().into_iter().any(|key| !retry.entries.contains_key(key)));
-    let judged = less.filter_map(|retry| {
+    let retries = retries(view);
+    let lacks = |retry: &Retry<'_>| retry.keys().into_iter().any(|key| !retry.entries.contains_key(key));
+    let succeeds = |retry: &Retry<'_>| {
+        let other = |other: &Retry<'_>| {
+            let served = other.call.result().is_some_and(|result| !asks_for_input(result));
+            served && !lacks(other) && asks_the_same(&other.call, &retry.call)
+        };
+        retries.iter().any(other)
+    };
+    let judged = retries.iter().filter(|retry| lacks(retry)).filter_map(|retry| {
+        let why = "a retry is refused for what it lacks";
+        if retry.call.error_code() == Some(INTERNAL_ERROR) {
+            let response = retry.call.response.filter(|_| succeeds(retry))?;
+            return Some((response.event, Err(response.breach("/error/code", why))));
+        }
         let again = retry.call.result().is_none_or(asks_for_input);
-        not_refused(&retry.call, "a retry is refused for what it lacks").filter(|_| again)
+        not_refused(&retry.call, why).filter(|_| again)
     });
-    Verdict::of(judged, "no retry lacked what was asked for")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no retry lacked what was asked for")
 }

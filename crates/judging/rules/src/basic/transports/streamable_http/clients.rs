@@ -93,6 +93,16 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Needs a server whose stream ends without a response, and looks at what follows: a GET with `Last-Event-ID`, or the same request under its old or a new id. A client that gives up is not judged.")
         .fix("Send the request again with a new id, or report the failure. Do not resume streams.")
         .judge(broken_reissued),
+    client("http.lost-reads-repeated")
+        .on(HTTP)
+        .says(
+            R2026_07_28,
+            at("changelog", "major-changes"),
+            "A stream MAY break before it brings a list, a resource or a prompt: its client asks for that again, which does no harm.",
+        )
+        .how("Needs a server whose stream ends without the response to a list, `resources/read` or `prompts/get`, and looks for the same request before the client leaves. Judged where the client goes on with other requests and ends well; one that reports the loss and stops is not.")
+        .fix("Where a stream ends without its response, send the request again as a new one with a new id, unless it may change something.")
+        .judge(lost_repeated),
 ];
 
 /// The client's exchanges with the MCP server that carry a message.
@@ -149,6 +159,29 @@ fn broken_reissued(view: &View<'_>) -> Verdict {
         }
     }
     Verdict::of(judged, "no response stream broke off before the client went on")
+}
+
+/// Requests that may be repeated whatever became of the first.
+const READS: [&str; 6] =
+    ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "prompts/get"];
+
+fn lost_repeated(view: &View<'_>) -> Verdict {
+    let ended_well = view.departure().filter(|(_, well)| *well).map(|(event, _)| event);
+    let judged = broken_streams(view).filter_map(|(asked, end)| {
+        let method = asked.message.method().filter(|method| READS.contains(method))?;
+        let later = view.by(Party::Client).filter(|sent| sent.event > end && sent.message.kind() == Kind::Request);
+        let later: Vec<_> = later.collect();
+        if let Some(again) = later.iter().find(|sent| subject(sent) == subject(&asked)) {
+            return Some((again.event, Ok(())));
+        }
+        let left = ended_well.filter(|_| !later.is_empty())?;
+        let why = format!("the stream broke (event {end}), and `{method}` was not sent again");
+        Some((left, Err(asked.breach("/method", why))))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no stream broke before it brought a list, a resource or a prompt, or the client stopped then",
+    )
 }
 
 fn accepts_both(view: &View<'_>) -> Verdict {
