@@ -53,6 +53,7 @@ Examples:
   proof eval score cases.yaml --calls stream.sse --case weather
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval score --compat gorilla APIS.jsonl QUESTIONS.json RESPONSES.jsonl
   proof eval score --schema > eval-case.schema.json
 
 Calls are read from responses and streams of the Responses API, Chat
@@ -62,7 +63,7 @@ OpenTelemetry spans, results of BFCL, and JSON Lines. See docs/eval.md.
 Exit codes: 0 all as expected; 1 an answer is wrong or missing, or nothing was
 scored; 2 usage error or invalid file; 4 bug in proof.")]
 pub(crate) struct ScoreArgs {
-    /// Cases; with --compat bfcl: questions, answers and results
+    /// Cases; with --compat: the files of the other tool, in the order of the examples
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     pub(crate) files: Vec<PathBuf>,
     /// Answers of the model to score (repeatable)
@@ -117,6 +118,8 @@ pub(crate) struct ScoreArgs {
 pub(crate) enum Compat {
     /// bfcl-eval 2026.3.23, single-turn categories
     Bfcl,
+    /// Gorilla's APIBench
+    Gorilla,
 }
 
 /// A format of answers.

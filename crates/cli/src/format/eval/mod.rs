@@ -2,6 +2,7 @@
 
 pub(crate) mod bfcl;
 pub(crate) mod export;
+pub(crate) mod gorilla;
 mod human;
 mod json;
 pub(crate) mod lint;

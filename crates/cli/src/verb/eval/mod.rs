@@ -3,6 +3,7 @@
 mod bfcl;
 mod export;
 mod files;
+mod gorilla;
 mod lint;
 mod offered;
 mod retrieve;
@@ -13,7 +14,7 @@ use report::render::text::{Paint, count};
 use wire::escape;
 use wire::redact::Redactor;
 
-use crate::args::eval::{EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
+use crate::args::eval::{Compat, EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
 use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::eval::{self, Report};
@@ -25,7 +26,8 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
     exit::conceal(run.redactor());
     let scored = match &args.verb {
         EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
-        EvalVerb::Score(args) if args.compat.is_some() => bfcl::scored(args),
+        EvalVerb::Score(args) if args.compat == Some(Compat::Bfcl) => bfcl::scored(args),
+        EvalVerb::Score(args) if args.compat == Some(Compat::Gorilla) => gorilla::scored(args),
         EvalVerb::Score(args) => scored(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
         EvalVerb::Retrieve(args) => retrieve::retrieved(run, args),

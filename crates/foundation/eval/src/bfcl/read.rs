@@ -8,9 +8,7 @@ use super::check::{Function, Parameter, Possible};
 use super::decode::{Output, from_json};
 use super::{Kind, Language, category};
 use crate::import::Unreadable;
-
-/// How many lines a file may have.
-const MOST: usize = 1_000_000;
+use crate::jsonl;
 
 /// One entry: what was asked, and what may be answered.
 #[derive(Clone, Debug)]
@@ -38,7 +36,7 @@ pub type Results = Vec<(String, Output)>;
 /// Reads questions and the answers that are possible; categories that want no certain call have none.
 pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, Unreadable)> {
     let mut possible = HashMap::new();
-    for (line, value) in lines(answers.unwrap_or_default()).map_err(|error| (1, error))? {
+    for (line, value) in jsonl::values(answers.unwrap_or_default()).map_err(|error| (1, error))? {
         let id = identifier(&value, line).map_err(|error| (1, error))?;
         let found = truth(&value).ok_or_else(|| {
             (1, Unreadable::new("no `ground_truth` of bfcl-eval", "a file of possible answers").at(line))
@@ -46,7 +44,7 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
         possible.insert(id, found);
     }
     let mut suite = Suite::default();
-    for (line, value) in lines(questions).map_err(|error| (0, error))? {
+    for (line, value) in jsonl::values(questions).map_err(|error| (0, error))? {
         let id = identifier(&value, line).map_err(|error| (0, error))?;
         let refuse = |what: String, remedy: &str| (0, Unreadable::new(what, remedy).at(line));
         let (name, kind, language) = category(&id).ok_or_else(|| {
@@ -70,7 +68,7 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
 /// Reads results.
 pub fn results(text: &str) -> Result<Results, Unreadable> {
     let mut found = Vec::new();
-    for (line, value) in lines(text)? {
+    for (line, value) in jsonl::values(text)? {
         let id = identifier(&value, line)?;
         let output = match value.get("result") {
             Some(Value::Array(items)) => Output::List(items.clone()),
@@ -78,20 +76,6 @@ pub fn results(text: &str) -> Result<Results, Unreadable> {
             _ => return Err(Unreadable::new("`result` is no text and no list", "a result file of bfcl-eval").at(line)),
         };
         found.push((id, output));
-    }
-    Ok(found)
-}
-
-fn lines(text: &str) -> Result<Vec<(usize, Value)>, Unreadable> {
-    let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        if found.len() == MOST {
-            return Err(Unreadable::new("more than 1,000,000 lines", "several files").at(index + 1));
-        }
-        let bad = |error: serde_json::Error| {
-            Unreadable::new(format!("not JSON: column {}", error.column()), "one JSON object a line").at(index + 1)
-        };
-        found.push((index + 1, serde_json::from_str(line).map_err(bad)?));
     }
     Ok(found)
 }
