@@ -356,3 +356,42 @@ fn responses_of_apibench_are_scored() {
         assert!(told.contains(text), "{files:?}: {told}");
     }
 }
+
+#[test]
+fn the_page_shows_hostile_answers_as_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write(
+        "cases.yaml",
+        "cases:\n  - { name: \"<b>a</b>\", call: f, arguments: { q: \"<i>1\", password: x } }\n  - { name: b, call: g }\n",
+    );
+    let answer = |case: &str, tool: &str, q: &str| {
+        json!({ "case": case, "calls": [{ "name": tool, "arguments": { "q": q, "password": "open sesame" } }] })
+            .to_string()
+            + "\n"
+    };
+    let hostile = "</pre><script>alert(1)</script>\u{202e}";
+    write("new.jsonl", &(answer("<b>a</b>", "f", hostile) + &answer("b", "g<script>\" onload=x", "")));
+    write("old.jsonl", &(answer("<b>a</b>", "f", "other") + "{\"case\":\"b\",\"calls\":[{\"name\":\"g\"}]}\n"));
+    let arguments =
+        ["eval", "score", "cases.yaml", "--calls", "new.jsonl", "--against", "old.jsonl", "--format", "html"];
+    let page = ends_with(1, &proof(folder.path(), &arguments));
+    for line in [
+        "<code>f /q</code> <small>wrong argument</small>",
+        "<ins>+ &quot;",
+        "<th scope=\"row\">g</th>",
+        "<small>this run</small> wrong tool",
+        "<small>other run</small> correct",
+        "<tr class=\"f\"><td>lost</td><td>b</td></tr>",
+        "1 × <code>g</code> → <code>g&lt;script&gt;",
+        "&lt;b&gt;a&lt;/b&gt;",
+    ] {
+        assert!(page.contains(&line.replace("&quot;", "\"")), "{line}:\n{page}");
+    }
+    for markup in ["<script", "<b>a", "<i>1", "\u{202e}", "sesame"] {
+        assert!(!page.contains(markup), "{markup}:\n{page}");
+    }
+    assert_eq!(page.matches("</pre>").count(), page.matches("<pre>").count());
+    let compat = ["eval", "score", "--compat", "bfcl", "a", "b", "c", "--format", "html"];
+    assert!(ends_with(2, &proof(folder.path(), &compat)).contains("--compat has no HTML report"));
+}

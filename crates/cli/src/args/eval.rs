@@ -51,6 +51,7 @@ Examples:
   proof eval score cases.yaml --calls answers.jsonl
   proof eval score cases.yaml --calls answers.jsonl --min-score 90
   proof eval score cases.yaml --calls stream.sse --case weather
+  proof eval score cases.yaml --calls a.jsonl --format html --output a.html
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
   proof eval score --compat gorilla APIS.jsonl QUESTIONS.json RESPONSES.jsonl
@@ -104,7 +105,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) verbose: bool,
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
+    pub(crate) format: ScoreFormat,
     /// Write the report to FILE instead of stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -151,4 +152,15 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err("expected a number from 0 to 100, such as 90".to_owned()),
     }
+}
+
+/// The format of a report of scores.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScoreFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.eval/1
+    Json,
+    /// One page: outcomes, confused tools, differences; not with --compat
+    Html,
 }

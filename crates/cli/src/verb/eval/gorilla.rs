@@ -5,7 +5,7 @@ use std::path::Path;
 use eval::gorilla::{self, Apis, Tally};
 
 use super::files::{bad, unreadable};
-use crate::args::eval::{EvalFormat, ScoreArgs};
+use crate::args::eval::{ScoreArgs, ScoreFormat};
 use crate::exit::{Exit, usage};
 use crate::format::eval::gorilla::{Mode, Report, Retrieval, human, json};
 use crate::verb::{given_file, output};
@@ -32,8 +32,8 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
     let has_passed = modes.iter().all(|mode| passes(mode, required));
     let report = Report { apis: &apis, modes, required, has_passed };
     let text = match args.format {
-        EvalFormat::Json => json(&report),
-        EvalFormat::Human => human(&report, args.verbose),
+        ScoreFormat::Json => json(&report),
+        ScoreFormat::Human | ScoreFormat::Html => human(&report, args.verbose),
     };
     match &args.output {
         Some(path) => output::write_private(path, &text)?,

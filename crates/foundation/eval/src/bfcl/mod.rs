@@ -7,12 +7,14 @@ mod check;
 mod decode;
 mod java;
 mod javascript;
+mod json;
 mod keys;
 mod numbers;
 mod read;
 mod values;
 
 use std::fmt::{self, Display, Formatter};
+use std::num::NonZero;
 
 pub use check::{Function, Possible};
 pub use decode::{Mode, Output, mode};
@@ -50,11 +52,26 @@ pub enum Kind {
     Relevance,
 }
 
-/// What an identifier says of its category; `None` for categories of several turns.
+/// Categories that are not scored, and what bfcl-eval does for their verdicts.
+const OUT: [(&str, &str); 4] = [
+    ("multi_turn", "executes the calls of several turns in Python classes"),
+    ("memory", "executes calls on a store in Python, and searches the last answer"),
+    ("web_search", "asks the web, and searches the last answer"),
+    ("format_sensitivity", "changes the prompt, and compares runs of a model"),
+];
+
+/// Why an entry cannot be scored: its category and the reason; `None` where it can, or has no category.
+pub fn why_out(id: &str) -> Option<(&str, &'static str)> {
+    let name = id.split(':').next()?.rsplit_once('_')?.0;
+    let (_, why) = OUT.into_iter().find(|(part, _)| name.contains(part))?;
+    Some((name, why))
+}
+
+/// What an identifier says of its category; `None` for categories that are not scored.
 pub fn category(id: &str) -> Option<(&str, Kind, Language)> {
     let id = id.split(':').next().unwrap_or_default();
     let name = id.rsplit_once('_')?.0;
-    if ["multi_turn", "memory", "web_search", "format_sensitivity"].iter().any(|other| name.contains(other)) {
+    if OUT.iter().any(|(other, _)| name.contains(other)) {
         return None;
     }
     let language = if name.contains("javascript") {
@@ -131,6 +148,24 @@ pub fn judge(entry: &Entry, output: &Output, mode: Mode) -> Verdict {
             Err(decode::Failed) => Verdict::Invalid("ast_decoder:decoder_failed"),
         },
     }
+}
+
+/// Judges many outputs, on as many threads as `threads` says; verdicts are in the order of `pairs`.
+pub fn judge_all(pairs: &[(&Entry, &Output)], mode: Mode, threads: NonZero<usize>) -> Vec<Verdict> {
+    /// Fewer entries for each thread take less time than starting it.
+    const LEAST: usize = 256;
+    let each = pairs.len().div_ceil(threads.get()).max(LEAST);
+    let judged = |pairs: &[(&Entry, &Output)]| pairs.iter().map(|(entry, output)| judge(entry, output, mode)).collect();
+    if pairs.len() <= each {
+        return judged(pairs);
+    }
+    let mut verdicts: Vec<Vec<Verdict>> = Vec::new();
+    std::thread::scope(|scope| {
+        let started: Vec<_> = pairs.chunks(each).map(|chunk| (scope.spawn(move || judged(chunk)), chunk)).collect();
+        // A thread that cannot finish leaves its part to this one.
+        verdicts.extend(started.into_iter().map(|(thread, chunk)| thread.join().unwrap_or_else(|_| judged(chunk))));
+    });
+    verdicts.concat()
 }
 
 fn has_call(decoded: &Result<Option<Vec<Decoded>>, decode::Failed>) -> bool {

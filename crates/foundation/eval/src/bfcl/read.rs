@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::check::{Function, Parameter, Possible};
+use super::check::{Alternatives, Function, Parameter, Possible};
 use super::decode::{Output, from_json};
-use super::{Kind, Language, category};
+use super::{Kind, Language, category, why_out};
 use crate::import::Unreadable;
 use crate::jsonl;
 
@@ -48,17 +48,24 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
         let id = identifier(&value, line).map_err(|error| (0, error))?;
         let refuse = |what: String, remedy: &str| (0, Unreadable::new(what, remedy).at(line));
         let (name, kind, language) = category(&id).ok_or_else(|| {
-            refuse(format!("`{id}` is of several turns"), "a single-turn category: the others execute Python classes")
+            let what = match why_out(&id) {
+                Some((category, why)) => format!("`{category}` is not scored: there, bfcl-eval {why}"),
+                None => format!("`{id}` names no category of bfcl-eval"),
+            };
+            refuse(what, "a single-turn category, such as simple_python or live_multiple")
         })?;
         let wants_calls = matches!(kind, Kind::Simple | Kind::Multiple | Kind::Parallel);
-        let Some(answer) = possible.remove(&id).or_else(|| (!wants_calls).then(Vec::new)) else {
+        let Some(mut answer) = possible.remove(&id).or_else(|| (!wants_calls).then(Vec::new)) else {
             return Err(refuse(format!("no possible answer to `{id}`"), "the file of answers of the same category"));
         };
-        let functions = match value.get("function") {
+        let functions: Vec<Function> = match value.get("function") {
             Some(Value::Array(functions)) => functions.iter().map(function).collect(),
             Some(one) => vec![function(one)],
             None => return Err(refuse("no `function`".to_owned(), "a file of questions of bfcl-eval")),
         };
+        for one in &mut answer {
+            one.described = functions.iter().position(|function| function.name == one.function);
+        }
         let category = name.to_owned();
         suite.entries.push(Entry { id, category, kind, language, functions, possible: answer });
     }
@@ -89,10 +96,11 @@ fn truth(value: &Value) -> Option<Vec<Possible>> {
     let possible = |one: &Value| {
         let (function, arguments) = one.as_object()?.iter().next()?;
         let alternatives = |(name, list): (&String, &Value)| {
-            Some((name.clone(), list.as_array()?.iter().cloned().map(from_json).collect()))
+            let values = list.as_array()?.iter().cloned().map(from_json).collect();
+            Some((name.clone(), Alternatives::new(values)))
         };
         let arguments = arguments.as_object()?.iter().map(alternatives).collect::<Option<_>>()?;
-        Some(Possible { function: function.clone(), arguments })
+        Some(Possible { function: function.clone(), described: None, arguments })
     };
     value.get("ground_truth")?.as_array()?.iter().map(possible).collect()
 }
@@ -104,8 +112,10 @@ fn function(value: &Value) -> Function {
     let parameter = |(name, value): (&String, &Value)| {
         (name.clone(), Parameter { kind: text(value, "/type"), items: text(value, "/items/type") })
     };
+    let name = text(value, "/name").unwrap_or_default();
     Function {
-        name: text(value, "/name").unwrap_or_default(),
+        underscored: name.replace('.', "_"),
+        name,
         required: required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
         parameters: properties.into_iter().flatten().map(parameter).collect(),
         is_complete: properties.is_some() && required.is_some(),

@@ -168,3 +168,39 @@ fn java_and_javascript_come_as_source() {
         );
     }
 }
+
+#[test]
+fn what_is_not_scored_is_named_with_the_reason() {
+    for (id, category, why) in [
+        ("multi_turn_miss_func_7", "multi_turn_miss_func", "several turns"),
+        ("memory_kv_3-finance-1", "memory_kv", "store"),
+        ("web_search_12", "web_search", "asks the web"),
+        ("format_sensitivity_0:live_simple_1", "format_sensitivity", "changes the prompt"),
+    ] {
+        let question = json!({ "id": id, "function": [] }).to_string();
+        let (file, error) = entries(&question, None).expect_err(id);
+        assert_eq!((file, error.line), (0, Some(1)));
+        assert!(error.what.starts_with(&format!("`{category}` is not scored")) && error.what.contains(why), "{error}");
+    }
+    let (_, error) = entries(r#"{"id":"x","function":[]}"#, None).expect_err("no category");
+    assert_eq!(error.what, "`x` names no category of bfcl-eval");
+}
+
+#[test]
+fn many_outputs_are_judged_in_order_on_any_number_of_threads() {
+    let function = json!([{ "name": "f", "parameters": { "type": "dict", "properties": { "x": { "type": "integer" } }, "required": ["x"] } }]);
+    let all: Vec<(Entry, Output)> = (0..1000)
+        .map(|n| {
+            let entry = entry("simple_python_0", function.clone(), json!([{ "f": { "x": [n % 3] } }]));
+            (entry, Output::List(vec![json!({ "f": "{\"x\": 1}" })]))
+        })
+        .collect();
+    let pairs: Vec<(&Entry, &Output)> = all.iter().map(|(entry, output)| (entry, output)).collect();
+    let expected: Vec<bool> = (0..1000).map(|n| n % 3 == 1).collect();
+    for threads in [1, 2, 3, 64] {
+        let threads = NonZero::new(threads).expect("threads");
+        let verdicts = judge_all(&pairs, Mode::Calls, threads);
+        assert_eq!(verdicts.iter().map(|verdict| verdict.is_valid()).collect::<Vec<_>>(), expected);
+    }
+    assert!(judge_all(&[], Mode::Calls, NonZero::<usize>::MIN).is_empty());
+}
