@@ -1,7 +1,6 @@
 //! `proof eval score --compat bfcl`: files of bfcl-eval, scored as it does.
 
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZero;
 use std::path::Path;
 
 use eval::bfcl::{self, Mode, Output, Verdict};
@@ -46,8 +45,8 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
             None => report.missing.push(&entry.id),
         }
     }
-    let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    for ((entry, _), verdict) in pairs.iter().zip(bfcl::judge_all(&pairs, mode, threads)) {
+    for (entry, output) in pairs {
+        let verdict = bfcl::judge(entry, output, mode);
         let category: &mut Category = report.categories.entry(&entry.category).or_default();
         category.total += 1;
         category.valid += usize::from(verdict.is_valid());

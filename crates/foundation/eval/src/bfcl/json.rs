@@ -86,12 +86,11 @@ fn last_of_equal(read: Vec<(Py, Py)>) -> Vec<(Py, Py)> {
     let (mut kept, mut places): (Vec<(Py, Py)>, HashMap<String, usize>) = (Vec::new(), HashMap::new());
     for (name, value) in read {
         let Py::Str(text) = &name else { continue };
-        match places.get(text) {
-            Some(at) => kept[*at].1 = value,
-            None => {
-                places.insert(text.clone(), kept.len());
-                kept.push((name, value));
-            }
+        if let Some(at) = places.get(text) {
+            kept[*at].1 = value;
+        } else {
+            places.insert(text.clone(), kept.len());
+            kept.push((name, value));
         }
     }
     kept

@@ -14,7 +14,6 @@ mod read;
 mod values;
 
 use std::fmt::{self, Display, Formatter};
-use std::num::NonZero;
 
 pub use check::{Function, Possible};
 pub use decode::{Mode, Output, mode};
@@ -148,24 +147,6 @@ pub fn judge(entry: &Entry, output: &Output, mode: Mode) -> Verdict {
             Err(decode::Failed) => Verdict::Invalid("ast_decoder:decoder_failed"),
         },
     }
-}
-
-/// Judges many outputs, on as many threads as `threads` says; verdicts are in the order of `pairs`.
-pub fn judge_all(pairs: &[(&Entry, &Output)], mode: Mode, threads: NonZero<usize>) -> Vec<Verdict> {
-    /// Fewer entries for each thread take less time than starting it.
-    const LEAST: usize = 256;
-    let each = pairs.len().div_ceil(threads.get()).max(LEAST);
-    let judged = |pairs: &[(&Entry, &Output)]| pairs.iter().map(|(entry, output)| judge(entry, output, mode)).collect();
-    if pairs.len() <= each {
-        return judged(pairs);
-    }
-    let mut verdicts: Vec<Vec<Verdict>> = Vec::new();
-    std::thread::scope(|scope| {
-        let started: Vec<_> = pairs.chunks(each).map(|chunk| (scope.spawn(move || judged(chunk)), chunk)).collect();
-        // A thread that cannot finish leaves its part to this one.
-        verdicts.extend(started.into_iter().map(|(thread, chunk)| thread.join().unwrap_or_else(|_| judged(chunk))));
-    });
-    verdicts.concat()
 }
 
 fn has_call(decoded: &Result<Option<Vec<Decoded>>, decode::Failed>) -> bool {

@@ -185,22 +185,3 @@ fn what_is_not_scored_is_named_with_the_reason() {
     let (_, error) = entries(r#"{"id":"x","function":[]}"#, None).expect_err("no category");
     assert_eq!(error.what, "`x` names no category of bfcl-eval");
 }
-
-#[test]
-fn many_outputs_are_judged_in_order_on_any_number_of_threads() {
-    let function = json!([{ "name": "f", "parameters": { "type": "dict", "properties": { "x": { "type": "integer" } }, "required": ["x"] } }]);
-    let all: Vec<(Entry, Output)> = (0..1000)
-        .map(|n| {
-            let entry = entry("simple_python_0", function.clone(), json!([{ "f": { "x": [n % 3] } }]));
-            (entry, Output::List(vec![json!({ "f": "{\"x\": 1}" })]))
-        })
-        .collect();
-    let pairs: Vec<(&Entry, &Output)> = all.iter().map(|(entry, output)| (entry, output)).collect();
-    let expected: Vec<bool> = (0..1000).map(|n| n % 3 == 1).collect();
-    for threads in [1, 2, 3, 64] {
-        let threads = NonZero::new(threads).expect("threads");
-        let verdicts = judge_all(&pairs, Mode::Calls, threads);
-        assert_eq!(verdicts.iter().map(|verdict| verdict.is_valid()).collect::<Vec<_>>(), expected);
-    }
-    assert!(judge_all(&[], Mode::Calls, NonZero::<usize>::MIN).is_empty());
-}

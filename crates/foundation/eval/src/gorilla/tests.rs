@@ -1,3 +1,5 @@
+//! APIBench in small: calls and outcomes. `cargo xtask gorilla` compares with its own scripts.
+
 use proptest::prelude::*;
 
 use super::call::{parts, spans};
