@@ -54,7 +54,7 @@ fn speed(pairs: &[(&Entry, &Output)], mode: Mode) -> f64 {
         count += pairs.len();
     }
     std::hint::black_box(valid);
-    let used = before.zip(cpu()).map(|(before, now)| now - before);
+    let used = before.zip(cpu()).map(|(before, now)| now.saturating_sub(before));
     count as f64 / used.unwrap_or(begin.elapsed()).as_secs_f64()
 }
 
