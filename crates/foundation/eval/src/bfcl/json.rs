@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn values_are_those_of_the_tree() {
-        let many: String = (0..40).map(|n| format!("\"k{}\":{n},", n % 30)).collect();
+        let many: Vec<String> = (0..40).map(|n| format!("\"k{}\":{n}", n % 30)).collect();
         for text in [
             r#"{"a":1,"b":[true,null,-2.5e3,"\u00e9\n"],"a":{"x":1,"x":2}}"#,
             "18446744073709551616",
@@ -122,7 +122,7 @@ mod tests {
             "NaN",
             "[1] 2",
             "",
-            &format!("{{{}\"z\":0}}", many),
+            &format!("{{{}}}", many.join(",")),
             &"[".repeat(400),
         ] {
             same(text);
