@@ -6,7 +6,7 @@ mod ran;
 use std::path::{Path, PathBuf};
 
 use ran::{PROOF, ends_with, proof};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/eval")
@@ -300,4 +300,98 @@ fn keys_of_bfcl_are_linted() {
         ],
     );
     shows(&ends_with(0, &lint("good.json")), &["2 questions: 0 errors, ", "passed"]);
+}
+
+#[test]
+fn responses_of_apibench_are_scored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, lines: &[Value]| {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    };
+    let api = |call: &str, domain: &str| json!({ "api_call": call, "domain": domain });
+    write("apis.jsonl", &[api("pipeline('ocr', model='a/b')", "vision"), api("Model.load('c/d')", "text")]);
+    write(
+        "questions.json",
+        &[json!({ "api_data": { "domain": "vision" } }), json!({ "api_data": { "domain": "text" } })],
+    );
+    let response =
+        |question: u64, call: &str| json!({ "question_id": question, "text": format!("<<<api_call>>>: {call}") });
+    write(
+        "r_0_shot.jsonl",
+        &[response(1, "pipeline('ocr', model='x/y')"), response(2, "pipeline('ocr', model='a/b')")],
+    );
+    write("best.jsonl", &[response(1, "pipeline('ocr', model='a/b')"), response(2, "Model.load('c/d')")]);
+    write("few.jsonl", &[response(1, "pipeline('ocr', model='a/b')")]);
+    write("none.jsonl", &[]);
+    let ran = |files: &[&str]| {
+        let arguments = [&["eval", "score", "--compat", "gorilla", "apis.jsonl", "questions.json"], files].concat();
+        proof(folder.path(), &arguments)
+    };
+    shows(
+        &ends_with(1, &ran(&["r_0_shot.jsonl", "oracle=best.jsonl"])),
+        &[
+            "zero-shot          2    0.00 %   50.00 %       50.00 %     100.00 points",
+            "oracle             2  100.00 %    0.00 %        0.00 %",
+            "Hugging Face: 2 APIs",
+            "failed: 100 % of the questions must be answered correctly",
+        ],
+    );
+    ends_with(0, &ran(&["oracle=best.jsonl"]));
+    // A question without a response is no right answer, and no responses never pass.
+    assert!(ends_with(1, &ran(&["few.jsonl"])).contains("1 question without a response"));
+    assert!(ends_with(1, &ran(&["none.jsonl", "--min-score", "0"])).contains("failed: a file has no responses"));
+    let report: Value =
+        serde_json::from_slice(&ran(&["few.jsonl", "--format", "json"]).stdout).expect("one JSON document");
+    let mode = &report["modes"][0];
+    assert_eq!((report["schema"].as_str(), mode["missing"].as_u64()), (Some("proof.eval-gorilla/1"), Some(1)));
+    assert_eq!(mode["outcomes"], json!([{ "question": 1, "outcome": "correct" }]));
+    for (files, text) in [
+        (&[][..], "--compat gorilla needs its files"),
+        (&["oracle=best.jsonl", "r_oracle.jsonl"], "cannot read r_oracle.jsonl"),
+        (&["oracle=best.jsonl", "oracle=few.jsonl"], "two files of responses with the oracle"),
+        (&["apis.jsonl"], "no `question_id` – apis.jsonl:1"),
+    ] {
+        let told = ends_with(2, &ran(files));
+        assert!(told.contains(text), "{files:?}: {told}");
+    }
+}
+
+#[test]
+fn the_page_shows_hostile_answers_as_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write(
+        "cases.yaml",
+        "cases:\n  - { name: \"<b>a</b>\", call: f, arguments: { q: \"<i>1\", password: x } }\n  - { name: b, call: g }\n",
+    );
+    let answer = |case: &str, tool: &str, q: &str| {
+        json!({ "case": case, "calls": [{ "name": tool, "arguments": { "q": q, "password": "open sesame" } }] })
+            .to_string()
+            + "\n"
+    };
+    let hostile = "</pre><script>alert(1)</script>\u{202e}";
+    write("new.jsonl", &(answer("<b>a</b>", "f", hostile) + &answer("b", "g<script>\" onload=x", "")));
+    write("old.jsonl", &(answer("<b>a</b>", "f", "other") + "{\"case\":\"b\",\"calls\":[{\"name\":\"g\"}]}\n"));
+    let arguments =
+        ["eval", "score", "cases.yaml", "--calls", "new.jsonl", "--against", "old.jsonl", "--format", "html"];
+    let page = ends_with(1, &proof(folder.path(), &arguments));
+    for line in [
+        "<code>f /q</code> <small>wrong argument</small>",
+        "<ins>+ &quot;",
+        "<th scope=\"row\">g</th>",
+        "<small>this run</small> wrong tool",
+        "<small>other run</small> correct",
+        "<tr class=\"f\"><td>lost</td><td>b</td></tr>",
+        "1 × <code>g</code> → <code>g&lt;script&gt;",
+        "&lt;b&gt;a&lt;/b&gt;",
+    ] {
+        assert!(page.contains(&line.replace("&quot;", "\"")), "{line}:\n{page}");
+    }
+    for markup in ["<script", "<b>a", "<i>1", "\u{202e}", "sesame"] {
+        assert!(!page.contains(markup), "{markup}:\n{page}");
+    }
+    assert_eq!(page.matches("</pre>").count(), page.matches("<pre>").count());
+    let compat = ["eval", "score", "--compat", "bfcl", "a", "b", "c", "--format", "html"];
+    assert!(ends_with(2, &proof(folder.path(), &compat)).contains("--compat has no HTML report"));
 }

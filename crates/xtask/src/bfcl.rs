@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use eval::bfcl;
 use serde_json::Value;
 
 use crate::peers::{Home, proof};
@@ -20,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask bfcl [OPTIONS]
   --proof PATH     use this binary instead of building `proof` first
   --mutations N    at least so many mutated answers (default: 20000)
   --seed N         the seed of the mutations (default: 1)
-  --speed          only measure how fast this build judges the key";
+  --speed          only measure how fast a release build judges the key";
 
 /// How many disagreements of one kind are listed.
 const LISTED: usize = 5;
@@ -135,27 +133,10 @@ fn ours(proof: &Path, folder: &Path, category: &str, results: &Path) -> anyhow::
     entries.iter().map(|entry| said(entry).context("an entry without a verdict")).collect()
 }
 
-/// How many entries a second this build judges, on the key and one thread: calls are decoded and checked.
+/// How many entries a second a release build judges, by a program that needs the crate alone.
 fn speed(folder: &Path) -> anyhow::Result<()> {
-    const LONG: Duration = Duration::from_millis(500);
-    println!("this build, one thread, entries a second:");
-    for results in files(folder, ".calls-0.results.json")? {
-        let name = results.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let category = name.split('.').next().unwrap_or_default();
-        let questions = fs::read_to_string(folder.join(format!("{category}.questions.json")))?;
-        let answers = fs::read_to_string(folder.join(format!("{category}.answers.json"))).ok();
-        let suite = bfcl::entries(&questions, answers.as_deref()).map_err(|(_, error)| error)?;
-        let outputs = bfcl::results(&fs::read_to_string(&results)?)?;
-        let mode = bfcl::mode(outputs.iter().map(|(_, output)| output));
-        let (mut count, mut valid) = (0, 0);
-        let begin = Instant::now();
-        while begin.elapsed() < LONG {
-            let pairs = suite.entries.iter().zip(&outputs);
-            valid = pairs.filter(|(entry, (_, output))| bfcl::judge(entry, output, mode).is_valid()).count();
-            count += suite.entries.len();
-        }
-        let each = count as f64 / begin.elapsed().as_secs_f64();
-        println!("  {category:<24} {each:>12.0}  ({valid} of {} valid)", suite.entries.len());
-    }
+    let mut command = crate::cargo::cargo();
+    command.args(["run", "--quiet", "--release", "-p", "eval", "--example", "bfcl_speed", "--"]).arg(folder);
+    ensure!(command.status()?.success(), "the measurement failed");
     Ok(())
 }

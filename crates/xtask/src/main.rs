@@ -26,6 +26,7 @@ mod gateway_clients;
 mod gateway_faults;
 mod gateway_matrix;
 mod gateway_peers;
+mod gorilla;
 mod jwt;
 mod mutants;
 mod nightly;
@@ -151,6 +152,11 @@ const TASKS: &[Task] = &[
         name: "gateway-peers",
         help: "generated calls of real servers, directly and through the gateway: equal byte for byte",
         run: gateway_peers::run,
+    },
+    Task {
+        name: "gorilla",
+        help: "`proof eval` and APIBench's own scripts: the same outcomes on the responses that its repository stores",
+        run: gorilla::run,
     },
     Task {
         name: "mutants",

@@ -56,8 +56,10 @@ Examples:
   proof eval score cases.yaml --calls answers.jsonl
   proof eval score cases.yaml --calls answers.jsonl --min-score 90
   proof eval score cases.yaml --calls stream.sse --case weather
+  proof eval score cases.yaml --calls a.jsonl --format html --output a.html
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval score --compat gorilla APIS.jsonl QUESTIONS.json RESPONSES.jsonl
   proof eval score --schema > eval-case.schema.json
 
 Calls are read from responses and streams of the Responses API, Chat
@@ -67,7 +69,7 @@ OpenTelemetry spans, results of BFCL, and JSON Lines. See docs/eval.md.
 Exit codes: 0 all as expected; 1 an answer is wrong or missing, or nothing was
 scored; 2 usage error or invalid file; 4 bug in proof.")]
 pub(crate) struct ScoreArgs {
-    /// Cases; with --compat bfcl: questions, answers and results
+    /// Cases; with --compat: the files of the other tool, in the order of the examples
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     pub(crate) files: Vec<PathBuf>,
     /// Answers of the model to score (repeatable)
@@ -108,7 +110,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) verbose: bool,
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
+    pub(crate) format: ScoreFormat,
     /// Write the report to FILE instead of stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -122,6 +124,8 @@ pub(crate) struct ScoreArgs {
 pub(crate) enum Compat {
     /// bfcl-eval 2026.3.23, single-turn categories
     Bfcl,
+    /// Gorilla's APIBench
+    Gorilla,
 }
 
 /// A format of answers.
@@ -153,4 +157,15 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err("expected a number from 0 to 100, such as 90".to_owned()),
     }
+}
+
+/// The format of a report of scores.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScoreFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.eval/1
+    Json,
+    /// One page: outcomes, confused tools, differences; not with --compat
+    Html,
 }

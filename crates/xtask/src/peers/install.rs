@@ -54,8 +54,10 @@ const CLIENTS: &str = "clients";
 const INSTALLER: &str = "add-mcp";
 /// The tree of `cargo xtask bfcl`.
 const BFCL: &str = "bfcl";
+/// The tree of `cargo xtask gorilla`.
+const GORILLA: &str = "gorilla";
 /// Trees that belong to one task each, and to no set of peers.
-const OF_TASKS: [&str; 6] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS, INSTALLER, BFCL];
+const OF_TASKS: [&str; 7] = [DECISION_POINT, PROVIDER, SIGNING, CLIENTS, INSTALLER, BFCL, GORILLA];
 
 /// Reads the text of `peers/versions.txt`.
 pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
@@ -290,14 +292,24 @@ impl Home {
 
     /// Installs bfcl-eval, without the 149 packages that it depends on: its checker needs none of them. Returns its Python.
     pub(crate) fn install_bfcl(&self) -> anyhow::Result<PathBuf> {
+        self.install_alone(BFCL, "bfcl-eval")
+    }
+
+    /// Installs the parser of APIBench's scripts. Returns its Python.
+    pub(crate) fn install_gorilla(&self) -> anyhow::Result<PathBuf> {
+        self.install_alone(GORILLA, "tree_sitter")
+    }
+
+    /// Installs the Python packages of a tree without what they depend on.
+    fn install_alone(&self, tree: &str, what: &str) -> anyhow::Result<PathBuf> {
         let pins = self.prepare()?;
-        let venv = self.hidden.join(format!("pypi-{BFCL}"));
+        let venv = self.hidden.join(format!("pypi-{tree}"));
         let chosen: Vec<String> = pins
             .iter()
-            .filter(|pin| pin.registry == format!("pypi:{BFCL}"))
+            .filter(|pin| pin.registry == format!("pypi:{tree}"))
             .map(|pin| format!("{}=={}", pin.package, pin.version))
             .collect();
-        once(&venv, &chosen.join("\n"), "bfcl-eval", || {
+        once(&venv, &chosen.join("\n"), what, || {
             let hint = "install python3, 3.10 or newer, with venv (Debian: `apt-get install python3-venv`)";
             succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv), hint)?;
             let mut install = Command::new(venv.join("bin/python"));

@@ -1,7 +1,9 @@
-//! Reports of `proof eval`: for people in 80 columns, and as one JSON document. Values of answers come through a redactor.
+//! Reports of `proof eval`: for people in 80 columns, as one JSON document, and as a page. Values of answers come through a redactor.
 
 pub(crate) mod bfcl;
 pub(crate) mod export;
+pub(crate) mod gorilla;
+mod html;
 mod human;
 mod json;
 pub(crate) mod lint;
@@ -16,6 +18,7 @@ use serde_json::json;
 use wire::pointer;
 use wire::redact::Redactor;
 
+pub(crate) use html::html;
 pub(crate) use human::human;
 pub(crate) use json::json;
 
@@ -24,6 +27,8 @@ pub(crate) struct Report<'r> {
     /// The file of cases.
     pub(crate) file: &'r Path,
     pub(crate) scores: &'r Run,
+    /// The other run.
+    pub(crate) before: Option<&'r Run>,
     pub(crate) comparison: Option<&'r Comparison>,
     /// The share that is enough, in percent.
     pub(crate) required: f64,

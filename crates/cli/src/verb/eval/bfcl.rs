@@ -9,7 +9,7 @@ use eval::lint::{Check, Finding, Lint, Severity};
 use report::render::text::count;
 
 use super::files::{bad, unreadable};
-use crate::args::eval::{EvalFormat, ScoreArgs};
+use crate::args::eval::{ScoreArgs, ScoreFormat};
 use crate::exit::{Exit, tell, usage};
 use crate::format::eval::bfcl::{Category, Report, human, json};
 use crate::verb::{given_file, output};
@@ -38,17 +38,19 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
         }
     }
     let mut report = Report { mode, categories: BTreeMap::new(), verdicts: Vec::new(), missing: Vec::new() };
+    let mut pairs = Vec::with_capacity(suite.entries.len());
     for entry in &suite.entries {
         match outputs.remove(entry.id.as_str()) {
-            Some(output) => {
-                let verdict = bfcl::judge(entry, output, mode);
-                let category: &mut Category = report.categories.entry(&entry.category).or_default();
-                category.total += 1;
-                category.valid += usize::from(verdict.is_valid());
-                report.verdicts.push((&entry.id, verdict));
-            }
+            Some(output) => pairs.push((entry, output)),
             None => report.missing.push(&entry.id),
         }
+    }
+    for (entry, output) in pairs {
+        let verdict = bfcl::judge(entry, output, mode);
+        let category: &mut Category = report.categories.entry(&entry.category).or_default();
+        category.total += 1;
+        category.valid += usize::from(verdict.is_valid());
+        report.verdicts.push((&entry.id, verdict));
     }
     if !outputs.is_empty() {
         tell(format_args!("note: {} results belong to no question and were left out", outputs.len()));
@@ -83,8 +85,8 @@ fn show(args: &ScoreArgs, report: &Report<'_>) -> Result<Exit, Exit> {
     let valid = report.verdicts.iter().filter(|(_, verdict)| verdict.is_valid()).count();
     let has_passed = !report.verdicts.is_empty() && 100.0 * valid as f64 / total as f64 >= required;
     let text = match args.format {
-        EvalFormat::Json => json(report, has_passed),
-        EvalFormat::Human => human(report, has_passed, args.verbose),
+        ScoreFormat::Json => json(report, has_passed),
+        ScoreFormat::Human | ScoreFormat::Html => human(report, has_passed, args.verbose),
     };
     match &args.output {
         Some(path) => output::write_private(path, &text)?,

@@ -3,6 +3,7 @@
 mod bfcl;
 mod export;
 mod files;
+mod gorilla;
 mod lint;
 mod offered;
 mod retrieve;
@@ -16,7 +17,7 @@ use report::render::text::{Paint, count};
 use wire::escape;
 use wire::redact::Redactor;
 
-use crate::args::eval::{EvalArgs, EvalFormat, EvalVerb, ScoreArgs};
+use crate::args::eval::{Compat, EvalArgs, EvalVerb, ScoreArgs, ScoreFormat};
 use crate::colour;
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::eval::{self, Report};
@@ -28,7 +29,11 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
     exit::conceal(run.redactor());
     let scored = match &args.verb {
         EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
-        EvalVerb::Score(args) if args.compat.is_some() => bfcl::scored(args),
+        EvalVerb::Score(args) if args.compat.is_some() && args.format == ScoreFormat::Html => {
+            Err(usage("--compat has no HTML report", "--format human or json"))
+        }
+        EvalVerb::Score(args) if args.compat == Some(Compat::Bfcl) => bfcl::scored(args),
+        EvalVerb::Score(args) if args.compat == Some(Compat::Gorilla) => gorilla::scored(args),
         EvalVerb::Score(args) => scored(run, args),
         EvalVerb::Run(args) => run::asked(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
@@ -78,10 +83,18 @@ fn concluded(
     let redactor = run.redactor();
     warn(&scores, &redactor);
     let (required, has_passed) = gate(&scores, args.min_score);
-    let report = Report { file: path, scores: &scores, comparison: comparison.as_ref(), required, has_passed };
+    let report = Report {
+        file: path,
+        scores: &scores,
+        before: before.as_ref(),
+        comparison: comparison.as_ref(),
+        required,
+        has_passed,
+    };
     let text = match args.format {
-        EvalFormat::Json => eval::json(&report, &redactor),
-        EvalFormat::Human => {
+        ScoreFormat::Json => eval::json(&report, &redactor),
+        ScoreFormat::Html => eval::html(&report, &redactor),
+        ScoreFormat::Human => {
             let colour = args.output.is_none() && colour::is_wanted();
             eval::human(&report, &redactor, Paint { colour }, args.verbose)
         }

@@ -10,6 +10,8 @@ use crate::python::Py;
 #[derive(Clone, Debug)]
 pub struct Function {
     pub(super) name: String,
+    /// The name with underscores in place of dots.
+    pub(super) underscored: String,
     pub(super) required: Vec<String>,
     /// The types by name: of the value, and of its items.
     pub(super) parameters: Vec<(String, Parameter)>,
@@ -28,7 +30,27 @@ pub(super) struct Parameter {
 #[derive(Clone, Debug)]
 pub struct Possible {
     pub(super) function: String,
-    pub(super) arguments: Vec<(String, Vec<Py>)>,
+    /// The question's description of it, by number.
+    pub(super) described: Option<usize>,
+    pub(super) arguments: Vec<(String, Alternatives)>,
+}
+
+/// The values that an argument may have.
+#[derive(Clone, Debug)]
+pub(super) struct Alternatives {
+    pub(super) values: Vec<Py>,
+    /// Those that are texts, as they are compared.
+    texts: Vec<String>,
+}
+
+impl Alternatives {
+    pub(super) fn new(values: Vec<Py>) -> Self {
+        let text = |value: &Py| match value {
+            Py::Str(text) => Some(standard(text).into_owned()),
+            _ => None,
+        };
+        Self { texts: values.iter().filter_map(text).collect(), values }
+    }
 }
 
 /// Why a call is not valid.
@@ -101,7 +123,7 @@ fn parallel(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
 }
 
 pub(super) fn described<'e>(entry: &'e Entry, possible: &Possible) -> Checked<&'e Function> {
-    entry.functions.iter().find(|function| function.name == possible.function).ok_or(Fault::Raises)
+    possible.described.and_then(|at| entry.functions.get(at)).ok_or(Fault::Raises)
 }
 
 /// One call against one that is possible.
@@ -110,12 +132,8 @@ pub(super) fn one(function: &Function, call: &Decoded, possible: &Possible, lang
         return Err(Fault::Raises);
     }
     let (name, given) = call;
-    let expected = if mode == Mode::CallsWithUnderscores && function.name.contains('.') {
-        Cow::Owned(function.name.replace('.', "_"))
-    } else {
-        Cow::Borrowed(function.name.as_str())
-    };
-    if *name != *expected {
+    let expected = if mode == Mode::CallsWithUnderscores { &function.underscored } else { &function.name };
+    if name != expected {
         return error("simple_function_checker:wrong_func_name");
     }
     let is_given = |name: &str| given.iter().any(|(known, _)| matches!(known, Py::Str(known) if known == name));
@@ -131,7 +149,8 @@ pub(super) fn one(function: &Function, call: &Decoded, possible: &Possible, lang
         };
         argument(parameter, value, alternatives, language)?;
     }
-    let is_left_out = |name: &str, alternatives: &[Py]| !is_given(name) && !alternatives.iter().any(is_empty_text);
+    let is_left_out =
+        |name: &str, alternatives: &Alternatives| !is_given(name) && !alternatives.values.iter().any(is_empty_text);
     if possible.arguments.iter().any(|(name, alternatives)| is_left_out(name, alternatives)) {
         return error("simple_function_checker:missing_optional");
     }
@@ -173,7 +192,8 @@ fn meant(kind: &str, language: Language) -> Option<(Type, bool)> {
     })
 }
 
-pub(super) fn argument(parameter: &Parameter, value: &Py, alternatives: &[Py], language: Language) -> Checked {
+pub(super) fn argument(parameter: &Parameter, value: &Py, all: &Alternatives, language: Language) -> Checked {
+    let alternatives = all.values.as_slice();
     let kind = parameter.kind.as_deref().ok_or(Fault::Raises)?;
     let (expected, has_items) = meant(kind, language).ok_or(Fault::Raises)?;
     let source = match (language, value) {
@@ -196,7 +216,7 @@ pub(super) fn argument(parameter: &Parameter, value: &Py, alternatives: &[Py], l
         match (expected, &*value) {
             (Type::Dict, Py::Dict(members)) => return dict(members, alternatives),
             (Type::List, Py::List(items)) if nested == Some(Type::Dict) => return list_of_dicts(items, alternatives),
-            (Type::Str, Py::Str(text)) => return string(text, alternatives),
+            (Type::Str, Py::Str(text)) => return string(text, all),
             (Type::List, Py::List(items)) => return list(items, alternatives),
             _ => {}
         }
@@ -232,9 +252,9 @@ fn fits_type(value: &Py, alternatives: &[Py], expected: Type, nested: Option<Typ
     }
 }
 
-fn string(text: &str, alternatives: &[Py]) -> Checked {
+fn string(text: &str, alternatives: &Alternatives) -> Checked {
     let given = standard(text);
-    let is_one = alternatives.iter().any(|one| matches!(one, Py::Str(one) if standard(one) == given));
+    let is_one = alternatives.texts.iter().any(|one| *one == given);
     if is_one { Ok(()) } else { error("value_error:string") }
 }
 

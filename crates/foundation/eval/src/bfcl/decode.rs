@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Decoded;
+use super::{Decoded, json};
 use crate::python::{self, Py};
 
 /// What a model put out for one entry.
@@ -61,11 +61,8 @@ fn called(items: &[Value]) -> Result<Option<Vec<Decoded>>, Failed> {
     for item in items {
         let (name, arguments) = item.as_object().and_then(|members| members.iter().next()).ok_or(Failed)?;
         let text = arguments.as_str().ok_or(Failed)?;
-        match serde_json::from_str::<Value>(text).map_err(|_| Failed)? {
-            Value::Object(members) => {
-                let arguments = members.into_iter().map(|(name, value)| (Py::Str(name), from_json(value))).collect();
-                calls.push((name.clone(), arguments));
-            }
+        match json::parse(text).map_err(|_| Failed)? {
+            Py::Dict(arguments) => calls.push((name.clone(), arguments)),
             _ => are_calls = false,
         }
     }

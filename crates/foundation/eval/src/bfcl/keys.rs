@@ -1,6 +1,6 @@
 //! Entries whose key no answer can meet: every alternative of every argument is tried.
 
-use super::check::{Fault, Function, Possible, argument, described, one};
+use super::check::{Alternatives, Fault, Function, Possible, argument, described, one};
 use super::values::is_empty_text;
 use super::{Decoded, Entry, Kind, Language, Mode, Suite};
 use crate::python::Py;
@@ -54,9 +54,9 @@ fn meet(entry: &Entry, possible: &Possible) -> Result<(), Fault> {
 }
 
 /// A value that the key accepts for an argument; `None` to leave it out.
-fn chosen(function: &Function, name: &str, alternatives: &[Py], language: Language) -> Option<Py> {
+fn chosen(function: &Function, name: &str, alternatives: &Alternatives, language: Language) -> Option<Py> {
     let (_, parameter) = function.parameters.iter().find(|(known, _)| known == name)?;
-    let values = alternatives.iter().filter(|one| !is_empty_text(one));
+    let values = alternatives.values.iter().filter(|one| !is_empty_text(one));
     let mut values = values.flat_map(|one| [plain(one), one.clone()]);
     let met = values.find(|value| argument(parameter, value, alternatives, language).is_ok());
     // An empty text may be the value itself.

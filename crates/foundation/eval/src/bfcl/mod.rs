@@ -7,6 +7,7 @@ mod check;
 mod decode;
 mod java;
 mod javascript;
+mod json;
 mod keys;
 mod numbers;
 mod read;
@@ -50,11 +51,26 @@ pub enum Kind {
     Relevance,
 }
 
-/// What an identifier says of its category; `None` for categories of several turns.
+/// Categories that are not scored, and what bfcl-eval does for their verdicts.
+const OUT: [(&str, &str); 4] = [
+    ("multi_turn", "executes the calls of several turns in Python classes"),
+    ("memory", "executes calls on a store in Python, and searches the last answer"),
+    ("web_search", "asks the web, and searches the last answer"),
+    ("format_sensitivity", "changes the prompt, and compares runs of a model"),
+];
+
+/// Why an entry cannot be scored: its category and the reason; `None` where it can, or has no category.
+pub fn why_out(id: &str) -> Option<(&str, &'static str)> {
+    let name = id.split(':').next()?.rsplit_once('_')?.0;
+    let (_, why) = OUT.into_iter().find(|(part, _)| name.contains(part))?;
+    Some((name, why))
+}
+
+/// What an identifier says of its category; `None` for categories that are not scored.
 pub fn category(id: &str) -> Option<(&str, Kind, Language)> {
     let id = id.split(':').next().unwrap_or_default();
     let name = id.rsplit_once('_')?.0;
-    if ["multi_turn", "memory", "web_search", "format_sensitivity"].iter().any(|other| name.contains(other)) {
+    if OUT.iter().any(|(other, _)| name.contains(other)) {
         return None;
     }
     let language = if name.contains("javascript") {

@@ -4,13 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::check::{Function, Parameter, Possible};
+use super::check::{Alternatives, Function, Parameter, Possible};
 use super::decode::{Output, from_json};
-use super::{Kind, Language, category};
+use super::{Kind, Language, category, why_out};
 use crate::import::Unreadable;
-
-/// How many lines a file may have.
-const MOST: usize = 1_000_000;
+use crate::jsonl;
 
 /// One entry: what was asked, and what may be answered.
 #[derive(Clone, Debug)]
@@ -38,7 +36,7 @@ pub type Results = Vec<(String, Output)>;
 /// Reads questions and the answers that are possible; categories that want no certain call have none.
 pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, Unreadable)> {
     let mut possible = HashMap::new();
-    for (line, value) in lines(answers.unwrap_or_default()).map_err(|error| (1, error))? {
+    for (line, value) in jsonl::values(answers.unwrap_or_default()).map_err(|error| (1, error))? {
         let id = identifier(&value, line).map_err(|error| (1, error))?;
         let found = truth(&value).ok_or_else(|| {
             (1, Unreadable::new("no `ground_truth` of bfcl-eval", "a file of possible answers").at(line))
@@ -46,21 +44,28 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
         possible.insert(id, found);
     }
     let mut suite = Suite::default();
-    for (line, value) in lines(questions).map_err(|error| (0, error))? {
+    for (line, value) in jsonl::values(questions).map_err(|error| (0, error))? {
         let id = identifier(&value, line).map_err(|error| (0, error))?;
         let refuse = |what: String, remedy: &str| (0, Unreadable::new(what, remedy).at(line));
         let (name, kind, language) = category(&id).ok_or_else(|| {
-            refuse(format!("`{id}` is of several turns"), "a single-turn category: the others execute Python classes")
+            let what = match why_out(&id) {
+                Some((category, why)) => format!("`{category}` is not scored: there, bfcl-eval {why}"),
+                None => format!("`{id}` names no category of bfcl-eval"),
+            };
+            refuse(what, "a single-turn category, such as simple_python or live_multiple")
         })?;
         let wants_calls = matches!(kind, Kind::Simple | Kind::Multiple | Kind::Parallel);
-        let Some(answer) = possible.remove(&id).or_else(|| (!wants_calls).then(Vec::new)) else {
+        let Some(mut answer) = possible.remove(&id).or_else(|| (!wants_calls).then(Vec::new)) else {
             return Err(refuse(format!("no possible answer to `{id}`"), "the file of answers of the same category"));
         };
-        let functions = match value.get("function") {
+        let functions: Vec<Function> = match value.get("function") {
             Some(Value::Array(functions)) => functions.iter().map(function).collect(),
             Some(one) => vec![function(one)],
             None => return Err(refuse("no `function`".to_owned(), "a file of questions of bfcl-eval")),
         };
+        for one in &mut answer {
+            one.described = functions.iter().position(|function| function.name == one.function);
+        }
         let category = name.to_owned();
         suite.entries.push(Entry { id, category, kind, language, functions, possible: answer });
     }
@@ -70,7 +75,7 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
 /// Reads results.
 pub fn results(text: &str) -> Result<Results, Unreadable> {
     let mut found = Vec::new();
-    for (line, value) in lines(text)? {
+    for (line, value) in jsonl::values(text)? {
         let id = identifier(&value, line)?;
         let output = match value.get("result") {
             Some(Value::Array(items)) => Output::List(items.clone()),
@@ -78,20 +83,6 @@ pub fn results(text: &str) -> Result<Results, Unreadable> {
             _ => return Err(Unreadable::new("`result` is no text and no list", "a result file of bfcl-eval").at(line)),
         };
         found.push((id, output));
-    }
-    Ok(found)
-}
-
-fn lines(text: &str) -> Result<Vec<(usize, Value)>, Unreadable> {
-    let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        if found.len() == MOST {
-            return Err(Unreadable::new("more than 1,000,000 lines", "several files").at(index + 1));
-        }
-        let bad = |error: serde_json::Error| {
-            Unreadable::new(format!("not JSON: column {}", error.column()), "one JSON object a line").at(index + 1)
-        };
-        found.push((index + 1, serde_json::from_str(line).map_err(bad)?));
     }
     Ok(found)
 }
@@ -105,10 +96,11 @@ fn truth(value: &Value) -> Option<Vec<Possible>> {
     let possible = |one: &Value| {
         let (function, arguments) = one.as_object()?.iter().next()?;
         let alternatives = |(name, list): (&String, &Value)| {
-            Some((name.clone(), list.as_array()?.iter().cloned().map(from_json).collect()))
+            let values = list.as_array()?.iter().cloned().map(from_json).collect();
+            Some((name.clone(), Alternatives::new(values)))
         };
         let arguments = arguments.as_object()?.iter().map(alternatives).collect::<Option<_>>()?;
-        Some(Possible { function: function.clone(), arguments })
+        Some(Possible { function: function.clone(), described: None, arguments })
     };
     value.get("ground_truth")?.as_array()?.iter().map(possible).collect()
 }
@@ -120,8 +112,10 @@ fn function(value: &Value) -> Function {
     let parameter = |(name, value): (&String, &Value)| {
         (name.clone(), Parameter { kind: text(value, "/type"), items: text(value, "/items/type") })
     };
+    let name = text(value, "/name").unwrap_or_default();
     Function {
-        name: text(value, "/name").unwrap_or_default(),
+        underscored: name.replace('.', "_"),
+        name,
         required: required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
         parameters: properties.into_iter().flatten().map(parameter).collect(),
         is_complete: properties.is_some() && required.is_some(),

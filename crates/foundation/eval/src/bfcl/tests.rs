@@ -168,3 +168,20 @@ fn java_and_javascript_come_as_source() {
         );
     }
 }
+
+#[test]
+fn what_is_not_scored_is_named_with_the_reason() {
+    for (id, category, why) in [
+        ("multi_turn_miss_func_7", "multi_turn_miss_func", "several turns"),
+        ("memory_kv_3-finance-1", "memory_kv", "store"),
+        ("web_search_12", "web_search", "asks the web"),
+        ("format_sensitivity_0:live_simple_1", "format_sensitivity", "changes the prompt"),
+    ] {
+        let question = json!({ "id": id, "function": [] }).to_string();
+        let (file, error) = entries(&question, None).expect_err(id);
+        assert_eq!((file, error.line), (0, Some(1)));
+        assert!(error.what.starts_with(&format!("`{category}` is not scored")) && error.what.contains(why), "{error}");
+    }
+    let (_, error) = entries(r#"{"id":"x","function":[]}"#, None).expect_err("no category");
+    assert_eq!(error.what, "`x` names no category of bfcl-eval");
+}
