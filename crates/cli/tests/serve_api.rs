@@ -141,7 +141,7 @@ fn a_token_is_fetched_and_a_refusal_is_a_failure_with_advice() {
 #[test]
 fn all_119_operations_are_tools_in_14_groups() {
     let ran = proof(Path::new("."), &["serve", "--check", "--openapi", &example("closebot/openapi.json")]);
-    let said = ends_with(0, &ran);
+    let said = ends_with(1, &ran);
     assert!(said.starts_with("CloseBot (modelled): 119 tools\n"), "{said}");
     assert_eq!(said.lines().filter(|line| line.ends_with(')') && !line.starts_with(' ')).count(), 14, "{said}");
     assert!(said.contains("119 tools cannot be called: it needs credentials for `key`"), "{said}");
@@ -160,6 +160,7 @@ fn what_cannot_be_served_says_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
     write("api.yaml", "limits: { second: 3 }\n");
+    write("slip.yaml", "shape: [{ tools: 'lsit_*', limit: 1 }]\n");
     write("bad.json", "{\"openapi\": ");
     write(
         "pets.json",
@@ -176,6 +177,10 @@ fn what_cannot_be_served_says_what_to_do() {
         (&["--openapi", "pets.json"], "--base-url"),
         (&["--openapi", "relative.json"], "--base-url"),
         (&["--openapi", "pets.json", "--config", "api.yaml"], "api.yaml:1:11"),
+        (
+            &["--openapi", "pets.json", "--base-url", "http://127.0.0.1:1", "--config", "slip.yaml"],
+            "shape: `lsit_*` fits no tool",
+        ),
         (&["--openapi", "pets.json", "--base-url", "ftp://x"], "neither http nor https"),
         (&["--openapi", "http://127.0.0.1:1/api.json"], "cannot be read"),
         (&["--config", "api.yaml"], "--openapi"),
@@ -184,6 +189,24 @@ fn what_cannot_be_served_says_what_to_do() {
         let all: Vec<_> = ["serve", "--stdio"].iter().chain(arguments).copied().collect();
         let said = ends_with(2, &proof(folder.path(), &all));
         assert!(said.contains(part) && said.contains("try"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_check_ends_with_1_where_nothing_can_be_called() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write("slip.yaml", "pagination: [{ tools: pets, off: true }]\n");
+    write(
+        "pets.json",
+        "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"P\",\"version\":\"1\"},\"paths\":{\"/p\":{\"get\":{\"description\":\"Lists pets.<!-- hidden -->\",\"responses\":{}}}}}",
+    );
+    let check = ["serve", "--check", "--openapi", "pets.json"];
+    let base = ["--base-url", "http://127.0.0.1:1"];
+    ends_with(0, &proof(folder.path(), &[&check[..], &base].concat()));
+    for more in [&[][..], &[&base[..], &["--config", "slip.yaml"]].concat()] {
+        let said = ends_with(1, &proof(folder.path(), &[&check[..], more].concat()));
+        assert!(said.contains("It cannot be called yet: "), "{said}");
     }
 }
 
@@ -222,7 +245,7 @@ fn a_proposal_is_an_overlay_that_serve_takes() {
     assert_eq!(overlay["actions"].as_array().map(Vec::len), Some(13), "{overlay}");
 
     let serve = ["serve", "--openapi", &description, "--overlay", "few.json", "--check"];
-    let said = ends_with(0, &proof(folder.path(), &serve));
+    let said = ends_with(1, &proof(folder.path(), &serve));
     assert!(said.contains(": 12 tools\n"), "{said}");
 
     let piped = proof(folder.path(), &["factory", "init", &description]);

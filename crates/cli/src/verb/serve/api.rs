@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use factory::{Base, CallableOperation, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
+use net::service::Context;
 use openapi::answer::KeptBody;
 use openapi::{Api, Tool, ToolLimits, lint, tools};
 use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource, Template};
@@ -32,6 +33,7 @@ pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catal
     let (name, compose, ui) = (config.name.clone(), config.compose.clone(), config.ui.clone());
     let factory = Factory::new(&api, base, config).map_err(setup)?;
     let all = tools::tools(&api, &ToolLimits::default());
+    check_tools(&factory, &all).map_err(setup)?;
     let (callable, left) = callable(&factory, &api, &all);
     for (why, names) in &left {
         tell(format_args!("warning: {} left out: {}", count(names.len(), "tool"), escape::line(why)));
@@ -63,10 +65,13 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     let all = tools::tools(&api, &ToolLimits::default());
     let mut out = String::new();
     list(&mut out, &api, &all);
+    let factory = factory.and_then(|factory| check_tools(&factory, &all).map(|()| factory));
+    let mut some = false;
     match &factory {
         Ok(factory) => {
             let _ = writeln!(out, "\nThe API is at {}", escape::line(factory.base()));
             let (callable, left) = callable(factory, &api, &all);
+            some = !callable.is_empty();
             for (why, names) in left {
                 wrap(&mut out, 0, &format!("{} cannot be called: {}", count(names.len(), "tool"), escape::line(&why)));
             }
@@ -84,7 +89,7 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
         wrap(&mut out, 2, &escape::line(&line));
     }
     match output::print(&out) {
-        Ok(()) if all.is_empty() => Exit::Finding,
+        Ok(()) if !some => Exit::Finding,
         Ok(()) => Exit::Clean,
         Err(exit) => exit,
     }
@@ -143,6 +148,18 @@ fn setup(error: SetupError) -> Exit {
     usage(&escape::line(&error.what), &error.remedy)
 }
 
+/// Refuses entries of the configuration that fit no tool.
+fn check_tools(factory: &Factory, all: &[Tool]) -> Result<(), SetupError> {
+    let tools: Vec<_> = all.iter().map(|tool| (tool.name.as_str(), arguments(tool))).collect();
+    factory.check_tools(&tools)
+}
+
+/// The names of a tool's arguments.
+fn arguments(tool: &Tool) -> Vec<&str> {
+    let members = tool.input.get("properties").and_then(Value::as_object);
+    members.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
+}
+
 /// Tools that can be called.
 type Callable<'t> = Vec<(&'t Tool, CallableOperation)>;
 
@@ -150,8 +167,7 @@ type Callable<'t> = Vec<(&'t Tool, CallableOperation)>;
 fn callable<'t>(factory: &Factory, api: &Api, all: &'t [Tool]) -> (Callable<'t>, BTreeMap<String, Vec<&'t str>>) {
     let (mut callable, mut left) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for tool in all {
-        let members = tool.input.get("properties").and_then(Value::as_object);
-        let arguments: Vec<_> = members.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let arguments = arguments(tool);
         let operation = api.operations[tool.operation].clone();
         match factory.operation(&tool.name, operation, &arguments, tool.output.is_some()) {
             Ok(operation) => callable.push((tool, operation)),
@@ -197,13 +213,15 @@ fn whole_description(tool: &Tool, full: &str) -> Resource {
 
 fn kept(factory: &Factory, template: &'static str, media: &'static str, about: &'static str) -> Template {
     let factory = factory.clone();
-    let name = media.split('/').next().unwrap_or(media);
-    let name = if name == "text" { "long answers" } else { "large files" };
+    let is_text = template == TEXT_TEMPLATE;
+    let name = if is_text { "long answers" } else { "large files" };
     Template::new(template, name, media, move |variables| {
-        Some(match factory.kept(variables.get("id")?)?.body {
-            KeptBody::Text(text) => catalogue::Body::Text(text.into()),
-            KeptBody::Blob(data) => catalogue::Body::Blob(data.into()),
-        })
+        // Each kind is read at its own address.
+        match factory.kept(variables.get("id")?)?.body {
+            KeptBody::Text(text) if is_text => Some(catalogue::Body::Text(text.into())),
+            KeptBody::Blob(data) if !is_text => Some(catalogue::Body::Blob(data.into())),
+            _ => None,
+        }
     })
     .told(name, about)
 }
@@ -226,7 +244,7 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
                 Value::Object(arguments) => arguments,
                 _ => Map::new(),
             };
-            let answered = operation.call(arguments).await;
+            let answered = operation.call_for(&caller(&invocation.call.context), arguments).await;
             Outcome::Done(outcome::output(answered, invocation.call.context.revision))
         }
     };
@@ -238,6 +256,13 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
         Some(schema) => made.output(promised(schema)),
         None => made,
     }
+}
+
+/// Who calls: by the token, or else the session. Without either, all are one caller.
+fn caller(context: &Context) -> String {
+    let subject = context.subject.as_ref().and_then(|subject| subject.to_str().ok());
+    let session = context.session.as_ref().and_then(|session| session.id());
+    subject.or(session).unwrap_or_default().to_owned()
 }
 
 /// The arguments of a tool, with those for pages.
