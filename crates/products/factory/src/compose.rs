@@ -94,21 +94,21 @@ impl Composed {
         Ok(Self { factory: factory.clone(), steps, result: rule.result.clone() })
     }
 
-    /// Makes the calls, one after the other. The arguments fit the rule's schema.
-    pub async fn call(&self, arguments: Map<String, Value>) -> Answered {
+    /// Makes the calls, one after the other, for a caller of this name. The arguments fit the rule's schema.
+    pub async fn call(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
         let limit = self.factory.0.config.limits.time;
-        match timeout(limit, self.run(arguments)).await {
+        match timeout(limit, self.run(caller, arguments)).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(failed)) => *failed,
             Err(_) => Answered::failed(answer::details(504, None, false), format!("not all steps within {limit:?}")),
         }
     }
 
-    async fn run(&self, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
+    async fn run(&self, caller: &str, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
         let (mut values, mut notes) = (Value::Object(arguments), Vec::new());
         for (number, (step, operation, validator)) in self.steps.iter().enumerate() {
             let at = format!("step {} ({})", number + 1, step.call);
-            match step.captured(operation, validator, &values).await {
+            match step.captured(caller, operation, validator, &values).await {
                 Ok(captured) => extend(&mut values, captured),
                 Err(failed) if step.optional => {
                     notes.push(format!("{at} failed, so its values are null: {}", first_text(&failed)));
@@ -123,17 +123,19 @@ impl Composed {
             }
         }
         let result = self.result.fill(&values).map_err(|_| too_large("the result"))?;
-        Ok(self.shown(result, notes))
+        Ok(self.shown(caller, result, notes))
     }
 
     /// The result as an answer, within the same limits as that of one call.
-    fn shown(&self, result: Value, notes: Vec<String>) -> Answered {
+    fn shown(&self, caller: &str, result: Value, notes: Vec<String>) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
         let view = View {
             structured: true,
             shape: &Shape::default(),
+            // Nothing of it has pages.
+            cursor: "",
             inline: inner.config.limits.inline,
             repeatable: false,
             now: oauth::now(),
@@ -143,7 +145,7 @@ impl Composed {
         let mut answered = answer::of_json(result, None, &view);
         answered.blocks.extend(notes.into_iter().map(Block::Text));
         if let Some(kept) = answered.kept.take() {
-            inner.keeper.keep(id, kept);
+            inner.keeper.keep(caller, id, kept);
         }
         answered
     }
@@ -153,6 +155,7 @@ impl Step {
     /// The values that one call gives.
     async fn captured(
         &self,
+        caller: &str,
         operation: &CallableOperation,
         validator: &Validator,
         values: &Value,
@@ -174,7 +177,7 @@ impl Step {
             )));
         }
         let Value::Object(arguments) = arguments else { return Ok(Vec::new()) };
-        let answered = operation.call(arguments).await;
+        let answered = operation.call_for(caller, arguments).await;
         if answered.failure.is_some() {
             return Err(Box::new(answered));
         }

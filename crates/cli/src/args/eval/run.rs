@@ -8,7 +8,7 @@ use client::CallPolicy;
 use url::Url;
 
 use super::tools::ToolsArgs;
-use super::{EvalFormat, ScoreArgs, percent};
+use super::{ScoreArgs, ScoreFormat, percent};
 use crate::args::check::CallArg;
 
 /// Ask a model's endpoint, call the tools it asks for, and score the calls
@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     pub(crate) verbose: bool,
     /// Report format
     #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
+    pub(crate) format: ScoreFormat,
     /// Write the report to FILE instead of stdout
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

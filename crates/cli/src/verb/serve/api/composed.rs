@@ -11,7 +11,7 @@ use report::render::text::{count, wrap};
 use serde_json::{Map, Value, json};
 use wire::escape;
 
-use super::{Callable, outcome};
+use super::{Callable, caller, outcome};
 
 /// The composed tools.
 pub(super) fn tools(
@@ -44,7 +44,7 @@ fn served(rule: &ComposeRule, composed: Composed, hints: Hints) -> catalogue::To
                 Value::Object(arguments) => arguments,
                 _ => Map::new(),
             };
-            let answered = composed.call(arguments).await;
+            let answered = composed.call(&caller(&invocation.call.context), arguments).await;
             Outcome::Done(outcome::output(answered, invocation.call.context.revision))
         }
     };
