@@ -63,7 +63,7 @@ const ELSEWHERE: [&str; 15] = [
 ];
 
 /// Faults of what the client is only asked for, or only does, in scenarios: `client_faults` plays them there.
-const IN_SCENARIOS: [&str; 34] = [
+const IN_SCENARIOS: [&str; 36] = [
     "completes-every-keystroke",
     "progress-stands-still",
     "progress-token-unknown",
@@ -96,6 +96,8 @@ const IN_SCENARIOS: [&str; 34] = [
     "undeclared-tools-served",
     "resumes-after-first-event",
     "names-percent-encoded",
+    "arguments-percent-encoded",
+    "defaults-ignored",
     "lookalikes-sent-plain",
     "names-lowered",
 ];

@@ -50,7 +50,8 @@ async fn connected(walk: &mut Walk) -> Option<()> {
         return Some(());
     }
     let limit = walk.step_limit();
-    walk.take(StepName::Tls, secured(reached, &http, limit, &failed)).await
+    // The handshake ends first, so that its own error is shown and not that of the step.
+    walk.take(StepName::Tls, secured(reached, &http, limit.mul_f64(0.9), &failed)).await
 }
 
 /// The URL that an address has.

@@ -97,6 +97,9 @@ const SOON: u64 = 300_000;
 
 /// Whether a client cancels calls because they were answered: all that came to a result but the last, soon, and none under way.
 fn is_habit(view: &View<'_>) -> bool {
+    if view.client_unseen_from().is_some() {
+        return false;
+    }
     let mut late = 0;
     for sent in cancellations(view) {
         let Some(RequestState::Over(answer)) = request(view, &sent) else { return false };
