@@ -306,8 +306,8 @@ fn keys_of_bfcl_are_linted() {
 fn responses_of_apibench_are_scored() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, lines: &[Value]| {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        std::fs::write(folder.path().join(name), text).expect("a file");
+        let lines: Vec<_> = lines.iter().map(Value::to_string).collect();
+        std::fs::write(folder.path().join(name), lines.join("\n")).expect("a file");
     };
     let api = |call: &str, domain: &str| json!({ "api_call": call, "domain": domain });
     write("apis.jsonl", &[api("pipeline('ocr', model='a/b')", "vision"), api("Model.load('c/d')", "text")]);

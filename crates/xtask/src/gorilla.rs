@@ -22,9 +22,12 @@ const USAGE: &str = "usage: cargo xtask gorilla --repository FOLDER [OPTIONS]
 
 /// Files of responses by the mode of retrieval, as the repository names them.
 const MODES: [&str; 4] = ["0_shot", "bm25", "gpt_index", "oracle"];
+/// A name in files of responses, one in files of questions, and accuracy and hallucination by mode.
+type Hub = (&'static str, &'static str, [(f64, f64); 4]);
+
 /// The hubs: as files of responses and of questions name them, and the paper's accuracy and hallucination in each mode, in
 /// percent (Table 1, the rows of Gorilla).
-const HUBS: [(&str, &str, [(f64, f64); 4]); 3] = [
+const HUBS: [Hub; 3] = [
     ("torchhub", "torchhub", [(59.13, 6.98), (40.32, 4.30), (61.82, 0.0), (67.20, 0.0)]),
     ("huggingface", "huggingface", [(71.68, 10.95), (17.03, 6.42), (47.46, 8.19), (91.26, 7.08)]),
     ("tensorflowhub", "tensorflow", [(83.79, 5.40), (41.89, 2.77), (64.96, 2.33), (94.16, 1.89)]),

@@ -97,7 +97,7 @@ pub(crate) enum Verb {
     /// Bring a declared list of servers into clients
     Sync(clients::SyncArgs),
     /// Find the step at which a connection to a server fails, and what fixes it
-    Doctor(doctor::DoctorArgs),
+    Doctor(Box<doctor::DoctorArgs>),
     /// List the clients that proof knows
     Clients(clients::ClientsArgs),
     /// Show which entries clients use

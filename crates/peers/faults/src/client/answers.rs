@@ -101,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .since(R2025_06_18)
-    .breaks_too(&["shape.requests"]),
+    .breaks_too(&["shape.requests", "elicitation.defaults-filled-in"]),
     fault(
         "roots-elsewhere",
         "roots.uris-file",
@@ -292,6 +292,7 @@ pub(super) const FAULTS: &[Fault] = &[
             each_answer(message, &mut |answer| answer["action"] == "accept" && super::drop_member(answer, "content"))
         }),
     )
+    .breaks_too(&["elicitation.defaults-filled-in"])
     .since(R2025_06_18)
     .seen_in("strict-forms"),
     fault(

@@ -66,17 +66,16 @@ fn of_case(out: &mut String, report: &Report<'_>, answer: &Answered, others: Opt
         Text(&report.file.to_string_lossy()),
         answer.line
     );
-    match others {
-        None => side(out, None, answer, redactor),
-        Some(_) => {
-            out.push_str("<div class=\"sides\">\n");
-            side(out, Some("this run"), answer, redactor);
-            match other(others, answer) {
-                Some(other) => side(out, Some("other run"), other, redactor),
-                None => out.push_str("<div><p><small>other run</small> no answer</p></div>\n"),
-            }
-            out.push_str("</div>\n");
+    if others.is_none() {
+        side(out, None, answer, redactor);
+    } else {
+        out.push_str("<div class=\"sides\">\n");
+        side(out, Some("this run"), answer, redactor);
+        match other(others, answer) {
+            Some(other) => side(out, Some("other run"), other, redactor),
+            None => out.push_str("<div><p><small>other run</small> no answer</p></div>\n"),
         }
+        out.push_str("</div>\n");
     }
     out.push_str("</div>\n");
 }
