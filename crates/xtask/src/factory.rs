@@ -97,6 +97,8 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 impl Examples {
     fn new(proof: PathBuf) -> anyhow::Result<Self> {
         let beside = proof.parent().context("the program has no folder")?.to_owned();
+        // The model and the tests start `proof` by its name.
+        ensure!(proof.file_name().is_some_and(|name| name == "proof"), "{}: call the file `proof`", proof.display());
         let others = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&others)))?;
         Ok(Self { folder: crate::root().join("examples/factory"), proof, path })

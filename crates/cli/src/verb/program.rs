@@ -54,10 +54,12 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain)
 }
 
-/// A program in the folder of `own`, or in the folder next to it that cargo uses for a profile of that name.
+/// A program in the folder of `own`, or in the folder next to it that cargo uses for a profile of that name: only below `target`,
+/// because elsewhere anybody may have made a folder of that name.
 fn beside(own: &Path, program: &str) -> Option<PathBuf> {
     let profile = program.strip_prefix("proof-")?;
-    let built = || Some(own.parent()?.parent()?.join(profile).join(program));
+    let target = || own.parent()?.parent().filter(|folder| folder.ends_with("target"));
+    let built = || Some(target()?.join(profile).join(program));
     [Some(own.with_file_name(program)), built()].into_iter().flatten().find(|path| path.is_file())
 }
 
@@ -75,10 +77,11 @@ mod tests {
 
     #[test]
     fn the_program_in_the_same_folder_comes_first() {
-        let target = tempfile::tempdir().expect("a folder");
-        let [release, gateway] = ["release", "gateway"].map(|name| target.path().join(name));
+        let temporary = tempfile::tempdir().expect("a folder");
+        let target = temporary.path().join("target");
+        let [release, gateway] = ["release", "gateway"].map(|name| target.join(name));
         for folder in [&release, &gateway] {
-            fs::create_dir(folder).expect("a folder");
+            fs::create_dir_all(folder).expect("a folder");
         }
         let own = release.join("proof");
         assert_eq!(beside(&own, "proof-gateway"), None);
@@ -86,6 +89,18 @@ mod tests {
             fs::write(folder.join("proof-gateway"), "").expect("a file");
             assert_eq!(beside(&own, "proof-gateway"), Some(folder.join("proof-gateway")));
         }
+    }
+
+    #[test]
+    fn a_folder_next_to_the_own_one_counts_only_where_cargo_builds() {
+        let place = tempfile::tempdir().expect("a folder");
+        let [bin, other] = ["bin", "gateway"].map(|name| place.path().join(name));
+        for folder in [&bin, &other] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        fs::write(other.join("proof-gateway"), "").expect("a file");
+        assert_eq!(beside(&bin.join("proof"), "proof-gateway"), None);
+        assert_eq!(beside(&bin.join("proof"), "proof-other"), None);
     }
 
     #[test]

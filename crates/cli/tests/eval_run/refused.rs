@@ -55,6 +55,50 @@ fn a_refusal_that_concerns_all_ends_the_run() {
 }
 
 #[test]
+fn a_key_in_the_endpoints_query_is_recorded_and_reported_nowhere() {
+    // Under a usual name, under an unusual one with an escape, and without a name. The version is no key.
+    for (query, secrets) in [
+        ("key=QSECRETQ-alpha&api-version=2026-01-31", &["QSECRETQ"][..]),
+        ("x=wonder%20landish-words", &["wonder landish", "wonder%20landish"]),
+        ("plainpassphrase", &["plainpassphrase"]),
+    ] {
+        let said = query.replace("%20", " ");
+        let fake =
+            Fake::start(move |_, _| Reply::Refusal(400, "", json!({ "error": { "message": format!("bad {said}") } })));
+        let folder = folder(ONE);
+        let shown = ends_with(1, &run(folder.path(), &format!("{}?{query}", fake.url), "chat", &[]));
+        let recorded = std::fs::read_to_string(folder.path().join("eval-run.jsonl")).expect("a recording");
+        assert!(fake.asked()[0].path.ends_with(&format!("?{query}")), "{:?}", fake.asked());
+        assert!(shown.contains("HTTP 400: bad") && recorded.contains("HTTP 400: bad"), "{shown} {recorded}");
+        assert_eq!(recorded.contains("2026-01-31"), query.contains("2026-01-31"), "{recorded}");
+        for secret in secrets {
+            assert!(!shown.contains(secret) && !recorded.contains(secret), "{shown} {recorded}");
+        }
+    }
+}
+
+#[test]
+fn answers_of_very_many_values_end_in_a_clear_error() {
+    for is_streamed in [false, true] {
+        let fake = Fake::start(move |_, _| {
+            let junk = vec![json!({ "": 0 }); 150_000];
+            let message = json!({ "role": "assistant", "content": "x", "junk": junk });
+            if is_streamed {
+                let chunk = json!({ "choices": [{ "index": 0, "delta": message, "finish_reason": "stop" }] });
+                Reply::Events(events(&[chunk]))
+            } else {
+                Reply::Json(json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] }))
+            }
+        });
+        let (folder, stream) = (folder(ONE), if is_streamed { &["--stream"][..] } else { &[] });
+        let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", stream));
+        assert!(shown.contains("no answer"), "{shown}");
+        let end = &recorded(folder.path(), "end")[0];
+        assert_eq!(end["error"], "the answer has more than 200000 values", "{end}");
+    }
+}
+
+#[test]
 fn redirects_do_not_get_the_key() {
     let thief = Fake::start(|_, _| reply("chat", false, &[]));
     let location: &'static str = Box::leak(format!("Location: {}/chat/completions", thief.url).into_boxed_str());

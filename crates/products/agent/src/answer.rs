@@ -1,11 +1,14 @@
 //! One answer of an endpoint, whole: the calls in it, as scoring reads them, and what it cost.
 
+use std::borrow::Cow;
+
 use eval::Sample;
 use eval::import::{self, Format};
 use eval::recording::Tokens;
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
+use crate::weight::{self, Room};
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +23,11 @@ pub struct Answered {
 
 impl Answered {
     /// Reads an answer that came in one piece.
-    pub fn read(dialect: Dialect, whole: Value) -> Result<Self, String> {
+    pub fn parse(dialect: Dialect, bytes: &[u8]) -> Result<Self, String> {
+        const INVALID: &str = "the answer is not JSON";
+        let text = std::str::from_utf8(bytes).map_err(|_| INVALID.to_owned())?;
+        let whole = weight::parse(text, INVALID)?;
+        Room::default().take_texts(&whole)?;
         let has = |member: &str| whole.get(member).is_some_and(Value::is_array);
         let is_of_dialect = match dialect {
             Dialect::Responses => has("output"),
@@ -32,8 +39,8 @@ impl Answered {
             let said = said.map(|said| format!(": {}", wire::escape::snippet(said, 300))).unwrap_or_default();
             return Err(format!("the answer is not one of the {} API{said}", dialect.as_str()));
         }
-        let format = if dialect == Dialect::Messages { with_stop_reason(&whole) } else { whole.clone() };
-        let samples = import::read(format.to_string().as_bytes(), Some(Format::Answer)).map_err(|error| error.what)?;
+        let text = if dialect == Dialect::Messages { with_stop_reason(&whole).into() } else { Cow::Borrowed(text) };
+        let samples = import::read(text.as_bytes(), Some(Format::Answer)).map_err(|error| error.what)?;
         let sample = samples.into_iter().next().ok_or("the answer is empty")?;
         Self::new(dialect, whole, sample)
     }
@@ -43,6 +50,8 @@ impl Answered {
         if let Some(why) = sample.broken.take() {
             return Err(wire::escape::snippet(&why, 300));
         }
+        let arguments = sample.calls.iter().flat_map(|call| call.arguments.values());
+        weight::check_depth(std::iter::once(&whole).chain(arguments))?;
         if dialect == Dialect::Chat {
             name_calls(&mut whole, &mut sample)?;
         }
@@ -55,13 +64,9 @@ impl Answered {
 }
 
 /// A message that says why it ended is read by itself, and not as a part of a conversation.
-fn with_stop_reason(whole: &Value) -> Value {
-    let mut whole = whole.clone();
-    if let Value::Object(members) = &mut whole {
-        members.insert("type".to_owned(), json!("message"));
-        members.entry("stop_reason").or_insert_with(|| json!("end_turn"));
-    }
-    whole
+fn with_stop_reason(whole: &Value) -> String {
+    let reason = json!(whole.get("stop_reason").and_then(Value::as_str).unwrap_or("end_turn"));
+    format!(r#"{{"type":"message","stop_reason":{reason},"content":{}}}"#, whole["content"])
 }
 
 /// Some servers leave the ids of calls out: the results need them.
@@ -106,3 +111,6 @@ fn tokens(dialect: Dialect, whole: &Value) -> Option<Tokens> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

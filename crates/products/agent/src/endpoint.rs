@@ -19,7 +19,7 @@ use crate::retrying::{may_pass, pause};
 /// How long a connection and its TLS handshake may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may be, in bytes.
-const MOST_ANSWER: usize = 64 << 20;
+const MOST_ANSWER: usize = 16 << 20;
 /// How much of a refusal is read and shown, in bytes.
 const MOST_REFUSAL: usize = 64 << 10;
 const SHOWN: usize = 300;
@@ -199,8 +199,7 @@ impl Endpoint {
             self.streamed(&mut response).await
         } else {
             let bytes = response.whole(MOST_ANSWER).await.map_err(lost)?;
-            let value = serde_json::from_slice(&bytes).map_err(|_| unreadable("the answer is not JSON"))?;
-            Answered::read(self.dialect, value).map_err(|why| unreadable(&why))
+            Answered::parse(self.dialect, &bytes).map_err(|why| unreadable(&why))
         }
     }
 
@@ -270,6 +269,6 @@ fn unreadable(why: &str) -> Failed {
 fn lost(lost: Lost) -> Failed {
     unreadable(match lost {
         Lost::Broken => "the answer broke off",
-        Lost::TooLarge => "the answer has more than 64 MiB",
+        Lost::TooLarge => "the answer has more than 16 MiB",
     })
 }

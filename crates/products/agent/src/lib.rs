@@ -15,6 +15,7 @@ mod recorder;
 mod retrying;
 mod run;
 mod tools;
+mod weight;
 
 pub use answer::Answered;
 pub use budget::{Limits, Price, Spent};

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 const MOST_TEXT: usize = 256 << 10;
 /// How many bytes of Base64 the images and files of one result may have.
 const MOST_DATA: usize = 8 << 20;
+/// How many blocks of one result are read: a line of the recording holds the results of 128 calls.
+const MOST_BLOCKS: usize = 1000;
 /// Types of images that APIs take.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -51,8 +53,11 @@ impl Output {
     pub(crate) fn of(result: &Value) -> Self {
         let mut reader = Reader { parts: Vec::new(), text: MOST_TEXT, data: MOST_DATA };
         let blocks = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for block in blocks {
+        for block in blocks.iter().take(MOST_BLOCKS) {
             reader.block(block);
+        }
+        if blocks.len() > MOST_BLOCKS {
+            reader.text(&format!("[{} more blocks left out]", blocks.len() - MOST_BLOCKS));
         }
         if let Some(structured) = result.get("structuredContent").filter(|_| blocks.is_empty()) {
             reader.text(&structured.to_string());
@@ -197,5 +202,9 @@ mod tests {
         let data = "A".repeat(MOST_DATA + 1);
         let output = Output::of(&json!({ "content": [{ "type": "image", "mimeType": "image/png", "data": data }] }));
         assert_eq!(output.only_text(), Some("[file left out: image/png]"));
+        let blocks = vec![json!({ "type": "text", "text": "" }); MOST_BLOCKS + 2];
+        let output = Output::of(&json!({ "content": blocks }));
+        let last = output.parts.last().cloned();
+        assert_eq!((output.parts.len(), last), (1001, Some(Part::Text("[2 more blocks left out]".to_owned()))));
     }
 }

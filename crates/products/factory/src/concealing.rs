@@ -1,5 +1,6 @@
 //! Replaces credentials in everything that leaves: an API may repeat them in an answer.
 
+use std::collections::VecDeque;
 use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
@@ -8,12 +9,32 @@ use serde_json::Value;
 const PLACEHOLDER: &str = "[credential]";
 /// Shorter texts are no secrets, and are in every answer.
 const SHORTEST: usize = 6;
-/// How many credentials are known: configured ones, and the last tokens.
-const MOST: usize = 64;
+/// How many tokens of one client are known: an older one has expired, or was refused.
+const TOKENS: usize = 8;
+/// How many texts within texts of JSON are looked into.
+const DEPTH: usize = 4;
 
 /// Knows credentials.
 #[derive(Debug, Default)]
-pub(crate) struct Concealer(RwLock<Vec<Known>>);
+pub(crate) struct Concealer(RwLock<Credentials>);
+
+#[derive(Debug, Default)]
+struct Credentials {
+    /// Those of the configuration, which are never forgotten.
+    configured: Vec<Known>,
+    /// The last tokens of each client, so that no client makes another's forgotten.
+    tokens: Vec<VecDeque<Known>>,
+}
+
+impl Credentials {
+    fn spellings(&self) -> impl Iterator<Item = &String> {
+        self.configured.iter().chain(self.tokens.iter().flatten()).flat_map(|known| &known.0)
+    }
+}
+
+/// A client whose tokens are learned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenClient(usize);
 
 /// The spellings of one credential. `Debug` shows none of them.
 struct Known(Vec<String>);
@@ -21,6 +42,26 @@ struct Known(Vec<String>);
 impl std::fmt::Debug for Known {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Known")
+    }
+}
+
+impl Known {
+    /// A credential as it stands in texts, in JSON and in URLs; `None` of one that is too short.
+    fn new(secret: &str) -> Option<Self> {
+        if secret.len() < SHORTEST {
+            return None;
+        }
+        let json = Value::from(secret).to_string();
+        let json = json.get(1..json.len() - 1).unwrap_or(&json);
+        let encoded = crate::auth::encoded(secret);
+        // Many encoders leave slashes as they are.
+        let with_slashes = encoded.replace("%2F", "/");
+        let mut spellings = vec![secret.to_owned(), json.to_owned(), json.replace('/', "\\/")];
+        spellings.extend([lower_case(&encoded), lower_case(&with_slashes), crate::auth::form(secret)]);
+        spellings.extend([encoded, with_slashes]);
+        spellings.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        spellings.dedup();
+        Some(Self(spellings))
     }
 }
 
@@ -36,31 +77,34 @@ fn lower_case(encoded: &str) -> String {
 }
 
 impl Concealer {
-    /// Learns a credential, also as it stands in JSON and in a URL.
+    /// Learns a credential of the configuration.
     pub(crate) fn learn(&self, secret: &str) {
-        if secret.len() < SHORTEST {
-            return;
+        let known = Known::new(secret);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).configured.extend(known);
+    }
+
+    /// A client whose tokens will be learned.
+    pub(crate) fn client(&self) -> TokenClient {
+        let tokens = &mut self.0.write().unwrap_or_else(PoisonError::into_inner).tokens;
+        tokens.push(VecDeque::new());
+        TokenClient(tokens.len() - 1)
+    }
+
+    /// Learns a token that a client fetched.
+    pub(crate) fn learn_token(&self, client: TokenClient, token: &str) {
+        let Some(known) = Known::new(token) else { return };
+        let mut credentials = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(tokens) = credentials.tokens.get_mut(client.0) else { return };
+        if tokens.len() == TOKENS {
+            tokens.pop_front();
         }
-        let json = Value::from(secret).to_string();
-        let mut spellings = vec![secret.to_owned(), json.trim_matches('"').to_owned()];
-        spellings.push(json.trim_matches('"').replace('/', "\\/"));
-        spellings.push(lower_case(&crate::auth::encoded(secret)));
-        spellings.push(crate::auth::form(secret));
-        spellings.push(crate::auth::encoded(secret));
-        spellings.sort_unstable_by_key(|spelling| std::cmp::Reverse(spelling.len()));
-        spellings.dedup();
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() == MOST {
-            // The configured ones come first; the oldest token goes.
-            known.remove(MOST / 2);
-        }
-        known.push(Known(spellings));
+        tokens.push_back(known);
     }
 
     /// The text without credentials.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for spelling in self.0.read().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|known| &known.0) {
+        for spelling in self.0.read().unwrap_or_else(PoisonError::into_inner).spellings() {
             if text.contains(spelling.as_str()) {
                 text = text.replace(spelling.as_str(), PLACEHOLDER);
             }
@@ -68,11 +112,15 @@ impl Concealer {
         text
     }
 
-    /// A JSON text without credentials, as bytes: also in strings with escapes, which have as many spellings as they like. The
-    /// text is not parsed: its values may be very many.
+    /// A JSON text without credentials, as bytes: also in strings with escapes, which have as many spellings as they like, and in
+    /// JSON within them. The text is not parsed: its values may be very many.
     pub(crate) fn json(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.json_within(bytes, DEPTH)
+    }
+
+    fn json_within(&self, bytes: Vec<u8>, depth: usize) -> Vec<u8> {
         let bytes = self.bytes(bytes);
-        if memchr::memmem::find(&bytes, b"\\u").is_none() {
+        if depth == 0 || memchr::memchr(b'\\', &bytes).is_none() {
             return bytes;
         }
         let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
@@ -84,10 +132,10 @@ impl Concealer {
                 continue;
             }
             let Ok(text) = serde_json::from_slice::<String>(string) else { continue };
-            let shown = self.text(&text);
-            if shown != text {
+            let shown = self.json_within(text.as_bytes().to_vec(), depth - 1);
+            if shown != text.as_bytes() {
                 out.extend_from_slice(&bytes[from..begin]);
-                out.extend_from_slice(Value::from(shown).to_string().as_bytes());
+                out.extend_from_slice(Value::from(String::from_utf8_lossy(&shown)).to_string().as_bytes());
                 from = end;
             }
         }
@@ -102,7 +150,7 @@ impl Concealer {
     pub(crate) fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = bytes;
-        for spelling in known.iter().flat_map(|known| &known.0) {
+        for spelling in known.spellings() {
             if let Some(replaced) = replaced(&bytes, spelling.as_bytes()) {
                 bytes = replaced;
             }
@@ -166,5 +214,38 @@ mod tests {
         let broken =
             String::from_utf8(concealer.json(br#"[["x\"","s3\u002fcret+\"x\"",{"open"#.to_vec())).expect("UTF-8");
         assert_eq!(broken, r#"[["x\"","[credential]",{"open"#, "also what is no JSON as a whole");
+    }
+
+    #[test]
+    fn a_credential_with_slashes_is_found_where_only_some_are_escaped() {
+        let concealer = Concealer::default();
+        concealer.learn("ab/cdefg/hij+klmnop");
+        for text in [
+            r#"{"a":"ab\/cdefg/hij+klmnop"}"#,
+            r#"{"a":"{\"b\":\"ab\\\/cdefg/hij+klmnop\"}"}"#,
+            "/v1/ab/cdefg/hij%2Bklmnop",
+            "/v1/ab/cdefg/hij%2bklmnop",
+        ] {
+            let shown = String::from_utf8(concealer.json(text.into())).expect("UTF-8");
+            assert!(shown.contains("[credential]") && !shown.contains("cdefg"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn tokens_drive_out_no_configured_credential_and_no_other_clients_token() {
+        let concealer = Concealer::default();
+        let configured: Vec<_> = (0..100).map(|n| format!("configured-{n:03}")).collect();
+        for secret in &configured {
+            concealer.learn(secret);
+        }
+        let [quiet, busy] = [concealer.client(), concealer.client()];
+        concealer.learn_token(quiet, "quiet-token");
+        for n in 0..100 {
+            concealer.learn_token(busy, &format!("busy-token-{n:03}"));
+        }
+        for secret in configured.iter().map(String::as_str).chain(["quiet-token", "busy-token-093", "busy-token-099"]) {
+            assert_eq!(concealer.text(secret), "[credential]", "{secret}");
+        }
+        assert_eq!(concealer.text("busy-token-091"), "busy-token-091", "the oldest are forgotten");
     }
 }

@@ -173,7 +173,7 @@ impl Collected {
 fn write_unfinished(folder: &Path, bytes: &[u8]) -> Result<(ContentHash, NamedTempFile), StoreError> {
     let hash = ContentHash::of(bytes);
     let write = || {
-        fs::create_dir_all(hash.path(folder).parent().unwrap_or(folder))?;
+        crate::create_private(hash.path(folder).parent().unwrap_or(folder))?;
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;

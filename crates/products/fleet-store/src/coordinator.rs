@@ -23,6 +23,10 @@ pub(crate) const ROOT: &str = "/v1/";
 const CONNECTIONS: usize = 1024;
 /// The most requests whose bodies are in memory at once.
 const BODIES: usize = 16;
+/// The most bytes of a result with its findings.
+const FINISH_BYTES: usize = 4 << 20;
+/// The most bytes of any other JSON.
+const JSON_BYTES: usize = 64 << 10;
 
 /// What serves workers until it is closed or dropped.
 #[derive(Debug)]
@@ -113,6 +117,7 @@ impl Routes {
                 let body = next.read(request.into_body()).await.map_err(|refusal| {
                     Refusal::plain(refusal.status(), "the body is too long, or did not come", "send at most 16 MiB")
                 })?;
+                check_size(route, body.len())?;
                 Ok(reply(StatusCode::OK, &self.act(route, kind, body).await?))
             }
             _ => Err(Refusal::nothing()),
@@ -158,6 +163,19 @@ impl Routes {
         let bytes = bytes.ok_or_else(|| StoreError::missing(format!("artefact {hash}")))?;
         Ok(typed(StatusCode::OK, "application/octet-stream", bytes))
     }
+}
+
+/// Refuses a long body before it is parsed: JSON takes several times its length in memory.
+fn check_size(route: &str, size: usize) -> Result<(), StoreError> {
+    let most = match route {
+        "artefacts" => ARTEFACT_BYTES,
+        "finish" => FINISH_BYTES,
+        _ => JSON_BYTES,
+    };
+    if size > most {
+        return Err(StoreError::invalid(format!("the body has {size} bytes"), format!("send at most {most}")));
+    }
+    Ok(())
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {

@@ -18,6 +18,7 @@ mod store;
 mod token;
 mod worker;
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use self::artefacts::{Artefact, Collected, ContentHash};
@@ -45,6 +46,15 @@ pub type Id = i64;
 pub fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Makes a folder that only its owner can read, with the folders above it. One that is there keeps its rights.
+pub fn create_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Something was reached that a test may want to stop at.

@@ -28,6 +28,18 @@ pub struct PostgresAddress {
 }
 
 impl Location {
+    /// Reads what a variable holds: an address of Postgres, or an absolute path. Other text may be an address with a slip, and
+    /// hold a password: no error quotes it.
+    pub fn of_variable(name: &str, text: &str) -> Result<Self, StoreError> {
+        if Path::new(text).is_absolute()
+            || ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+        {
+            return Self::parse(text);
+        }
+        let what = format!("the variable {name} holds neither an address of Postgres nor an absolute path");
+        Err(StoreError::invalid(what, "use postgres://USER:PASSWORD@HOST/DATABASE, or the full path of a file"))
+    }
+
     /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslrootcert=FILE`, or takes the text as the path of a file.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
@@ -69,9 +81,8 @@ impl PostgresAddress {
         let mut ca = None;
         for (name, value) in url.query_pairs() {
             if name != "sslrootcert" {
-                let what = format!("the address of Postgres has the parameter {name:?}");
                 return Err(StoreError::invalid(
-                    what,
+                    "the address of Postgres has an unknown parameter",
                     "only sslrootcert=FILE is known; TLS is used wherever it can be",
                 ));
             }
@@ -143,9 +154,21 @@ mod tests {
             "postgres:///s3cret",
             "postgres://u:s3cret@h:x/d",
             "postgres://u:s3cret@h/d?sslmode=disable",
+            "postgres://u:p@h/d?s3cret",
         ] {
             let error = Location::parse(bad).expect_err(bad).to_string();
             assert!(!error.contains("s3cret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_variable_holds_an_address_or_an_absolute_path() {
+        for bad in ["host=db user=u password=s3cret", "postgres//u:s3cret@h/d", "postgres:u:s3cret@h", "s3cret.db", ""]
+        {
+            let error = Location::of_variable("FLEET_STORE", bad).expect_err(bad).to_string();
+            assert!(error.contains("FLEET_STORE") && !error.contains("s3cret"), "{error}");
+        }
+        assert_eq!(Location::of_variable("S", "/a/fleet.db"), Ok(Location::Sqlite(PathBuf::from("/a/fleet.db"))));
+        assert!(matches!(Location::of_variable("S", "postgres://u:p@h/d"), Ok(Location::Postgres(_))));
     }
 }

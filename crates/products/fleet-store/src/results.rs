@@ -56,9 +56,9 @@ pub struct GateReport {
     pub outcome: GateOutcome,
     /// Its figures.
     pub summary: serde_json::Value,
-    /// From 0 to 100.
+    /// From 0 to 100; what a worker hands in beyond that is brought into this range.
     pub score: Option<f64>,
-    /// From 0 to 1.
+    /// In percent.
     pub coverage: Option<f64>,
     /// When it began.
     pub started: Millis,
@@ -236,8 +236,8 @@ pub(crate) fn record(
         (&of.key).into(),
         report.outcome.word().into(),
         bounds::json("the summary of a result", &report.summary)?.into(),
-        optional(report.score),
-        optional(report.coverage),
+        optional(report.score.map(in_range)),
+        optional(report.coverage.map(in_range)),
         report.started.into(),
         report.ms.into(),
         optional(run),
@@ -256,6 +256,10 @@ pub(crate) fn record(
         write_finding(sql, [id, bounds::count(at), server, now], finding)?;
     }
     Ok(Recorded::New(id))
+}
+
+const fn in_range(percent: f64) -> f64 {
+    percent.clamp(0.0, 100.0)
 }
 
 /// Nothing was inserted: there is one of this key, or there is no such version.

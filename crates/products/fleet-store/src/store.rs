@@ -57,7 +57,7 @@ impl Store {
     /// Opens a store. Makes what is missing, brings its tables up to date, and refuses one that is newer than this program.
     pub async fn open(options: Options) -> Result<Self, StoreError> {
         let Options { location, artefacts, patience } = options;
-        std::fs::create_dir_all(&artefacts).map_err(|error| StoreError::io(artefacts.display(), &error))?;
+        crate::create_private(&artefacts).map_err(|error| StoreError::io(artefacts.display(), &error))?;
         let place = location.to_string();
         let (work, mut waiting) = mpsc::channel::<Work>(WAITING);
         let named = place.clone();

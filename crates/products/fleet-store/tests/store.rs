@@ -197,3 +197,30 @@ async fn a_file_that_is_no_store_and_a_folder_that_is_missing_are_errors_with_a_
         assert!(error.contains(path.to_str().expect("a path")) && error.contains("check that"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn figures_are_brought_into_their_range() {
+    let fleet = Fleet::new().await;
+    let (store, (_, version)) = (&fleet.store, fleet.version("a").await);
+    let of = ResultKey { version, gate: "scan".to_owned(), key: "1".to_owned() };
+    let mut found = report(GateOutcome::Pass);
+    (found.score, found.coverage) = (Some(1e308), Some(-1.0));
+    store.record(&of, None, &found, 1).await.expect("recorded");
+    let kept = store.result(version, "1").await.expect("an answer").expect("the result").is;
+    assert_eq!((kept.score, kept.coverage), (Some(100.0), Some(0.0)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_store_is_readable_by_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, artefacts) = (folder.path().join("fleet.db"), folder.path().join("results/artefacts"));
+    let store = Store::open(Options::new(Location::Sqlite(file.clone()), &artefacts)).await.expect("a store");
+    store.put_server(&NewServer { name: "a".to_owned(), ..NewServer::default() }, 1).await.expect("a server");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    for path in [file.clone(), file.with_extension("db-wal"), file.with_extension("db-shm")] {
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    assert_eq!((mode(&artefacts), mode(&folder.path().join("results"))), (0o700, 0o700));
+}

@@ -199,3 +199,26 @@ async fn a_wrong_token_and_a_missing_coordinator_end_a_worker_with_an_error() {
     let missing = work(Queue::Coordinator(remote), impatient, stopped, async |_| passed()).await;
     assert!(missing.is_err_and(|error| error.to_string().contains("no answer")));
 }
+
+#[tokio::test]
+async fn json_that_is_too_long_is_refused_before_it_is_parsed() {
+    let fleet = Fleet::new().await;
+    let (coordinator, _) = serving(&fleet).await;
+    let right = [("authorization", "Bearer a-token-for-tests-only")];
+    // Without a limit of its own, each would be refused as incomplete JSON with another message.
+    for (route, bytes, expected) in
+        [("finish", (4 << 20) + 1, "send at most 4194304"), ("fail", (64 << 10) + 1, "send at most 65536")]
+    {
+        let body = "[".repeat(bytes);
+        let url = format!("http://{}", coordinator.address()).parse().expect("a URL");
+        let upstream = HttpUpstream::new(&HttpAddress::new(url), Duration::from_secs(5)).expect("an address");
+        let mut headers = HeaderMap::new();
+        headers.append(HeaderName::from_static(right[0].0), HeaderValue::from_static(right[0].1));
+        let response = upstream.send_to(&format!("/v1/{route}"), Method::POST, headers, Bytes::from(body)).await;
+        let mut response = response.expect("an answer");
+        let text = String::from_utf8(response.whole(4096).await.expect("a body").to_vec()).expect("text");
+        assert!(response.status.as_u16() == 400 && text.contains(expected), "{route}: {text}");
+    }
+    let artefact = "x".repeat(5 << 20);
+    assert_eq!(ask(&coordinator, &right, Method::POST, "/v1/artefacts?kind=report", &artefact).await, 200);
+}

@@ -257,7 +257,7 @@ pub(crate) struct HistoryArgs {
 #[derive(ClapArgs)]
 pub(crate) struct DiffArgs {
     /// Number of the older run, or -1 for the one before the last
-    #[arg(allow_negative_numbers = true)]
+    #[arg(allow_negative_numbers = true, default_value_t = -1)]
     pub(crate) old: i64,
     /// Number of the newer run, or 0 for the last
     #[arg(allow_negative_numbers = true, default_value_t = 0)]

@@ -38,7 +38,7 @@ impl Runner {
         let limits = Limits { seconds: 20, ..Limits::default() };
         let ended = runner.children.run_bounded(&command, bounds(limits)).await;
         let ended = ended.map_err(|error| format!("`{}` cannot be started: {error}", runner.proof.display()))?;
-        runner.version = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+        String::from_utf8_lossy(&ended.stdout).trim().clone_into(&mut runner.version);
         if !runner.version.starts_with("proof ") {
             return Err(format!("`{}` is not proof", runner.proof.display()));
         }

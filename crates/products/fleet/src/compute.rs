@@ -6,7 +6,7 @@ use wire::redact::Redactor;
 
 use crate::child::Runner;
 use crate::config::{Fleet, Server};
-use crate::gate::{GateKind, Judged, Outcome};
+use crate::gate::{Finding, GateKind, Judged, Outcome};
 use crate::gates::{self, Ended, Material, Surface};
 use crate::{files, launch, secret};
 
@@ -37,14 +37,14 @@ pub async fn look(runner: &Runner, fleet: &Fleet, server: &Server) -> Look {
     let document = ended.first().filter(|ended| ended.code == Some(0)).and_then(|ended| ended.document.as_ref());
     let surface = document.and_then(Surface::of);
     let seen = surface.clone().unwrap_or_default();
-    Look { starts: judge(fleet, server, GateKind::Starts, &seen, &ended, &[]), surface }
+    Look { starts: judge(fleet, server, GateKind::Starts, &seen, ended, &[], &secret::redactor([server])), surface }
 }
 
 /// Computes a gate of a server that lists `surface`.
 pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind, surface: &Surface) -> Computed {
     let negatives = if kind == GateKind::Tested { files::negatives(fleet, server) } else { Vec::new() };
     match run_all(runner, fleet, server, kind).await {
-        Ok(ended) => judge(fleet, server, kind, surface, &ended, &negatives),
+        Ok(ended) => judge(fleet, server, kind, surface, ended, &negatives, &secret::redactor([server])),
         Err(judged) => Computed { judged, report: None },
     }
 }
@@ -86,11 +86,16 @@ fn judge(
     server: &Server,
     kind: GateKind,
     surface: &Surface,
-    ended: &[Ended],
+    mut ended: Vec<Ended>,
     negatives: &[String],
+    redactor: &Redactor,
 ) -> Computed {
-    let material = Material { server, thresholds: &fleet.thresholds, surface, ended, negatives };
-    let judged = redacted(gates::judge(kind, &material), &secret::redactor([server]));
+    for one in &mut ended {
+        one.stderr = redactor.redact_known(&one.stderr).into_owned();
+    }
+    let material = Material { server, thresholds: &fleet.thresholds, surface, ended: &ended, negatives };
+    // A secret that is cut is not found any more.
+    let judged = redacted(gates::judge(kind, &material), redactor).bounded();
     let report = ended.first().and_then(|ended| ended.document.as_ref());
     let report =
         report.and_then(|document| serde_json::to_vec(document).ok()).filter(|bytes| bytes.len() <= MOST_REPORT);
@@ -105,7 +110,42 @@ fn redacted(mut judged: Judged, redactor: &Redactor) -> Judged {
     let replace = |text: &mut String| *text = redactor.redact_known(text).into_owned();
     replace(&mut judged.summary);
     for finding in &mut judged.findings {
-        [&mut finding.rule, &mut finding.place, &mut finding.message, &mut finding.fix].into_iter().for_each(replace);
+        let Finding { rule, level, place, message, fix, fails: _ } = finding;
+        for text in [rule, level, place, message, fix] {
+            replace(text);
+        }
     }
     judged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_replaced_before_its_text_is_cut() {
+        let secret = "s3cr3t-4829a7c1e5b36d08f2";
+        let text = "servers:\n  - { name: a, owner: o, source: s, command: [x] }\n";
+        let fleet = Fleet::read(text, ".".into()).expect("valid");
+        let mut known = wire::redact::Secrets::default();
+        known.add(secret);
+        let redactor = Redactor::masking().knowing(&known);
+        for blanks in 280..300 {
+            let mut ended = Ended { code: Some(1), ..Ended::default() };
+            let message = format!("{}{secret}", "x".repeat(blanks));
+            let finding = serde_json::json!({ "class": "c", "severity": "high", "what": message, "of": "tool" });
+            ended.document = Some(serde_json::json!({
+                "schema": "proof.lock-drift/1", "status": "drift", "changes": [finding], "notCompared": []
+            }));
+            let stderr = Ended { stderr: format!("{}{secret}", "x".repeat(blanks - 100)), ..Ended::default() };
+            let surface = Surface::default();
+            let judged = |ended| {
+                judge(&fleet, &fleet.servers[0], GateKind::Locked, &surface, vec![ended], &[], &redactor).judged
+            };
+            let found = judged(ended);
+            assert_eq!(found.outcome, Outcome::Fail, "{found:?}");
+            let shown = format!("{found:?}{:?}", judged(Ended { code: Some(3), ..stderr }));
+            assert!(!shown.contains("s3cr"), "{blanks}: {shown}");
+        }
+    }
 }

@@ -85,19 +85,17 @@ fn read_file(path: &Path, format: Format) -> Result<serde_json::Value, String> {
 
 /// What makes an entry of the inventory the same server as one of a client.
 fn identity(server: &Server) -> Option<String> {
-    match &server.launch {
-        Launch::Url(url) => Some(url.trim_end_matches('/').to_owned()),
-        _ => {
-            let words = launch::words(server)?;
-            let (command, args) = words.split_first()?;
-            Some(Configured::Stdio { command: command.clone(), args: args.to_vec(), env: Vec::new() }.identity())
-        }
+    if let Launch::Url(url) = &server.launch {
+        return Some(url.trim_end_matches('/').to_owned());
     }
+    let words = launch::words(server)?;
+    let (command, args) = words.split_first()?;
+    Some(Configured::Stdio { command: command.clone(), args: args.to_vec(), env: Vec::new() }.identity())
 }
 
 /// What runs but is not in the inventory: each server once, with the clients that have it.
 pub fn unlisted(fleet: &Fleet, configurations: &Configurations) -> BTreeMap<String, Vec<Found>> {
-    let known: Vec<String> = fleet.servers.iter().filter_map(|server| identity(server)).collect();
+    let known: Vec<String> = fleet.servers.iter().filter_map(identity).collect();
     let mut unlisted: BTreeMap<String, Vec<Found>> = BTreeMap::new();
     for found in &configurations.servers {
         let identity = found.launch.identity();
@@ -149,9 +147,7 @@ pub fn entry(name: &str, found: &Found) -> Result<String, String> {
             }
         }
         Configured::Remote { url, headers, .. } => {
-            let mut known = Secrets::default();
-            known.address(url);
-            if Redactor::masking().knowing(&known).redact_known(url) != url.as_str() {
+            if secret::in_address(url) {
                 return Err("its address holds a secret: use a header".to_owned());
             }
             let _ = writeln!(out, "    url: {}", document::scalar(url));

@@ -220,11 +220,20 @@ impl Judged {
         judged
     }
 
+    /// The same with figures from 0 to 100: a worker hands in what it likes.
+    #[must_use]
+    pub fn in_range(mut self) -> Self {
+        let clamp = |figure: f64| figure.clamp(0.0, 100.0);
+        self.score = self.score.map(clamp);
+        self.coverage = self.coverage.map(clamp);
+        self
+    }
+
     /// The same within limits: the findings that make it red first, texts cut.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.findings.sort_by_key(|finding| !finding.fails);
-        self.more += self.findings.len().saturating_sub(MOST_FINDINGS);
+        self.more = self.more.saturating_add(self.findings.len().saturating_sub(MOST_FINDINGS));
         self.findings.truncate(MOST_FINDINGS);
         let cut = |text: &mut String| *text = wire::escape::snippet(text, LONGEST_TEXT);
         cut(&mut self.summary);
@@ -235,7 +244,7 @@ impl Judged {
         }
         while self.findings.len() > 1 && serde_json::to_string(&self).is_ok_and(|text| text.len() > MOST_BYTES) {
             self.findings.pop();
-            self.more += 1;
+            self.more = self.more.saturating_add(1);
         }
         self
     }

@@ -40,12 +40,12 @@ impl Keeping {
                     place: folder.display().to_string(),
                     why: error.to_string(),
                 };
-                std::fs::create_dir_all(folder).map_err(io)?;
+                fleet_store::create_private(folder).map_err(io)?;
                 Options::new(Location::Sqlite(folder.join("fleet.db")), artefacts(folder))
             }
             StorePlace::Variable(name) => {
                 let address = std::env::var(name).unwrap_or_default();
-                Options::new(Location::parse(&address)?, artefacts(&fleet.folder.join(".proof/fleet")))
+                Options::new(Location::of_variable(name, &address)?, artefacts(&fleet.folder.join(".proof/fleet")))
             }
         };
         Ok(Self { store: Store::open(options).await? })
@@ -236,7 +236,7 @@ fn is_of_key(stored: &str, key: &str) -> bool {
 
 /// A record of a gate's result; `None` where it cannot be read any more.
 pub fn of_result(gate: GateKind, result: &GateResult) -> Option<Record> {
-    let judged: Judged = serde_json::from_value(result.is.summary.clone()).ok()?;
+    let judged = serde_json::from_value::<Judged>(result.is.summary.clone()).ok()?.in_range();
     let ms = u64::try_from(result.is.ms).unwrap_or(0);
     Some(Record {
         gate,

@@ -35,20 +35,30 @@ pub fn words(server: &Server) -> Option<Vec<String>> {
 /// The target as a person types it.
 pub fn typed(server: &Server) -> String {
     match (&server.launch, words(server)) {
-        (Launch::Url(url), _) => url.clone(),
-        (_, Some(words)) => format!("-- {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+        (Launch::Url(url), _) => quoted(url),
+        (_, Some(words)) => format!("-- {}", quoted_words(&words)),
         _ => String::new(),
     }
 }
 
-/// A word for a shell.
-fn quoted(word: &str) -> String {
+/// A word for a shell: one word, whatever is in it.
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// Words for a shell.
+pub fn quoted_words(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A path for a shell, which no program takes for an option.
+pub fn quoted_path(path: &str) -> String {
+    if path.starts_with('-') { quoted(&format!("./{path}")) } else { quoted(path) }
 }
 
 /// The variables of the child, in addition to the minimum: each name with its value or the variable that holds it.

@@ -20,3 +20,4 @@ pub mod run;
 pub mod secret;
 pub mod show;
 pub mod state;
+pub mod words;

@@ -4,7 +4,9 @@ mod args;
 mod tell;
 mod verbs;
 
+use std::pin::pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 use net::Children;
@@ -13,6 +15,9 @@ use tokio::sync::watch;
 use self::args::{Args, Verb};
 use self::tell::{Exit, Failure};
 use self::verbs::{changing, reading, running, starting};
+
+/// How long workers may take to give their jobs back after a signal.
+const GIVE_BACK: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -41,17 +46,20 @@ async fn ended(args: &Args, children: &Children) -> Result<Exit, Failure> {
     let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(tokio::signal::unix::signal) else {
         return Err(Failure::bug("cannot listen for signals"));
     };
-    tokio::select! {
-        ended = verb(args, children, stopped) => ended,
-        _ = interrupt.recv() => Err(interrupted(&stop, 2)),
-        _ = terminate.recv() => Err(interrupted(&stop, 15)),
-    }
-}
-
-/// What has a result is kept; the next run goes on with the rest.
-fn interrupted(stop: &watch::Sender<bool>, signal: u8) -> Failure {
+    let mut verb = pin!(verb(args, children, stopped));
+    let signal = tokio::select! {
+        ended = &mut verb => return ended,
+        _ = interrupt.recv() => 2,
+        _ = terminate.recv() => 15,
+    };
+    // What has a result is kept; workers give their jobs back. A second signal ends it at once.
     let _ = stop.send(true);
-    Failure::signal(signal)
+    tokio::select! {
+        _ = tokio::time::timeout(GIVE_BACK, verb) => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Err(Failure::signal(signal))
 }
 
 async fn verb(args: &Args, children: &Children, stop: watch::Receiver<bool>) -> Result<Exit, Failure> {

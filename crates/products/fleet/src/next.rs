@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::columns::stage_name;
 use crate::config::Fleet;
 use crate::gate::GateKind;
-use crate::launch;
+use crate::launch::{self, quoted_path};
 use crate::state::{Light, ServerState};
 
 /// An action.
@@ -179,7 +179,8 @@ impl Candidate<'_> {
 pub fn start(gate: GateKind, state: &ServerState<'_>) -> String {
     let server = state.server;
     let target = launch::typed(server);
-    let first = |list: &[String]| list.first().cloned().unwrap_or_else(|| format!("{}.mcp.yaml", server.name));
+    let first =
+        |list: &[String]| list.first().map_or_else(|| format!("{}.mcp.yaml", server.name), |path| quoted_path(path));
     match gate {
         GateKind::Listed => format!("edit the entry of {} in fleet.yaml", server.name),
         GateKind::Starts => format!("proof client tools {target}"),
@@ -191,16 +192,16 @@ pub fn start(gate: GateKind, state: &ServerState<'_>) -> String {
         GateKind::Tested | GateKind::Fast => format!("proof test {}", first(&server.tests)),
         GateKind::Scanned => format!("proof scan {target}"),
         GateKind::Locked => match &server.lock {
-            Some(lock) => format!("proof lock --check -o {lock} {target}"),
+            Some(lock) => format!("proof lock --check -o {} {target}", quoted_path(lock)),
             None => format!("proof lock -o {}.lock {target}", server.name),
         },
-        GateKind::Ready => format!("proof ready {}", server.ready.clone().unwrap_or(target)),
+        GateKind::Ready => format!("proof ready {}", server.ready.as_deref().map_or(target, quoted_path)),
         GateKind::Evaluated => match &server.evaluation {
-            Some(one) => format!("proof eval score {} --calls {}", one.cases, one.calls),
+            Some(one) => format!("proof eval score {} --calls {}", quoted_path(&one.cases), quoted_path(&one.calls)),
             None => "write cases (docs/eval.md), and name them as `evaluation`".to_owned(),
         },
         GateKind::Signed => match &server.manifest {
-            Some(one) => format!("proof verify {} --keys {} {target}", one.file, one.keys),
+            Some(one) => format!("proof verify {} --keys {} {target}", quoted_path(&one.file), quoted_path(&one.keys)),
             None => "sign it (docs/sign.md), and name the manifest as `manifest`".to_owned(),
         },
     }

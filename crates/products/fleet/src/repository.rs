@@ -10,6 +10,10 @@ use serde_json::Value;
 const DEEPEST: usize = 3;
 const MOST: usize = 2_000;
 
+/// What makes a folder that of a server, for messages.
+pub const LOOKED_FOR: &str = "openapi.yaml, swagger.json or catalog.yaml, and no package.json or pyproject.toml with an MCP \
+                              library and a program";
+
 /// The largest file that is read or counted.
 const LONGEST: u64 = 4 << 20;
 

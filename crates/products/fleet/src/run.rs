@@ -1,10 +1,15 @@
 //! `proof fleet run`: looks at every server, computes the gates whose key has no result, and brings stages up to date.
 
+pub mod outcomes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fleet_store::{
-    GateReport, Id, Job, Millis, NewJob, NewRun, Queue, ResultKey, Retry, State, StoreError, WorkerOptions,
+    GateReport, Id, Job, JobState, Millis, NewJob, NewRun, Queue, ResultKey, Retry, State, StoreError, WorkerOptions,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
@@ -20,6 +25,7 @@ use crate::gate::{GateKind, Judged, Outcome};
 use crate::gates::Surface;
 use crate::keeping::{Keeping, MOST, gate_report, seconds};
 use crate::state::{DAY, ServerState};
+use crate::words::counted;
 
 /// The kind of our jobs.
 const KIND: &str = "gate";
@@ -60,7 +66,7 @@ pub struct Ran<'f> {
     pub computed: u64,
     /// How many results still hold.
     pub unchanged: u64,
-    /// The stages before, in the order of the states.
+    /// The stages at the end of the run before, in the order of the states.
     pub before: Vec<usize>,
     /// How every server stands now.
     pub states: Vec<ServerState<'f>>,
@@ -94,6 +100,8 @@ pub struct Context<'f> {
     pub clock: fn() -> Millis,
     /// What is said while it runs.
     pub say: Say,
+    /// Prints a message for people.
+    pub tell: fn(&str),
 }
 
 /// Runs.
@@ -105,8 +113,8 @@ pub async fn run<'f>(
     let (fleet, keeping) = (context.fleet, context.keeping);
     let now = (context.clock)();
     let before = keeping.states(fleet, context.runner.version(), now).await?;
-    let stages = before.iter().map(|state| state.stage).collect();
     let ids = keeping.put_servers(fleet, now).await?;
+    let stages = recorded_stages(keeping, fleet, &ids).await?;
     let new = NewRun {
         trigger: if request.changed { "changed" } else { "run" }.to_owned(),
         actor: request.actor.clone(),
@@ -127,7 +135,15 @@ pub async fn run<'f>(
     }
     ran.computed += jobs.len() as u64;
     keeping.store.enqueue(&jobs, (context.clock)()).await?;
-    work(context, stop).await?;
+    let leased = keeping.store.jobs(None, Some(State::Leased), MOST).await?;
+    if let Some(text) = waits_for(&leased, id) {
+        (context.tell)(&text);
+    }
+    work(context, stop.clone()).await?;
+    if *stop.borrow() {
+        // Its jobs are given back, and the next run goes on with them: this one has no end.
+        return Ok(ran);
+    }
     record_failures(context, id).await?;
     let now = (context.clock)();
     ran.states = keeping.states(fleet, context.runner.version(), now).await?;
@@ -136,8 +152,28 @@ pub async fn run<'f>(
             keeping.store.record_stage(*of, i64::try_from(state.stage).unwrap_or(0), None, now).await?;
         }
     }
+    outcomes::record(&keeping.store, id, &ran.states).await?;
     keeping.store.end_run(id, (context.clock)()).await?;
     Ok(ran)
+}
+
+/// The stages that the last run recorded, in the order of the fleet: results of a changed server no longer show them.
+async fn recorded_stages(
+    keeping: &Keeping,
+    fleet: &Fleet,
+    ids: &HashMap<String, Id>,
+) -> Result<Vec<usize>, StoreError> {
+    let stages: HashMap<Id, i64> = keeping.store.stages().await?.into_iter().collect();
+    let of = |server: &Server| ids.get(&server.name).and_then(|id| stages.get(id)).copied().unwrap_or(0);
+    Ok(fleet.servers.iter().map(|server| usize::try_from(of(server)).unwrap_or(0)).collect())
+}
+
+/// What to print before the run waits for jobs that workers of other runs hold.
+fn waits_for(leased: &[JobState], run: Id) -> Option<String> {
+    let count = leased.iter().filter(|job| job.run != Some(run)).count();
+    let jobs = counted(count, "job");
+    let seconds = LEASE.as_secs();
+    (count > 0).then(|| format!("waiting for {jobs} of another run: up to {seconds} s if it was interrupted"))
 }
 
 fn is_chosen(request: &Request, state: &ServerState<'_>, now: Millis) -> bool {

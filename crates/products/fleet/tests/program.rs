@@ -9,6 +9,9 @@ fn fleet(folder: &Path, arguments: &[&str]) -> Output {
         .current_dir(folder)
         .env("HOME", folder.join("home"))
         .env_remove("XDG_CONFIG_HOME")
+        .env_remove("USER")
+        .env_remove("LOGNAME")
+        .env_remove("USERNAME")
         .output()
         .expect("the program")
 }
@@ -56,9 +59,21 @@ fn a_first_file_has_the_servers_of_the_folder_and_of_clients_without_secrets() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    assert!(!text.contains("owner:") && out(&made).contains("no owner is known"), "{text}{}", out(&made));
     assert!(!text.contains("other") && !text.contains("5b36d08f2") && !out(&made).contains("5b36d08f2"), "{text}");
     let again = fleet(folder.path(), &["init"]);
     assert_eq!(again.status.code(), Some(2), "an existing file is not overwritten: {}", out(&again));
+}
+
+#[test]
+fn a_folder_without_servers_is_answered_with_what_is_looked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = fleet(folder.path(), &["init"]);
+    let text = out(&made);
+    assert!(
+        made.status.code() == Some(2) && text.contains("openapi.yaml") && text.contains("pyproject.toml"),
+        "{text}"
+    );
 }
 
 #[test]

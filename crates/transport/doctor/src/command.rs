@@ -83,6 +83,11 @@ fn program(command: &Command) -> (Finding, Option<()>) {
     if about.is_dir() {
         return (Finding::failed(format!("{shown} is a folder"), "name the program in it"), None);
     }
+    // To open a named pipe waits for its other end, without a limit.
+    if !about.is_file() {
+        let what = format!("{shown} is not a regular file, so it cannot be started");
+        return (Finding::failed(what, "name a program or a script"), None);
+    }
     if about.permissions().mode() & 0o111 == 0 {
         return (Finding::failed(format!("{shown} may not be executed"), format!("chmod +x {shown}")), None);
     }
@@ -137,8 +142,7 @@ async fn started(options: &Options, tap: &Tap, limit: Duration) -> (Finding, Opt
     let has_spoken = |frame: &Frame| frame.from == Party::Server && matches!(frame.content, Content::Line { .. });
     while Instant::now() < until && !tap.snapshot().frames.iter().any(has_spoken) {
         if let Some(error) = exit_of(options, &connection).await {
-            let (_, garbage) = lines_of(&tap.snapshot());
-            let said = garbage.first().map(|first| format!("on stdout: {first}"));
+            let said = lines_of(&tap.snapshot()).first_other.map(|first| format!("on stdout: {first}"));
             return (said.into_iter().fold(failed(options, &error), Finding::and), None);
         }
         sleep(LOOK).await;
@@ -173,14 +177,12 @@ async fn first(connection: &Connection, limit: Duration) -> bool {
 
 /// What came on stdout; whether the way goes on.
 fn stdout(walk: &mut Walk, connection: &Connection, answered: bool, waited: Duration) -> Option<()> {
-    let trace = connection.tap().snapshot();
-    let (messages, garbage) = lines_of(&trace);
-    let finding = match (answered, garbage.first()) {
+    let Lines { messages, others, first_other } = lines_of(&connection.tap().snapshot());
+    let finding = match (answered, first_other) {
         (_, Some(first)) => {
             let fix = "write nothing but messages to stdout; banners and logs belong on stderr (console.error, \
                        print(…, file=sys.stderr))";
-            let count =
-                if garbage.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", garbage.len()) };
+            let count = if others == 1 { "1 line is".to_owned() } else { format!("{others} lines are") };
             let finding = Finding::failed(format!("{count} no JSON-RPC; the first: {first}"), fix);
             if answered { finding.and("the answer came all the same; strict clients give up before") } else { finding }
         }
@@ -199,18 +201,29 @@ fn stdout(walk: &mut Walk, connection: &Connection, answered: bool, waited: Dura
     answered.then_some(())
 }
 
-/// How many messages a command sent, and its lines that are none.
-fn lines_of(trace: &Trace) -> (usize, Vec<String>) {
-    let (mut messages, mut garbage) = (0, Vec::new());
+/// What a command wrote to stdout.
+#[derive(Default)]
+struct Lines {
+    /// How many lines are messages.
+    messages: usize,
+    /// How many are not.
+    others: usize,
+    /// The first that is not: all of it, because half a secret is not recognized. The walk shortens it.
+    first_other: Option<String>,
+}
+
+fn lines_of(trace: &Trace) -> Lines {
+    let mut lines = Lines::default();
     for frame in trace.frames.iter().filter(|frame| frame.from == Party::Server) {
         let Content::Line { bytes, .. } = &frame.content else { continue };
         if matches!(Event::of(frame), Event::Malformed(_)) {
-            garbage.push(String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_LINE)]).into_owned());
+            lines.others += 1;
+            lines.first_other.get_or_insert_with(|| String::from_utf8_lossy(bytes).into_owned());
         } else {
-            messages += 1;
+            lines.messages += 1;
         }
     }
-    (messages, garbage)
+    lines
 }
 
 fn stderr(connection: &Connection) -> Finding {

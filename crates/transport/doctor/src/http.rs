@@ -225,8 +225,30 @@ fn is_message(body: &str) -> bool {
     serde_json::from_str::<Value>(body).is_ok_and(|value| value.get("jsonrpc").is_some_and(|version| version == "2.0"))
 }
 
+/// A failed step, with the words for the error.
 pub(crate) fn failed(options: &Options, error: &OpenError) -> Finding {
-    Finding::failed(error.what(), (options.words.connecting)(&error.advice()))
+    Finding::failed(redacted(options, error).what(), (options.words.connecting)(&error.advice()))
+}
+
+/// The same error without secrets: its description shortens what a peer wrote, and half a secret is not recognized.
+fn redacted(options: &Options, error: &OpenError) -> OpenError {
+    let mut error = error.clone();
+    if let OpenError::BadAddress { why: text, .. }
+    | OpenError::NotStarted { why: text, .. }
+    | OpenError::Exited { stderr: text, .. }
+    | OpenError::Reset { why: text, .. }
+    | OpenError::Dns { host: text, .. }
+    | OpenError::Tls { why: text, .. }
+    | OpenError::Http { snippet: text, .. }
+    | OpenError::Unauthorized { snippet: text, .. }
+    | OpenError::NotMcp { came: text, .. }
+    | OpenError::RedirectLoop { to: text, .. }
+    | OpenError::Redirected { to: text, .. }
+    | OpenError::Declined { came: text, .. } = &mut error
+    {
+        *text = options.redactor.redact_text(text).into_owned();
+    }
+    error
 }
 
 fn cut(address: &Address) -> OpenError {

@@ -32,26 +32,26 @@ pub(crate) async fn walk(walk: &mut Walk) {
 
 /// The steps to an encrypted connection.
 async fn connected(walk: &mut Walk) -> Option<()> {
-    let http = url_of(&walk.options.address)?.clone();
+    let address = url_of(&walk.options.address)?.clone();
     let limit = walk.step_limit();
-    let words = walk.options.words.connecting;
-    let failed = move |error: &OpenError| Finding::failed(error.what(), words(&error.advice()));
-    let dialer = match Dialer::new(&http, limit) {
+    let options = walk.options.clone();
+    let failed = move |error: &OpenError| http::failed(&options, error);
+    let dialer = match Dialer::new(&address, limit) {
         Ok(dialer) => dialer,
         Err(error) => {
             walk.note(StepName::Dns, failed(&error));
             return None;
         }
     };
-    let addresses = walk.take(StepName::Dns, resolved(&dialer, &http, &failed)).await?;
+    let addresses = walk.take(StepName::Dns, resolved(&dialer, &address, &failed)).await?;
     let reached = walk.take(StepName::Tcp, reached(&dialer, &addresses, &failed)).await?;
-    if !matches!(http.url.scheme(), "https" | "wss") {
-        walk.note(StepName::Tls, Finding::skipped(format!("{}:// is not encrypted", http.url.scheme())));
+    if !matches!(address.url.scheme(), "https" | "wss") {
+        walk.note(StepName::Tls, Finding::skipped(format!("{}:// is not encrypted", address.url.scheme())));
         return Some(());
     }
     let limit = walk.step_limit();
     // The handshake ends first, so that its own error is shown and not that of the step.
-    walk.take(StepName::Tls, secured(reached, &http, limit.mul_f64(0.9), &failed)).await
+    walk.take(StepName::Tls, secured(reached, &address, limit.mul_f64(0.9), &failed)).await
 }
 
 /// The URL that an address has.

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use net::Children;
 use net::process::{Bounds, Command, Ending};
+#[cfg(target_os = "linux")]
+use tokio::time::{sleep, timeout};
 
 const BOUNDS: Bounds = Bounds { time: Duration::from_secs(20), memory: 256 << 20, processes: 20, output: 1000 };
 
@@ -53,4 +55,32 @@ async fn too_many_processes_and_too_much_memory_end_a_command() {
     let much = "sh -c 'x=$(head -c 120000000 /dev/zero | tr \"\\\\0\" a); sleep 7105'; true";
     assert_eq!(run(much, Bounds { memory: 60 << 20, ..BOUNDS }).await.0, Ending::MemoryOver);
     assert!(!runs("sleep 7105"));
+}
+
+/// A worker drops the run of a job whose lease is lost. `proof` starts servers in groups of their own.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_run_that_is_dropped_leaves_nothing_of_its_command() {
+    if std::process::Command::new("pgrep").arg("-V").output().is_err() {
+        return;
+    }
+    let children = Children::new();
+    let script = "setsid sh -c 'sleep 7106 & sleep 7107' & sleep 7108";
+    let command = Command::new("sh", ["-c", script]);
+    let mut run = Box::pin(children.run_bounded(&command, BOUNDS));
+    let words = ["sleep 7106", "sleep 7107", "sleep 7108"];
+    let mut looks = 0;
+    while !words.into_iter().all(runs) && looks < 500 {
+        looks += 1;
+        assert!(timeout(Duration::from_millis(10), &mut run).await.is_err(), "the command goes on");
+    }
+    assert!(words.into_iter().all(runs), "all were started");
+    drop(run);
+    let begun = Instant::now();
+    while words.into_iter().any(runs) && begun.elapsed() < Duration::from_secs(3) {
+        sleep(Duration::from_millis(10)).await;
+    }
+    for words in words {
+        assert!(!runs(words), "{words}");
+    }
 }

@@ -82,7 +82,8 @@ fn what_goes_back_has_the_calls_that_are_made() {
         if streamed.sample.calls.iter().any(|call| !call.parse.is_usable()) {
             continue;
         }
-        let whole = Answered::read(*dialect, streamed.whole.clone()).expect("the form without a stream");
+        let text = streamed.whole.to_string();
+        let whole = Answered::parse(*dialect, text.as_bytes()).expect("the form without a stream");
         assert_eq!(calls(&whole), *expected.as_ref().expect("calls"), "{name}: {}", streamed.whole);
         let ids = |answer: &Answered| answer.sample.calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
         assert_eq!(ids(&whole), ids(&streamed), "{name}");
@@ -174,4 +175,43 @@ fn what_is_no_stream_of_the_api_is_an_error() {
             assert!(read(dialect, [bytes]).is_err(), "{dialect:?} {bytes:?}");
         }
     }
+}
+
+#[test]
+fn the_values_that_a_stream_keeps_are_bounded() {
+    let many = json!(vec![json!({ "": 0 }); 1000]);
+    let text = many.to_string();
+    let call = |arguments: &Value| json!([{ "index": 1, "function": { "arguments": arguments } }]);
+    let heavy: [(Dialect, Value); 9] = [
+        (Dialect::Chat, json!({ "choices": [{ "delta": { "junk": many } }] })),
+        (Dialect::Chat, json!({ "choices": [{ "index": 7, "delta": { "tool_calls": call(&many) } }] })),
+        (Dialect::Chat, json!({ "choices": [{ "delta": { "tool_calls": call(&json!(text)) } }] })),
+        (Dialect::Responses, json!({ "type": "response.output_item.done", "item": { "type": "x", "junk": many } })),
+        (Dialect::Responses, json!({ "type": "response.function_call_arguments.done", "arguments": many })),
+        (Dialect::Responses, json!({ "type": "response.function_call_arguments.delta", "delta": text })),
+        (Dialect::Messages, json!({ "type": "content_block_start", "content_block": { "type": "x", "junk": many } })),
+        (Dialect::Messages, json!({ "type": "content_block_delta", "delta": { "partial_json": text } })),
+        (Dialect::Messages, json!({ "type": "message_delta", "delta": { "junk": many } })),
+    ];
+    for (dialect, event) in heavy {
+        let chunk = events(std::slice::from_ref(&event));
+        let mut stream = Stream::new(dialect);
+        let why = (0..150).find_map(|_| stream.push(&chunk).err());
+        assert_eq!(why.as_deref(), Some("the answer has more than 200000 values"), "{dialect:?}");
+    }
+    let large = json!({ "type": "ping", "junk": vec![json!({ "": 0 }); 100_000] });
+    assert!(Stream::new(Dialect::Messages).push(&events(&[large])).is_err(), "one event, though nothing of it is kept");
+}
+
+#[test]
+fn long_streams_of_short_chunks_are_read() {
+    let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
+        { "index": 0, "delta": { "content": "w" }, "logprobs": null, "finish_reason": null }] });
+    let (chunk, mut stream) = (events(&[chunk]), Stream::new(Dialect::Chat));
+    for _ in 0..50_000 {
+        stream.push(&chunk).expect("a chunk");
+    }
+    stream.push(b"data: [DONE]\n\n").expect("the end");
+    let whole = stream.finish().expect("an answer").whole;
+    assert_eq!(whole["choices"][0]["message"]["content"].as_str().map(str::len), Some(50_000));
 }

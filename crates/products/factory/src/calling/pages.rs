@@ -12,6 +12,9 @@ use super::{Failed, LARGE};
 use crate::operation::Callable;
 use crate::sending::Incoming;
 
+/// How many values the pages of one call may have: about 100 MB of memory.
+const VALUES: usize = 500_000;
+
 /// What a call fetched: the last answer, with the items of the pages before it in its body.
 pub(super) struct Fetched {
     pub(super) answer: Incoming,
@@ -23,9 +26,27 @@ pub(super) struct Fetched {
     pub(super) note: Option<String>,
 }
 
-/// A page that was read, or why no further one is.
+/// How much more the pages of one call may hold.
+#[derive(Clone, Copy)]
+struct Left {
+    bytes: usize,
+    values: usize,
+}
+
+/// What is in a body.
+enum Body {
+    Page {
+        value: Value,
+        values: usize,
+    },
+    /// It has more values than were left.
+    TooMany,
+    Other,
+}
+
+/// A page that was read with what is left after it, or why no further one is.
 enum Further {
-    Page { body: Value, bytes: usize, next: Option<String> },
+    Page { body: Value, left: Left, next: Option<String> },
     Stopped(String),
 }
 
@@ -40,12 +61,16 @@ impl Callable {
         let first = timeout_at(deadline, self.one(&arguments, deadline)).await;
         let answer = first.map_err(|_| Failed::Late)??;
         let Some(paging) = &self.paging else { return Ok(Fetched { answer, page: None, next: None, note: None }) };
-        let (answer, page) = self.read(answer).await;
-        let Some(page) = page else { return Ok(Fetched { answer, page: None, next: None, note: None }) };
+        let (answer, body) = self.read(answer, VALUES).await;
+        let Body::Page { value: page, values } = body else {
+            return Ok(Fetched { answer, page: None, next: None, note: None });
+        };
+        let bytes = self.factory.0.config.limits.answer.saturating_sub(answer.body.len());
+        let left = Left { bytes, values: VALUES.saturating_sub(values) };
         let next = paging.next(&arguments, &page, link(&answer));
         let mut fetched = Fetched { answer, page: None, next, note: None };
         fetched.page = Some(match most {
-            Some(most) => self.further(paging, arguments, (page, most), &mut fetched, deadline).await,
+            Some(most) => self.further(paging, arguments, (page, most, left), &mut fetched, deadline).await,
             None => page,
         });
         Ok(fetched)
@@ -56,12 +81,12 @@ impl Callable {
         self: &Arc<Self>,
         paging: &Paging,
         mut arguments: Map<String, Value>,
-        (mut page, most): (Value, u64),
+        (mut page, most, mut left): (Value, u64, Left),
         fetched: &mut Fetched,
         deadline: Instant,
     ) -> Value {
         let limits = &self.factory.0.config.limits;
-        let (mut pages, mut bytes) = (1, fetched.answer.body.len());
+        let mut pages = 1;
         while let Some(next) = fetched.next.clone() {
             if paging.items(&page).is_none_or(|(_, items)| items.len() as u64 >= most) {
                 break;
@@ -72,14 +97,10 @@ impl Callable {
             }
             let Some(more) = paging.arguments(&next) else { break };
             arguments.extend(more);
-            let (body, after) = match self.after(paging, &arguments, deadline).await {
-                Further::Page { body, bytes: more, next } if bytes + more <= limits.answer => {
-                    bytes += more;
+            let (body, after) = match self.after(paging, &arguments, left, deadline).await {
+                Further::Page { body, left: after, next } => {
+                    left = after;
                     (body, next)
-                }
-                Further::Page { .. } => {
-                    fetched.note = Some(format!("Stopped before {} bytes", limits.answer));
-                    break;
                 }
                 Further::Stopped(why) => {
                     fetched.note = Some(why);
@@ -98,7 +119,13 @@ impl Callable {
     }
 
     /// One further page.
-    async fn after(self: &Arc<Self>, paging: &Paging, arguments: &Map<String, Value>, deadline: Instant) -> Further {
+    async fn after(
+        self: &Arc<Self>,
+        paging: &Paging,
+        arguments: &Map<String, Value>,
+        left: Left,
+        deadline: Instant,
+    ) -> Further {
         let answer = match timeout_at(deadline, self.one(arguments, deadline)).await {
             Err(_) => {
                 let limit = self.factory.0.config.limits.time;
@@ -110,25 +137,32 @@ impl Callable {
             }
             Ok(Ok(answer)) => answer,
         };
-        let bytes = answer.body.len();
-        let (answer, body) = self.read(answer).await;
-        let Some(body) = body else { return Further::Stopped("Stopped: the next page is no JSON".to_owned()) };
-        let next = paging.next(arguments, &body, link(&answer));
-        Further::Page { body, bytes, next }
+        let Some(bytes) = left.bytes.checked_sub(answer.body.len()) else {
+            return Further::Stopped(format!("Stopped before {} bytes", self.factory.0.config.limits.answer));
+        };
+        let (answer, body) = self.read(answer, left.values).await;
+        match body {
+            Body::Page { value: body, values } => {
+                let next = paging.next(arguments, &body, link(&answer));
+                Further::Page { body, left: Left { bytes, values: left.values.saturating_sub(values) }, next }
+            }
+            Body::TooMany => Further::Stopped(format!("Stopped before {VALUES} values")),
+            Body::Other => Further::Stopped("Stopped: the next page is no JSON".to_owned()),
+        }
     }
 
-    /// The body of a successful answer, if it is JSON.
-    async fn read(&self, answer: Incoming) -> (Incoming, Option<Value>) {
+    /// The body of a successful answer, if it is JSON with at most so many values.
+    async fn read(&self, answer: Incoming, most: usize) -> (Incoming, Body) {
         if answer.body.len() < LARGE {
-            let page = page(&answer);
+            let page = page(&answer, most);
             return (answer, page);
         }
         let kept = answer.clone_head();
         let read = spawn_blocking(move || {
-            let page = page(&answer);
+            let page = page(&answer, most);
             (answer, page)
         });
-        read.await.unwrap_or((kept, None))
+        read.await.unwrap_or((kept, Body::Other))
     }
 }
 
@@ -136,11 +170,32 @@ fn link(answer: &Incoming) -> Option<&str> {
     wire::trace::header(&answer.headers, "link")
 }
 
-fn page(answer: &Incoming) -> Option<Value> {
+fn page(answer: &Incoming, most: usize) -> Body {
     let Incoming { status, headers, body } = answer;
     let received = Received { status: *status, headers, body };
     if !(200..300).contains(status) || body.is_empty() {
-        return None;
+        return Body::Other;
     }
-    received.json()
+    // Before it is parsed: the values take far more memory than the text.
+    let values = values(body);
+    if values > most {
+        return Body::TooMany;
+    }
+    received.json().map_or(Body::Other, |value| Body::Page { value, values })
+}
+
+/// How many values a JSON text has, by its brackets and commas.
+fn values(text: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for &byte in text {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if byte == b'"' {
+            in_string = true;
+        } else if matches!(byte, b'[' | b'{' | b',') {
+            count += 1;
+        }
+    }
+    count
 }

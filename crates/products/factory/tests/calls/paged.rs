@@ -131,6 +131,21 @@ async fn many_pages_are_no_longer_than_one_answer_may_be() {
     assert_eq!(api.got().len(), 4);
 }
 
+/// A small text can stand for very many values, which are all held at once.
+#[tokio::test]
+async fn many_pages_have_no_more_values_than_one_answer_may_have() {
+    let api = Upstream::start(|number, _| {
+        let row = vec![0; 200_000];
+        ok(&json!({ "items": [row], "next_page_token": format!("p{number}") }).to_string())
+    })
+    .await;
+    let answered = callable(&factory(&api.url, "{}"), list()).call(object(json!({ "max_items": 1000 }))).await;
+    let text = texts(&answered);
+    assert!(text.contains("Stopped before 500000 values") && answered.failure.is_none(), "{}", &text[..500]);
+    assert!(text.contains("cursor `page_token=p1`"), "{}", &text[text.len() - 500..]);
+    assert_eq!(api.got().len(), 3);
+}
+
 #[tokio::test]
 async fn what_was_fetched_is_not_lost_when_a_page_fails() {
     let api = Upstream::start(|number, got| if number == 2 { http(400, "", "") } else { pages(number, got) }).await;

@@ -1,5 +1,7 @@
 //! SQLite: one connection, a journal that survives kills and power cuts, and one writer at a time.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, ToSql};
 
 use super::{Dialect, Failure, Sql, Value};
+use crate::StoreError;
 use crate::rows::Row;
 
 /// How long a statement waits for another process that writes.
@@ -16,11 +19,24 @@ pub(super) struct Sqlite(Connection);
 
 impl Sqlite {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        create_private(path)?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         // `synchronous = FULL`: what was acknowledged survives a power cut.
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         Ok(Self(connection))
+    }
+}
+
+/// Makes the file readable by its owner alone. SQLite gives its journals the same rights.
+fn create_private(path: &Path) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(StoreError::io(path.display(), &error).into()),
+        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::launch;
+
 /// A text, or the variable that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -149,9 +151,9 @@ impl Server {
     /// How it is reached, in one line and without values of variables.
     pub fn shown_launch(&self) -> String {
         match &self.launch {
-            Launch::Command(words) => words.join(" "),
+            Launch::Command(words) => launch::quoted_words(words),
             Launch::Url(url) => url.clone(),
-            Launch::Served(words) => format!("proof serve {}", words.join(" ")),
+            Launch::Served(words) => format!("proof serve {}", launch::quoted_words(words)),
             Launch::Unknown => String::new(),
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn of(file: File, folder: PathBuf) -> (Fleet, Vec<Mistake>) {
     let store = match file.store {
         None => StorePlace::Folder(folder.join(".proof/fleet")),
         Some(Text::Variable { env }) => StorePlace::Variable(env),
-        Some(Text::Plain(path)) if path.contains("://") => {
+        Some(Text::Plain(path)) if secret::in_path(&path) => {
             let what = "an address of a store may hold a password";
             wrong.push(mistake("/store".to_owned(), what, "put it into a variable: { env: FLEET_STORE }"));
             StorePlace::Folder(PathBuf::new())
@@ -148,6 +148,21 @@ fn check_credentials(index: usize, entry: &Entry, launch: &Launch, wrong: &mut V
             wrong.push(mistake(at(member), format!("`{member}` is for a command"), format!("leave out `{member}`")));
         }
     }
+    for (member, address) in [("ready", &entry.ready), ("admin", &entry.admin)] {
+        if address.as_deref().is_some_and(secret::in_address) {
+            let remedy = "an address without user name, password and token; it is shown and stored";
+            wrong.push(mistake(at(member), "the address holds a user name or a secret", remedy));
+        }
+    }
+    for (member, text) in [("source", &entry.source), ("owner", &entry.owner), ("note", &entry.note)] {
+        if text.as_deref().is_some_and(secret::in_text) {
+            wrong.push(mistake(
+                at(member),
+                format!("`{member}` holds a secret in clear"),
+                "leave it out; it is stored",
+            ));
+        }
+    }
     for (name, value) in &entry.env {
         if let Text::Plain(value) = value
             && secret::is_secret(name, value)
@@ -177,9 +192,9 @@ fn launch(index: usize, entry: &Entry, wrong: &mut Vec<Mistake>) -> Launch {
         if !["http://", "https://", "ws://", "wss://"].iter().any(|scheme| url.starts_with(scheme)) {
             let place = format!("/servers/{index}/url");
             wrong.push(mistake(place, "the address is neither http(s) nor ws(s)", "https://mcp.example/mcp"));
-        } else if url.split(['/', '?', '#']).nth(2).is_some_and(|authority| authority.contains('@')) {
-            let place = format!("/servers/{index}/url");
-            wrong.push(mistake(place, "the address holds a user name", "bearer: { env: NAME }"));
+        } else if secret::in_address(url) {
+            let remedy = "take it out of the address, and send it as a header: bearer: { env: NAME }";
+            wrong.push(mistake(format!("/servers/{index}/url"), "the address holds a user name or a secret", remedy));
         }
         ways.push(("url", Launch::Url(url.clone())));
     }

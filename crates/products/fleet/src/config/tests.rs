@@ -102,3 +102,28 @@ servers:
     assert_eq!(fleet.gates().len(), GateKind::ALL.len());
     assert!(serde_json::from_str::<serde_json::Value>(schema()).is_ok());
 }
+
+#[test]
+fn no_address_or_text_that_is_kept_holds_a_secret() {
+    for member in [
+        "url: 'https://h/mcp?access_token=sk-live-4829a7c1e5b36d08f2'",
+        "url: 'https://u:4829a7c1e5b36d08f2@h/mcp'",
+        "url: 'wss://h/mcp#token=4829a7c1e5b36d08f2'",
+        "command: [x], ready: 'https://h/?api_key=4829a7c1e5b36d08f2'",
+        "command: [x], ready: 'https://u@h/4829a7c1e5b36d08f2'",
+        "command: [x], admin: 'http://u:4829a7c1e5b36d08f2@h:9000'",
+        "source: 'https://u:4829a7c1e5b36d08f2@git.example/x'",
+        "note: 'token ghp_4829a7c1e5b36d08f2a91b7c3d5e6f708192'",
+    ] {
+        let errors = read(&format!("servers:\n  - {{ name: a, {member} }}\n")).expect_err(member);
+        assert_eq!(errors.len(), 1, "{member}: {errors:?}");
+        assert!(errors[0].at.is_some() && !format!("{errors:?}").contains("4829a7c1e5b36d08f2"), "{errors:?}");
+    }
+    for store in ["'host=db user=u password=hunter2secret'", "postgres//u:hunter2@h/d"] {
+        let errors = read(&format!("servers: []\nstore: {store}\n")).expect_err(store);
+        assert!(!format!("{errors:?}").contains("hunter2"), "{errors:?}");
+    }
+    let plain = "servers:\n  - { name: a, url: 'https://h:8443/mcp?team=42', ready: gateway.yaml, admin: 'http://h:9000', \
+                 source: 'https://git.example/x/commit/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567', owner: ada@example.com }\nstore: ./a@b\n";
+    assert!(read(plain).is_ok(), "{:?}", read(plain).err());
+}

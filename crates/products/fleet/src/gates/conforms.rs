@@ -80,7 +80,7 @@ fn finding(result: &Value) -> Option<Finding> {
         level: text(result, "level"),
         place: format!("{} {}", text(result, "transport"), text(result, "revision")),
         message: text(result, "message"),
-        fix: format!("proof explain {rule}"),
+        fix: format!("proof explain {}", crate::launch::quoted(&rule)),
         fails,
         rule,
     })

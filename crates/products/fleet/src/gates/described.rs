@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Material, list, number, text};
 use crate::gate::{Finding, Judged};
+use crate::words::counted;
 
 pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     let ended = material.only()?;
@@ -42,7 +43,10 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
         });
     }
     let remarks = findings.len();
-    let mut judged = Judged::by_findings(findings, format!("{tools} tools, {remarks} remarks, about {tokens} tokens"));
+    let mut judged = Judged::by_findings(
+        findings,
+        format!("{}, {}, about {tokens} tokens", counted(tools, "tool"), counted(remarks, "remark")),
+    );
     judged.facts = json!({ "tools": tools, "remarks": remarks, "tokens": tokens });
     Ok(judged)
 }

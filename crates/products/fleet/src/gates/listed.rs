@@ -5,23 +5,23 @@ use crate::gate::{Finding, Judged};
 
 /// By the entry alone.
 pub fn judge(server: &Server) -> Judged {
-    let missing = |member: &str, why: &str| Finding {
+    let missing = |member: &str, what: &str| Finding {
         rule: member.to_owned(),
         level: "missing".to_owned(),
         place: String::new(),
-        message: why.to_owned(),
+        message: what.to_owned(),
         fix: format!("add `{member}` to the entry of {}", server.name),
         fails: true,
     };
     let mut findings = Vec::new();
     if server.owner.is_none() {
-        findings.push(missing("owner", "nobody answers for the server"));
+        findings.push(missing("owner", "missing"));
     }
     if server.source.is_none() {
-        findings.push(missing("source", "where it comes from is unknown"));
+        findings.push(missing("source", "missing"));
     }
     if server.launch == Launch::Unknown {
-        findings.push(missing("command", "how it is reached is unknown (command, url, openapi or catalog)"));
+        findings.push(missing("command", "missing: one of command, url, openapi, catalog"));
     }
     Judged::by_findings(findings, "owner, source and launch are known")
 }

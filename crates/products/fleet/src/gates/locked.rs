@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Material, list, text};
 use crate::gate::{Finding, Judged};
+use crate::launch::{quoted, quoted_path};
 
 pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     let ended = material.only()?;
@@ -27,7 +28,11 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
                 fails: level != "info",
                 level,
                 message: text(change, "what"),
-                fix: format!("review it, then: proof lock -o {path} --approve '{of}' --by YOU --reason WHY …"),
+                fix: format!(
+                    "review it, then: proof lock -o {} --approve {} --by YOU --reason WHY …",
+                    quoted_path(&path),
+                    quoted(&of)
+                ),
                 place: of,
             }
         })

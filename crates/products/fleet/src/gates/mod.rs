@@ -52,7 +52,7 @@ pub struct Material<'m> {
     pub negatives: &'m [String],
 }
 
-/// What comes of a gate.
+/// What comes of a gate: its texts are whole, so that secrets are found in them before they are cut.
 pub fn judge(kind: GateKind, material: &Material<'_>) -> Judged {
     let judged = match kind {
         GateKind::Listed => Ok(listed::judge(material.server)),
@@ -67,7 +67,7 @@ pub fn judge(kind: GateKind, material: &Material<'_>) -> Judged {
         GateKind::Evaluated => evaluated::judge(material),
         GateKind::Signed => evaluated::signed(material),
     };
-    judged.unwrap_or_else(|why| Judged::new(Outcome::Incomplete, why)).bounded()
+    judged.unwrap_or_else(|why| Judged::new(Outcome::Incomplete, why))
 }
 
 impl Ended {
@@ -97,9 +97,14 @@ impl Ended {
 
     /// With the first line that the command wrote for people.
     fn with_reason(&self, what: &str) -> String {
-        let line = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
-        let line = line.map(|line| line.strip_prefix("error: ").unwrap_or(line));
+        let line = self.reason();
         line.map_or_else(|| what.to_owned(), |line| format!("{what}: {}", wire::escape::snippet(line, 200)))
+    }
+
+    /// The first line that the command wrote for people.
+    fn reason(&self) -> Option<&str> {
+        let line = self.stderr.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.strip_prefix("error: ").unwrap_or(line))
     }
 
     /// Whether the exit code and the report's own verdict agree.

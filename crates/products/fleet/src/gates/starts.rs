@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Material, text};
+use super::{Ended, Material, text};
 use crate::digest;
 use crate::gate::{Finding, Judged};
+use crate::words::counted;
 
 /// What a server lists.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,18 +58,45 @@ fn modules(snapshot: &Value) -> u64 {
     words.chunk_by(|one, other| one == other).filter(|group| group.len() > 1).count() as u64
 }
 
+/// A server that does not answer, with what it wrote on stderr.
+fn silent(ended: &Ended, material: &Material<'_>) -> Judged {
+    let reason = ended.reason().unwrap_or("it does not say why");
+    let lines = quoted(&ended.stderr);
+    let message = if lines.is_empty() {
+        wire::escape::snippet(reason, 200)
+    } else {
+        format!("{}; stderr: {}", wire::escape::snippet(reason, 90), end_of(&lines.join(" | "), 190))
+    };
+    let finding = Finding {
+        rule: "no-answer".to_owned(),
+        level: "fail".to_owned(),
+        place: String::new(),
+        message,
+        fix: format!("try it: proof client tools {}", crate::launch::typed(material.server)),
+        fails: true,
+    };
+    let last = lines.last().copied().unwrap_or(reason);
+    let summary = format!("the server gave no MCP answer: {}", wire::escape::snippet(last, 200));
+    Judged { summary, ..Judged::by_findings(vec![finding], "") }
+}
+
+/// The lines of the server that `proof` quotes in its error.
+fn quoted(stderr: &str) -> Vec<&str> {
+    let lines = stderr.lines().skip_while(|line| line.trim() != "its last lines on stderr:").skip(1);
+    lines.take_while(|line| line.starts_with("    ")).map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+/// The end of a text: the reason stands in the last lines.
+fn end_of(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    let end: String = text.chars().skip(count.saturating_sub(most)).collect();
+    if count > most { format!("…{end}") } else { end }
+}
+
 pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     let ended = material.only()?;
     if ended.code == Some(3) {
-        let finding = Finding {
-            rule: "no-answer".to_owned(),
-            level: "fail".to_owned(),
-            place: String::new(),
-            message: ended.with_reason("the server gave no MCP answer"),
-            fix: format!("try it: proof client tools {}", crate::launch::typed(material.server)),
-            fails: true,
-        };
-        return Ok(Judged::by_findings(vec![finding], ""));
+        return Ok(silent(ended, material));
     }
     let snapshot = ended.report("proof.snapshot/1")?;
     let surface = Surface::of(snapshot).ok_or("the snapshot cannot be read")?;
@@ -78,7 +106,7 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
             rule: "tools".to_owned(),
             level: "fail".to_owned(),
             place: "tools".to_owned(),
-            message: format!("lists {} tools; the inventory says {expected}", surface.tools),
+            message: format!("lists {}; the inventory says {expected}", counted(surface.tools, "tool")),
             fix: "correct `tools` of the entry, or the server".to_owned(),
             fails: true,
         });
@@ -94,7 +122,7 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
             fails: true,
         });
     }
-    let green = format!("answers at {} in {} ms: {} tools", surface.revision, ended.ms, surface.tools);
+    let green = format!("answers at {} in {} ms: {}", surface.revision, ended.ms, counted(surface.tools, "tool"));
     let mut judged = Judged::by_findings(findings, green);
     judged.facts = json!({
         "start_ms": ended.ms, "tools": surface.tools, "prompts": surface.prompts, "resources": surface.resources,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Material, list, number, percent, text};
 use crate::gate::{Finding, Judged};
+use crate::launch::{quoted, quoted_path};
 
 pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
     let [first, second] = material.ended else { return Err("the tests did not run twice".to_owned()) };
@@ -78,7 +79,7 @@ fn failures(report: &Value) -> Vec<Finding> {
                 level: "failed".to_owned(),
                 place: format!("{path}:{} {}", case["line"], text(place, "revision")),
                 message: message.trim().to_owned(),
-                fix: format!("proof test {path} --filter '{}'", text(case, "name").replace('\'', "'\\''")),
+                fix: format!("proof test {} --filter {}", quoted_path(&path), quoted(&text(case, "name"))),
                 fails: true,
             });
         }

@@ -213,6 +213,20 @@ fn a_server_that_does_not_answer_is_red_and_one_that_lists_another_number_too() 
     let red = judged(GateKind::Starts, &server(""), &[silent]);
     assert!(red.outcome == Outcome::Fail && red.summary.contains("the command ended"), "{}", red.summary);
     assert_eq!(outcome(GateKind::Starts, &[ended(0, json!({ "schema": "proof.snapshot/1" }))]), Outcome::Fail, "empty");
+    let stderr = "error: the command ended with code 1 before it answered\n  at sh serve.sh\n  its last lines on stderr:\n    \
+                  Traceback\n    KeyError: SHOP_TOKEN\n  try: run the command by itself\n";
+    let silent = Ended { code: Some(3), stderr: stderr.to_owned(), ..Ended::default() };
+    let red = judged(GateKind::Starts, &server(""), &[silent]);
+    assert_eq!(red.summary, "the server gave no MCP answer: KeyError: SHOP_TOKEN");
+    let message = "the command ended with code 1 before it answered; stderr: Traceback | KeyError: SHOP_TOKEN";
+    assert_eq!(red.findings[0].message, message);
+}
+
+#[test]
+fn what_an_entry_lacks_is_missing() {
+    let text = "servers:\n  - { name: a, command: [x] }\n";
+    let bare = Fleet::read(text, ".".into()).expect("valid").servers.remove(0);
+    assert_eq!(judged(GateKind::Listed, &bare, &[]).summary, "2 findings, first owner: missing");
 }
 
 #[test]
@@ -232,5 +246,54 @@ fn without_a_report_no_gate_is_green_or_red() {
             assert_eq!(outcome(kind, &three[..count]), Outcome::Incomplete, "{kind} {ended:?}");
         }
         assert_eq!(outcome(kind, &[]), Outcome::Incomplete, "{kind}");
+    }
+}
+
+/// The words that a shell makes of a command line, without running it.
+fn shell_words(line: &str) -> Vec<String> {
+    let script = format!("for word in {line}; do printf '%s\\0' \"$word\"; done");
+    let output = std::process::Command::new("sh").args(["-c", &script]).env_clear().output().expect("sh");
+    assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_server_is_called_is_one_word_of_a_printed_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let touched = folder.path().join("touched");
+    let hostile = format!("y'; touch {0}; $(touch {0}) `touch {0}` '", touched.display());
+    let drift = json!({ "schema": "proof.lock-drift/1", "status": "drift", "changes": [
+        { "class": "c", "severity": "high", "of": hostile, "what": "w" }], "notCompared": [] });
+    let locked = judged(GateKind::Locked, &server(", lock: '-a b.lock'"), &[ended(1, drift)]);
+    let mut report = tests(&[case(&hostile, "failed")], 3);
+    report["files"][0]["file"] = json!("$(touch x).mcp.yaml");
+    let tested = judged(GateKind::Tested, &server(""), &[ended(1, report.clone()), ended(1, report)]);
+    let words = |judged: &Judged| shell_words(judged.findings[0].fix.split_once("proof ").expect("a command").1);
+    assert_eq!(words(&locked)[..5], ["lock", "-o", "./-a b.lock", "--approve", &hostile]);
+    assert_eq!(words(&tested), ["test", "$(touch x).mcp.yaml", "--filter", &hostile]);
+    assert!(!touched.exists());
+}
+
+#[test]
+fn what_an_entry_names_is_one_word_of_a_printed_command() {
+    use crate::state::{Kept, ServerState};
+    let text = "servers:\n  - { name: a, url: 'https://h/$(touch x)?a=1&b;c', tests: ['$(touch x)'], lock: '-`x` y', ready: 'a;b', \
+                evaluation: { cases: 'a b', calls: '$c' }, manifest: { file: 'a|b', keys: 'c&d' } }\n";
+    let fleet = Fleet::read(text, ".".into()).expect("valid");
+    let state = ServerState::of(&fleet, &fleet.servers[0], Kept::default(), 0);
+    let url = "https://h/$(touch x)?a=1&b;c";
+    for (gate, expected) in [
+        (GateKind::Starts, &["client", "tools", url][..]),
+        (GateKind::Described, &["eval", "lint", url]),
+        (GateKind::Conforms, &["check", url]),
+        (GateKind::Tested, &["test", "$(touch x)"]),
+        (GateKind::Scanned, &["scan", url]),
+        (GateKind::Locked, &["lock", "--check", "-o", "./-`x` y", url]),
+        (GateKind::Ready, &["ready", "a;b"]),
+        (GateKind::Evaluated, &["eval", "score", "a b", "--calls", "$c"]),
+        (GateKind::Signed, &["verify", "a|b", "--keys", "c&d", url]),
+    ] {
+        let command = crate::next::start(gate, &state);
+        assert_eq!(shell_words(command.strip_prefix("proof ").expect("a command")), expected, "{command}");
     }
 }

@@ -7,6 +7,8 @@ use report::render::text::wrap;
 
 use crate::dates;
 use crate::gate::{GateKind, Outcome};
+use crate::state::Record;
+use crate::words::counted;
 
 /// A result in a history.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,15 @@ pub struct Past {
     pub at: i64,
     /// The run.
     pub run: Option<i64>,
+}
+
+impl Past {
+    /// Of the record of a result.
+    pub fn of(server: &str, record: Record, run: Option<i64>) -> Self {
+        let Record { gate, judged, at, .. } = record;
+        let server = server.to_owned();
+        Self { server, gate, outcome: judged.outcome, summary: judged.summary, score: judged.score, at, run }
+    }
 }
 
 /// A move of a server from stage to stage.
@@ -103,24 +114,28 @@ impl Change {
     }
 }
 
-/// What changed between two times: of each gate, the newest result until then.
-pub fn changes(past: &[Past], before: i64, after: i64) -> Vec<Change> {
-    let newest = |until: i64| {
-        let mut found: BTreeMap<(String, GateKind), &Past> = BTreeMap::new();
-        for one in past.iter().filter(|one| one.at <= until) {
-            let kept = found.entry((one.server.clone(), one.gate)).or_insert(one);
-            if kept.at < one.at {
-                *kept = one;
-            }
+/// How gates stood at one time: by server and gate, the outcome and what is said of it.
+pub type Ends = BTreeMap<(String, GateKind), (Outcome, String)>;
+
+/// Of each gate, the newest result until a time.
+pub fn newest_until(past: &[Past], until: i64) -> Ends {
+    let mut found: BTreeMap<(String, GateKind), &Past> = BTreeMap::new();
+    for one in past.iter().filter(|one| one.at <= until) {
+        let kept = found.entry((one.server.clone(), one.gate)).or_insert(one);
+        if kept.at < one.at {
+            *kept = one;
         }
-        found
-    };
-    let (old, new) = (newest(before), newest(after));
+    }
+    found.into_iter().map(|(of, one)| (of, (one.outcome, one.summary.clone()))).collect()
+}
+
+/// What changed between two times.
+pub fn changes(old: &Ends, new: &Ends) -> Vec<Change> {
     let keys: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).cloned().collect();
     let change = |of: (String, GateKind)| {
         let (before, after) = (old.get(&of), new.get(&of));
-        let summary = after.or(before).map_or_else(String::new, |one| one.summary.clone());
-        Change { of, before: before.map(|one| one.outcome), after: after.map(|one| one.outcome), summary }
+        let summary = after.map_or_else(String::new, |(_, summary)| summary.clone());
+        Change { of, before: before.map(|one| one.0), after: after.map(|one| one.0), summary }
     };
     keys.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
@@ -128,13 +143,14 @@ pub fn changes(past: &[Past], before: i64, after: i64) -> Vec<Change> {
 /// The changes for people.
 pub fn diff(changes: &[Change]) -> String {
     let mut out = String::new();
-    let word = |outcome: Option<Outcome>| outcome.map_or("none", Outcome::as_str);
+    let word = |outcome: Option<Outcome>| outcome.map_or("not run", Outcome::as_str);
     for change in changes {
         let (server, gate) = &change.of;
-        let text = format!("{server} {gate}: {} → {}: {}", word(change.before), word(change.after), change.summary);
+        let why = if change.summary.is_empty() { String::new() } else { format!(": {}", change.summary) };
+        let text = format!("{server} {gate}: {} → {}{why}", word(change.before), word(change.after));
         wrap(&mut out, 0, &wire::escape::line(&text));
     }
     let worse = changes.iter().filter(|change| change.is_worse()).count();
-    let _ = writeln!(out, "{} changes, {worse} for the worse", changes.len());
+    let _ = writeln!(out, "{}, {worse} for the worse", counted(changes.len(), "change"));
     out
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::columns::stage_name;
 use crate::config::Fleet;
 use crate::state::ServerState;
+use crate::words::counted;
 
 fn tools(state: &ServerState<'_>) -> Option<u64> {
     state.kept.seen.map(|_| state.kept.surface.tools).or(state.server.tools)
@@ -19,7 +20,7 @@ fn modules(state: &ServerState<'_>) -> Option<u64> {
 
 /// As Markdown.
 pub fn markdown(fleet: &Fleet, states: &[ServerState<'_>]) -> String {
-    let mut out = format!("# {}: {} servers\n\n", wire::escape::line(&fleet.name), states.len());
+    let mut out = format!("# {}: {}\n\n", wire::escape::line(&fleet.name), counted(states.len(), "server"));
     out.push_str(
         "| server | stage | tools | modules | lines | language | transports | owner | source | credentials |\n",
     );
@@ -47,8 +48,8 @@ pub fn markdown(fleet: &Fleet, states: &[ServerState<'_>]) -> String {
             cell(&credentials.join(", ")),
         );
     }
-    let sum = |of: &dyn Fn(&ServerState<'_>) -> Option<u64>| states.iter().filter_map(of).sum::<u64>();
-    let _ = writeln!(out, "\n{} servers, {} tools", states.len(), sum(&tools));
+    let sum = |of: &dyn Fn(&ServerState<'_>) -> Option<u64>| states.iter().filter_map(of).fold(0, u64::saturating_add);
+    let _ = writeln!(out, "\n{}, {}", counted(states.len(), "server"), counted(sum(&tools), "tool"));
     out
 }
 

@@ -31,7 +31,7 @@ pub struct Table {
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#1f2328;background:#fff}\
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}\
-table{border-collapse:collapse;width:100%}th,td{border:1px solid #d0d7de;padding:.25rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}\
+table{border-collapse:collapse;width:100%}th,td{border:1px solid #d0d7de;padding:.25rem .5rem;text-align:left;vertical-align:top;max-width:26rem;overflow-wrap:break-word}th,td:nth-child(-n+2){white-space:nowrap}\
 th{background:#f6f8fa;position:sticky;top:0}.fail,.incomplete{color:#b62324;font-weight:600}.pass{color:#1a7f37}\
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}th{background:#161b22}th,td{border-color:#30363d}\
 .fail,.incomplete{color:#ff7b72}.pass{color:#56d364}}@media print{th{position:static}tr{break-inside:avoid}}";
@@ -102,6 +102,8 @@ impl Page {
 }
 
 fn markdown_cell(cell: &str) -> String {
-    let is_plain = cell.chars().all(|c| c.is_ascii_alphanumeric() || " .,%-:/".contains(c)) && !cell.contains("://");
+    // GitHub makes links of addresses, also of those without a scheme.
+    let is_link = cell.contains("://") || cell.to_ascii_lowercase().contains("www.");
+    let is_plain = !is_link && cell.chars().all(|c| c.is_ascii_alphanumeric() || " .,%-:/".contains(c));
     if is_plain { cell.to_owned() } else { code(&wire::escape::line(cell)).replace('|', "\\|") }
 }

@@ -84,7 +84,7 @@ fn write_gate(out: &mut String, gate: &GateState, state: &ServerState<'_>, now: 
                 wrap(out, 3, &wire::escape::line(&format!("- {}{place}: {}", finding.rule, finding.message)));
                 wrap(out, 5, &wire::escape::line(&format!("fix: {}", finding.fix)));
             }
-            let more = failing.len().saturating_sub(SHOWN) + record.judged.more;
+            let more = failing.len().saturating_sub(SHOWN).saturating_add(record.judged.more);
             if more > 0 {
                 line(out, &format!("and {more} more: proof fleet show {} {}", state.server.name, gate.gate));
             }

@@ -1,5 +1,7 @@
 //! The five reports, of a fleet or of one server: compliance, tests, security, performance, readiness.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::page::{Page, Table};
@@ -132,13 +134,14 @@ fn sums(kind: ReportKind, states: &[&ServerState<'_>]) -> Vec<String> {
             let mut line = format!("{gate}: {open} of {all} pass.");
             if *gate == GateKind::Conforms {
                 let perfect = states.iter().filter(|state| state.score().is_some_and(|score| score >= 100.0)).count();
-                line.push_str(&format!(" {perfect} of {all} score 100."));
+                let _ = write!(line, " {perfect} of {all} score 100.");
             }
             if *gate == GateKind::Tested {
                 let sum = |member: &str| {
-                    of_gate().filter_map(|state| state.record.as_ref()?.judged.facts[member].as_u64()).sum::<u64>()
+                    let figures = of_gate().filter_map(|state| state.record.as_ref()?.judged.facts[member].as_u64());
+                    figures.fold(0, u64::saturating_add)
                 };
-                line.push_str(&format!(" {} test files, {} cases.", sum("files"), sum("cases")));
+                let _ = write!(line, " {} test files, {} cases.", sum("files"), sum("cases"));
             }
             line
         })

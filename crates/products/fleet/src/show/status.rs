@@ -12,6 +12,7 @@ use crate::config::{Dashboard, Fleet};
 use crate::dates;
 use crate::gate::GateKind;
 use crate::state::{Light, ServerState};
+use crate::words::counted;
 
 /// What the signs of gates mean.
 const LEGEND: &str = "+ pass  w waived  x fail  ? incomplete  - nothing to run  . not run  o old";
@@ -69,9 +70,12 @@ pub fn sum(states: &[&ServerState<'_>]) -> String {
     let count = |holds: &dyn Fn(&ServerState<'_>) -> bool| states.iter().filter(|state| holds(state)).count();
     let has = |light: Light| move |state: &ServerState<'_>| state.gates.iter().any(|gate| gate.light == light);
     let all = states.len();
+    if all == 0 {
+        return "no server fits".to_owned();
+    }
     let mut text = format!(
-        "{} of {all} at the stage that is wanted; {} of {all} score 100; {} with a red gate, {} incomplete",
-        count(&|state| state.is_as_wanted()),
+        "{}; {} of {all} score 100; {} with a red gate, {} incomplete",
+        targets(states),
         count(&|state| state.score().is_some_and(|score| score >= 100.0)),
         count(&has(Light::Red)),
         count(&has(Light::Incomplete)),
@@ -83,12 +87,26 @@ pub fn sum(states: &[&ServerState<'_>]) -> String {
     text
 }
 
+/// How many servers have the stage that is wanted, of those that want one.
+fn targets(states: &[&ServerState<'_>]) -> String {
+    let with: Vec<_> = states.iter().filter(|state| state.server.wanted.is_some()).collect();
+    if with.is_empty() {
+        return "no stage is wanted (`stage` in fleet.yaml)".to_owned();
+    }
+    let good = with.iter().filter(|state| state.is_as_wanted()).count();
+    let text = format!("{good} of {} at the stage that is wanted", with.len());
+    match states.len() - with.len() {
+        0 => text,
+        rest => format!("{text}, {} without one", counted(rest, "server")),
+    }
+}
+
 /// One document: `proof.fleet-status/1`.
 pub fn json(fleet: &Fleet, states: &[&ServerState<'_>], now: i64) -> Value {
     let servers: Vec<Value> = states.iter().map(|state| server(fleet, state)).collect();
     let total = |member: &str| {
         let facts = states.iter().filter_map(|state| state.gate(GateKind::Tested)?.record.as_ref());
-        facts.filter_map(|record| record.judged.facts[member].as_u64()).sum::<u64>()
+        facts.filter_map(|record| record.judged.facts[member].as_u64()).fold(0, u64::saturating_add)
     };
     json!({
         "schema": "proof.fleet-status/1",

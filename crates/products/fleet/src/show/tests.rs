@@ -4,7 +4,7 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::badge::{Tone, svg};
-use super::history::{Past, changes, diff};
+use super::history::{Past, changes, diff, newest_until};
 use super::page::{Page, Table};
 use super::reports::{ReportKind, report};
 use super::table::lines;
@@ -33,6 +33,7 @@ fn what_a_server_says_is_text_in_every_form() {
     };
     let page = Page { kind: "tests", title: hostile.to_owned(), lines: vec![hostile.to_owned()], tables: vec![table] };
     let html = page.html();
+    assert!(!html.contains("anywhere") && html.contains("white-space:nowrap"), "short words are split: {html}");
     assert!(
         !html.contains("<script") && html.contains("class=\"fail\"") && html.contains("default-src 'none'"),
         "{html}"
@@ -91,9 +92,69 @@ fn a_difference_is_what_changed_between_two_times() {
         past(GateKind::Scanned, Outcome::Pass, 10),
         past(GateKind::Locked, Outcome::Pass, 30),
     ];
-    let found = changes(&all, 15, 25);
+    let found = changes(&newest_until(&all, 15), &newest_until(&all, 25));
     let worse: Vec<_> = found.iter().map(|change| (change.of.1, change.is_worse())).collect();
     assert_eq!(worse, [(GateKind::Conforms, true), (GateKind::Tested, false)]);
     assert!(diff(&found).ends_with("2 changes, 1 for the worse\n"));
-    assert!(changes(&all, 25, 25).is_empty());
+    assert!(diff(&found[..1]).ends_with("1 change, 1 for the worse\n"));
+    let end = newest_until(&all, 25);
+    assert!(changes(&end, &end).is_empty());
+}
+
+#[test]
+fn an_address_without_a_scheme_is_no_link() {
+    let rows = ["www.evil.example/login", "see WWW.evil.example", "12.5 ms"].map(|cell| vec![cell.to_owned()]).to_vec();
+    let table = Table { title: "t".to_owned(), columns: vec!["a"], rows };
+    let page = Page { kind: "tests", title: "t".to_owned(), lines: Vec::new(), tables: vec![table] };
+    let text = page.markdown();
+    for row in ["| ` www.evil.example/login ` |", "| ` see WWW.evil.example ` |", "| 12.5 ms |"] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+}
+
+#[test]
+fn figures_of_a_worker_that_lies_are_brought_into_range() {
+    let text = "servers:\n  - { name: a, command: [x] }\n  - { name: b, command: [x] }\n";
+    let fleet = Fleet::read(text, ".".into()).expect("valid");
+    let mut judged = Judged::new(Outcome::Fail, "x");
+    judged.findings = vec![
+        Finding {
+            rule: "r".to_owned(),
+            level: String::new(),
+            place: String::new(),
+            message: String::new(),
+            fix: String::new(),
+            fails: true,
+        };
+        9
+    ];
+    judged.more = usize::MAX;
+    (judged.score, judged.coverage) = (Some(1e308), Some(-1e308));
+    judged.facts = json!({ "files": u64::MAX, "cases": u64::MAX });
+    let judged = judged.in_range();
+    assert_eq!((judged.score, judged.coverage), (Some(100.0), Some(0.0)));
+    let record = Record { gate: GateKind::Tested, judged, at: 1_800_000_000, ms: 1, version: 1, key: "k".to_owned() };
+    let kept = || Kept { records: vec![record.clone()], ..Kept::default() };
+    let states: Vec<_> =
+        fleet.servers.iter().map(|server| ServerState::of(&fleet, server, kept(), 1_800_000_000)).collect();
+    let states: Vec<&ServerState<'_>> = states.iter().collect();
+    let most = u64::MAX.to_string();
+    let lines = report(ReportKind::Tests, &fleet, &states, 1_800_000_000).lines.join(" ");
+    assert!(lines.contains(&format!("{most} test files, {most} cases.")), "{lines}");
+    assert_eq!(super::status::json(&fleet, &states, 0)["summary"]["cases"], json!(u64::MAX));
+    assert!(super::playbook::playbook(&fleet, states[0], 1_800_000_000).contains(&format!("and {most} more")));
+}
+
+#[test]
+fn a_sum_counts_servers_that_want_a_stage() {
+    let sum = |text: &str| {
+        let fleet = Fleet::read(text, ".".into()).expect("valid");
+        let of = |server| ServerState::of(&fleet, server, Kept::default(), 1_800_000_000);
+        let states: Vec<ServerState<'_>> = fleet.servers.iter().map(of).collect();
+        super::status::sum(&states.iter().collect::<Vec<_>>())
+    };
+    assert!(sum("servers:\n  - { name: a, command: [x] }\n").starts_with("no stage is wanted"));
+    let one = "servers:\n  - { name: a, command: [x], stage: starts }\n  - { name: b, command: [x] }\n";
+    assert!(sum(one).starts_with("0 of 1 at the stage that is wanted, 1 server without one;"), "{}", sum(one));
+    assert_eq!(super::status::sum(&[]), "no server fits");
 }

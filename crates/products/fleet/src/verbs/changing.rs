@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use fleet::columns::stage_name;
+use fleet::gate::{Judged, Outcome};
 use fleet::state::{DAY, Hold};
+use fleet::words::counted;
 use fleet::{dates, keeping};
-use fleet_store::NewWaiver;
+use fleet_store::{Id, NewWaiver};
 use net::Children;
 
 use super::{Session, caller, now};
@@ -57,14 +59,7 @@ pub(crate) async fn waive(file: &Path, args: &WaiveArgs, children: &Children) ->
     session.id(&args.server).await?;
     let at = now();
     if let Some(number) = args.end {
-        let own =
-            session.keeping.store.waivers(Some(&args.server)).await?.into_iter().any(|waiver| waiver.id == number);
-        if !own || !session.keeping.store.end_waiver(number, at).await? {
-            let remedy = format!("proof fleet show {}", args.server);
-            return Err(Failure::usage(format!("{} has no waiver {number} that holds", args.server), &remedy));
-        }
-        print(&format!("waiver {number} has ended"));
-        return Ok(Exit::Clean);
+        return end_waiver(&session, &args.server, number).await;
     }
     let (Some(gate), Some(owner), Some(reason), Some(until)) = (args.gate, &args.owner, &args.reason, &args.until)
     else {
@@ -98,8 +93,41 @@ pub(crate) async fn waive(file: &Path, args: &WaiveArgs, children: &Children) ->
     let state = session.state(&args.server).await?;
     let light = state.gate(gate).map_or("", |state| state.light.as_str());
     print(&format!("waiver {id}: `{gate}` of {} is {light}; it ends after {until}", args.server));
+    let judged = state.gate(gate).and_then(|state| state.record.as_ref()).map(|record| &record.judged);
+    if let Some(text) = unused(judged, args.rule.as_deref()) {
+        print(&text);
+    }
     print(&format!("{} is at {}", args.server, stage_name(&session.fleet, state.stage)));
     Ok(Exit::Clean)
+}
+
+async fn end_waiver(session: &Session, server: &str, number: Id) -> Result<Exit, Failure> {
+    let store = &session.keeping.store;
+    let is_own = store.waivers(Some(server)).await?.into_iter().any(|waiver| waiver.id == number);
+    if !is_own || !store.end_waiver(number, now()).await? {
+        let remedy = format!("proof fleet show {server}");
+        return Err(Failure::usage(format!("{server} has no waiver {number} that holds"), &remedy));
+    }
+    print(&format!("waiver {number} has ended"));
+    Ok(Exit::Clean)
+}
+
+/// What to say of a waiver that covers no present finding; rules are not known before a gate reports them.
+fn unused(judged: Option<&Judged>, rule: Option<&str>) -> Option<String> {
+    let Some(judged) = judged else { return Some("it covers no present finding: the gate has no result".to_owned()) };
+    let failing = || judged.findings.iter().filter(|finding| finding.fails).map(|finding| finding.rule.as_str());
+    let Some(rule) = rule else {
+        let is_closed = matches!(judged.outcome, Outcome::Fail | Outcome::Skipped);
+        return (!is_closed).then(|| format!("it covers no present finding: the gate is {}", judged.outcome.as_str()));
+    };
+    if judged.more > 0 || failing().any(|own| own == rule) {
+        return None;
+    }
+    let what = format!("it covers no present finding: none is of rule {}", document::quoted(rule));
+    if failing().next().is_none() {
+        return Some(what);
+    }
+    Some(format!("{what}; try {}", document::nearest(rule, failing())))
 }
 
 /// `proof fleet note`.
@@ -116,6 +144,32 @@ pub(crate) async fn collect(file: &Path, args: &GcArgs, children: &Children) -> 
     let session = Session::open(file, children).await?;
     let keep = std::time::Duration::from_secs(u64::from(args.days) * 86_400);
     let collected = session.keeping.store.collect_garbage(keep, now()).await?;
-    print(&format!("{} reports ({} bytes) and {} jobs removed", collected.files, collected.bytes, collected.jobs));
+    let (reports, jobs) = (counted(collected.files, "report"), counted(collected.jobs, "job"));
+    print(&format!("{reports} ({}) and {jobs} removed", counted(collected.bytes, "byte")));
     Ok(Exit::Clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unused;
+    use fleet::gate::{Finding, Judged, Outcome};
+
+    #[test]
+    fn a_waiver_that_covers_nothing_now_is_named() {
+        let [rule, level, place, message, fix] = ["tools.names-unique", "MUST", "", "m", "f"].map(str::to_owned);
+        let red = Judged::by_findings(vec![Finding { rule, level, place, message, fix, fails: true }], "");
+        assert_eq!(unused(Some(&red), Some("tools.names-unique")), None);
+        assert_eq!(unused(Some(&red), None), None);
+        let text = unused(Some(&red), Some("tools.names-uniq")).expect("a text");
+        assert!(text.contains("no present finding") && text.contains("tools.names-unique"), "{text}");
+        let green = Judged::new(Outcome::Pass, "");
+        for (judged, rule) in [(Some(&green), None), (Some(&green), Some("x")), (None, None)] {
+            assert!(unused(judged, rule).is_some_and(|text| text.contains("no present finding")), "{judged:?}");
+        }
+        assert_eq!(
+            unused(Some(&Judged { more: 1, ..red }), Some("x")),
+            None,
+            "findings that were not kept may be meant"
+        );
+    }
 }

@@ -33,11 +33,13 @@ pub(crate) fn now() -> Millis {
 
 /// Who calls.
 pub(crate) fn caller() -> String {
+    known_caller().unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Who calls, where the environment says it.
+pub(crate) fn known_caller() -> Option<String> {
     let names = ["USER", "LOGNAME", "USERNAME"];
-    names
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
-        .unwrap_or_else(|| "unknown".to_owned())
+    names.iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
 }
 
 /// Reads a fleet.

@@ -7,10 +7,11 @@ use fleet::filter::Filter;
 use fleet::gate::{GateKind, Outcome};
 use fleet::keeping::{self, MOST};
 use fleet::next::actions;
+use fleet::run::outcomes::Known;
 use fleet::show::history::{self, Move, Past};
 use fleet::show::{badge as picture, inventory as listing, playbook as steps, reports, status as table};
 use fleet::state::ServerState;
-use fleet_store::GateResult;
+use fleet_store::{GateResult, Run};
 use net::Children;
 use serde_json::{Value, json};
 
@@ -139,16 +140,7 @@ async fn whole_report(session: &Session, state: &ServerState<'_>, gate: GateKind
 
 fn past(name: &str, result: &GateResult) -> Option<Past> {
     let gate: GateKind = result.of.gate.parse().ok()?;
-    let record = keeping::of_result(gate, result)?;
-    Some(Past {
-        server: name.to_owned(),
-        gate,
-        outcome: record.judged.outcome,
-        summary: record.judged.summary,
-        score: record.judged.score,
-        at: record.at,
-        run: result.run,
-    })
+    Some(Past::of(name, keeping::of_result(gate, result)?, result.run))
 }
 
 /// `proof fleet history`.
@@ -173,30 +165,34 @@ pub(crate) async fn diff(file: &Path, args: &DiffArgs, children: &Children) -> R
     let session = Session::open(file, children).await?;
     let store = &session.keeping.store;
     let runs = store.runs(MOST).await?;
-    let end = |number: i64| {
-        let found = if number <= 0 {
-            usize::try_from(-number).ok().and_then(|back| runs.get(back))
-        } else {
-            runs.iter().find(|run| run.id == number)
-        };
-        let missing = || {
-            Failure::usage(
-                format!("there is no run {number}"),
-                "a number that `proof fleet history` shows; 0 is the last",
-            )
-        };
-        found.map(|run| run.ended.unwrap_or(i64::MAX)).map(keeping::seconds).ok_or_else(missing)
-    };
-    let (old, new) = (end(args.old)?, end(args.new)?);
-    let mut all = Vec::new();
-    for server in &session.fleet.servers {
-        let Some(known) = store.server(&server.name).await? else { continue };
-        let results = store.history(known.id, None, MOST).await?;
-        all.extend(results.iter().filter_map(|result| past(&server.name, result)));
+    let known = Known::read(store, &session.fleet).await?;
+    let mut ends = Vec::new();
+    for number in [args.old, args.new] {
+        let run = run_of(&runs, number)?;
+        let (end, is_recorded) = known.at_end(store, &session.fleet, run).await?;
+        if !is_recorded {
+            print(&format!("note: run {} recorded no outcomes: results that it reused are not compared", run.id));
+        }
+        ends.push(end);
     }
-    let changes = history::changes(&all, old, new);
+    let changes = history::changes(&ends[0], &ends[1]);
     print(&history::diff(&changes));
     Ok(exit(!changes.iter().any(history::Change::is_worse)))
+}
+
+/// A run by its number, or, from 0 downwards, by how many runs that ended are newer.
+fn run_of(runs: &[Run], number: i64) -> Result<&Run, Failure> {
+    let remedy = "a number that `proof fleet history SERVER` shows; 0 is the last run, -1 the one before";
+    let missing = || Failure::usage(format!("there is no run {number}"), remedy);
+    let found = match usize::try_from(-number) {
+        Ok(back) => runs.iter().filter(|run| run.ended.is_some()).nth(back),
+        Err(_) => runs.iter().find(|run| run.id == number),
+    };
+    let run = found.ok_or_else(missing)?;
+    if run.ended.is_none() {
+        return Err(Failure::usage(format!("run {number} did not end"), "another run"));
+    }
+    Ok(run)
 }
 
 /// `proof fleet report`.

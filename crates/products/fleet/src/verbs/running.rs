@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use fleet::columns::stage_name;
 use fleet::filter::Filter;
 use fleet::gate::{GateKind, Judged, Outcome};
+use fleet::launch::quoted;
 use fleet::next::actions;
 use fleet::run::{Context, Ran, Request, Say, Worker};
 use fleet::show::{next_action, status};
 use fleet::state::ServerState;
+use fleet::words::counted;
 use fleet::{keeping, run as runs};
 use fleet_store::{Coordinator, Queue, Remote, Token, WorkerOptions};
 use net::Children;
@@ -51,6 +53,7 @@ pub(crate) async fn run(
     let coordinator = match (args.listen, &args.token_env) {
         (Some(address), Some(name)) => {
             let coordinator = Coordinator::listen(session.keeping.store.clone(), address, token(name)?, None).await?;
+            let name = quoted(name);
             tell(&format!("workers: proof fleet worker http://{} --token-env {name}", coordinator.address()));
             Some(coordinator)
         }
@@ -70,9 +73,13 @@ pub(crate) async fn run(
         runner: &session.runner,
         clock: now,
         say: progress(),
+        tell,
     };
     let start = Instant::now();
-    let ran = runs::run(&context, &request, stop).await?;
+    let ran = runs::run(&context, &request, stop.clone()).await?;
+    if *stop.borrow() {
+        return Ok(Exit::Finding);
+    }
     if let Some(coordinator) = coordinator {
         coordinator.close().await;
     }
@@ -103,13 +110,16 @@ fn show(session: &Session, ran: &Ran<'_>, time: Duration, format: Format) {
         return;
     }
     let mut out = String::new();
+    if ran.looked == 0 {
+        let _ = writeln!(out, "no server fits `--only`, `--filter` and `--changed`");
+    }
     let _ = writeln!(
         out,
-        "run {}: {} of {} servers answered; {} gates computed, {} unchanged; {:.1} s",
+        "run {}: {} of {} answered; {} computed, {} unchanged; {:.1} s",
         ran.id,
         ran.answered,
-        ran.looked,
-        ran.computed,
+        counted(ran.looked, "server"),
+        counted(ran.computed, "gate"),
         ran.unchanged,
         time.as_secs_f64()
     );
@@ -156,6 +166,11 @@ pub(crate) async fn worker(
         until_empty: args.until_empty,
     };
     let worker = Worker { fleet, runner, clock: now, say: progress() };
+    let place = match &queue {
+        Queue::Store(store) => store.place().to_owned(),
+        Queue::Coordinator(_) => args.coordinator.clone().unwrap_or_default(),
+    };
+    tell(&format!("waiting for jobs at {place}; Ctrl-C ends"));
     runs::worker(worker, queue, options, stop).await?;
     Ok(Exit::Clean)
 }

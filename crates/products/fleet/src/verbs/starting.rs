@@ -7,6 +7,7 @@ use std::path::Path;
 
 use fleet::configured::{self, Configurations};
 use fleet::repository;
+use fleet::words::counted;
 use report::render::text::wrap;
 use serde_json::json;
 
@@ -29,19 +30,24 @@ pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
         entries.push_str(&of_clients(&args.folder, &mut names)?);
     }
     if names.is_empty() {
-        let remedy = "another folder, or --clients for the servers of this user's clients";
-        return Err(Failure::usage(format!("no server was found in {}", args.folder.display()), remedy));
+        let what = format!("no server was found in {}: no {}", args.folder.display(), repository::LOOKED_FOR);
+        return Err(Failure::usage(what, "another folder, or --clients for the servers of this user's clients"));
     }
+    let owner = super::known_caller();
+    let defaults = owner.as_ref().map(|owner| format!("defaults:\n  owner: {}\n", document::scalar(owner)));
     let text = format!(
         "# proof fleet: docs/fleet.md explains this file; `proof fleet --schema` prints its schema.\n\
-         name: fleet\ndefaults:\n  owner: {}\nservers:\n{entries}",
-        document::scalar(&super::caller())
+         name: fleet\n{}servers:\n{entries}",
+        defaults.unwrap_or_default()
     );
     // What cannot be read back must not be written.
     fleet::config::Fleet::read(&text, args.folder.clone())
         .map_err(|errors| Failure::bug(format!("the new file has mistakes: {}", errors[0].what)))?;
     write_new(file, &text)?;
-    print(&format!("{}: {} servers", file.display(), names.len()));
+    print(&format!("{}: {}", file.display(), counted(names.len(), "server")));
+    if owner.is_none() {
+        print("no owner is known: add `defaults: { owner: NAME }` to the file");
+    }
     print("next: proof fleet run");
     Ok(Exit::Clean)
 }
@@ -126,9 +132,9 @@ pub(crate) fn audit(file: &Path, args: &ReadArgs) -> Result<Exit, Failure> {
         }
         let _ = writeln!(
             out,
-            "{} entries in {} files of clients: {} servers are not in the inventory",
-            found.servers.len(),
-            found.files,
+            "{} of clients, {}: {} not in the inventory",
+            counted(found.files, "file"),
+            counted(found.servers.len(), "server"),
             unlisted.len()
         );
         print(&out);

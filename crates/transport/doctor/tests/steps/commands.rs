@@ -2,7 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::served::{fails_at, outcomes, to_command, to_script};
+use net::client::{Address, Command};
+use wire::redact::Secrets;
+
+use crate::served::{fails_at, outcomes, to_command, to_script, to_with};
 
 /// A server of the legacy era; `BEFORE` is done first, `ANSWER` in place of the answer to `initialize`.
 const SERVER: &str = r#"
@@ -57,6 +60,36 @@ async fn programs_that_cannot_start() {
     fails_at(&to_command(&lost, &[]).await, "program", "wants the interpreter /no/such/interpreter", "first line");
     let here = folder.path().to_string_lossy().into_owned();
     fails_at(&to_command(&here, &[]).await, "program", "is a folder", "name the program in it");
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_not_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [pipe, socket] = ["pipe", "socket"].map(|name| folder.path().join(name));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    for path in [socket, pipe] {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its own file");
+        let report = to_command(&path.to_string_lossy(), &[]).await;
+        fails_at(&report, "program", "is not a regular file", "name a program");
+    }
+}
+
+/// Only whole secrets are recognized, so nothing is cut before they are replaced.
+#[tokio::test]
+async fn a_secret_at_the_end_of_what_is_shown_is_not_shown() {
+    let mut secrets = Secrets::default();
+    secrets.add("hunter2-swordfish-battery");
+    for length in [190, 245] {
+        let line = format!("{}hunter2-swordfish-battery", "x ".repeat(length / 2));
+        for script in [format!("echo '{line}'; read -r line"), format!("echo '{line}' >&2; exit 7")] {
+            let command = Command::new("sh", ["-c", &script]);
+            let report = to_with(Address::Stdio(command), &secrets).await;
+            let shown = format!("{report:?}");
+            assert!(shown.contains("x x x x") && !shown.contains("hunter"), "{length}: {shown}");
+        }
+    }
 }
 
 #[tokio::test]

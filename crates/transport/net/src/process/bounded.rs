@@ -94,9 +94,10 @@ impl Children {
             child.stdout.take().map(|pipe| tokio::spawn(stdout.clone().read(pipe, bounds.output))),
             child.stderr.take().map(|pipe| tokio::spawn(stderr.clone().read(pipe, STDERR))),
         ];
-        let mut tree = Tree::new(group.leader());
-        let ending = watched(&mut child, &mut tree, bounds).await?;
-        end(&mut child, &group, &tree).await;
+        // After the child, so that it is dropped first: it looks at the tree while the child still holds it together.
+        let mut left = Left { tree: Tree::new(group.leader()), group, is_ended: false };
+        let ending = watched(&mut child, &mut left.tree, bounds).await?;
+        left.end(&mut child).await;
         for reader in readers.into_iter().flatten() {
             let abort = reader.abort_handle();
             if timeout(DRAIN, reader).await.is_err() {
@@ -128,17 +129,42 @@ async fn watched(child: &mut Child, tree: &mut Tree, bounds: Bounds) -> io::Resu
     }
 }
 
-/// Ends what is left of a command: first by itself, then by force.
-async fn end(child: &mut Child, group: &Group, tree: &Tree) {
-    if child.try_wait().ok().flatten().is_none() {
-        group.signal(Signal::Term);
+/// What is left of a command. Dropped before its end, it is killed with all that it started.
+struct Left {
+    tree: Tree,
+    group: Arc<Group>,
+    is_ended: bool,
+}
+
+impl Left {
+    /// Ends it: first by itself, then by force.
+    async fn end(&mut self, child: &mut Child) {
+        if child.try_wait().ok().flatten().is_none() {
+            self.tree.look();
+            self.group.signal(Signal::Term);
+            let _ = timeout(PATIENCE, child.wait()).await;
+        }
+        self.group.signal(Signal::Kill);
         let _ = timeout(PATIENCE, child.wait()).await;
+        self.tree.kill();
+        sleep(Duration::from_millis(1)).await;
+        self.group.wait_until_empty(DRAIN).await;
+        self.is_ended = true;
     }
-    group.signal(Signal::Kill);
-    let _ = timeout(PATIENCE, child.wait()).await;
-    tree.kill();
-    sleep(Duration::from_millis(1)).await;
-    group.wait_until_empty(DRAIN).await;
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if self.is_ended {
+            return;
+        }
+        self.tree.look();
+        self.group.signal(Signal::Kill);
+        self.tree.kill();
+        // What a member started between the look and its end.
+        self.tree.look();
+        self.tree.kill();
+    }
 }
 
 /// What a tree of processes uses.
@@ -154,8 +180,7 @@ type Member = (i32, u64);
 /// All processes that descend from one, as far as they were seen.
 #[derive(Debug)]
 struct Tree {
-    root: i32,
-    /// All that were ever seen: who loses its parent is still of the tree.
+    /// All that were ever seen, the first one too: who loses its parent is still of the tree.
     members: HashSet<Member>,
 }
 
@@ -174,8 +199,10 @@ struct Process {
 const PAGE: u64 = 4096;
 
 impl Tree {
+    /// The tree of a process that was just started: later its number may be another's.
     fn new(root: i32) -> Self {
-        Self { root, members: HashSet::new() }
+        let root = std::fs::read_to_string(format!("/proc/{root}/stat")).ok().and_then(|stat| parse(&stat));
+        Self { members: root.map(|root| (root.pid, root.started)).into_iter().collect() }
     }
 
     /// Looks what the tree uses; nothing where the system does not say.
@@ -195,7 +222,7 @@ impl Tree {
         for one in processes {
             by_parent.entry(one.parent).or_default().push(one);
         }
-        let is_own = |one: &&Process| one.pid == self.root || self.members.contains(&(one.pid, one.started));
+        let is_own = |one: &&Process| self.members.contains(&(one.pid, one.started));
         let mut pending: Vec<&Process> = processes.iter().filter(is_own).collect();
         let mut seen: HashSet<i32> = HashSet::new();
         while let Some(one) = pending.pop() {
@@ -206,9 +233,9 @@ impl Tree {
         }
     }
 
-    /// Kills the members that still run. The root was waited for: its number may be another's by now.
+    /// Kills the members that still run.
     fn kill(&self) {
-        let is_left = |one: &Process| one.pid != self.root && self.members.contains(&(one.pid, one.started));
+        let is_left = |one: &Process| !one.is_zombie && self.members.contains(&(one.pid, one.started));
         for pid in processes().into_iter().filter(is_left).filter_map(|one| Pid::from_raw(one.pid)) {
             let _ = kill_process(pid, rustix::process::Signal::KILL);
         }
@@ -251,7 +278,7 @@ mod tests {
     #[test]
     fn who_loses_its_parent_is_still_of_the_tree() {
         let one = |pid, parent, started| Process { pid, parent, is_zombie: false, started, pages: 1 };
-        let mut tree = Tree::new(10);
+        let mut tree = Tree { members: [(10, 1)].into() };
         tree.grow(&[one(10, 1, 1), one(11, 10, 2), one(12, 11, 3), one(20, 1, 4)]);
         assert_eq!(tree.members.len(), 3);
         // 11 has ended and left 12 to another; 12 starts one more; 11 is a stranger's number now.

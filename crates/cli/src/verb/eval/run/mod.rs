@@ -40,7 +40,7 @@ pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
     let questions = questions(args, &cases)?;
     let model = Model::new(args)?;
     let mut secrets = args.tools.server.secrets();
-    model.key.iter().for_each(|key| secrets.add(key));
+    model.add_secrets(&mut secrets);
     let run = &run.with_environment(environment(&args.tools.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&secrets));
     let asking = Asking { run, args, cases: &cases, model, questions };

@@ -3,6 +3,7 @@
 use agent::{Advice, Choice, Dialect, EndpointError, Mode, Options, Price, RESERVED, Request, Tools};
 use serde_json::{Map, Value, json};
 use wire::escape::{line, snippet};
+use wire::redact::Secrets;
 
 use super::super::files::unreadable;
 use crate::args::eval::run::{DialectArg, ModelArgs, RunArgs};
@@ -12,11 +13,13 @@ use crate::verb::given_file;
 /// How large a file of instructions or prices may be, in bytes.
 const LIMIT: u64 = 4 << 20;
 
+/// Parameters of endpoints' URLs that hold no key: dates and names that also occur in answers.
+const PLAIN: [&str; 6] = ["api-version", "version", "model", "deployment", "region", "project"];
+
 /// The model, and how it is asked.
 pub(super) struct Model {
     pub(super) dialect: Dialect,
     pub(super) endpoint: Options,
-    pub(super) key: Option<String>,
     pub(super) price: Option<Price>,
     name: String,
     system: Option<String>,
@@ -51,14 +54,28 @@ impl Model {
         let endpoint = Options {
             url: url.clone(),
             dialect,
-            key: key.clone(),
+            key,
             ca: args.tools.server.reach.ca_file.clone(),
             allows_plain_http: of.allow_plain_http,
             timeout: of.answer_timeout,
             retries: of.retries,
         };
         let system = of.system.as_ref().map(text).transpose()?;
-        Ok(Self { dialect, endpoint, key, price, name: name.clone(), system, parameters: parameters(of)? })
+        Ok(Self { dialect, endpoint, price, name: name.clone(), system, parameters: parameters(of)? })
+    }
+
+    /// Adds the key, and what stands in the query of the endpoint's URL: its names are those of the endpoint.
+    pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
+        if let Some(key) = &self.endpoint.key {
+            secrets.add(key);
+        }
+        let url = &self.endpoint.url;
+        secrets.address(url.as_str());
+        for (name, value) in url.query_pairs() {
+            if !PLAIN.contains(&name.as_ref()) {
+                secrets.add(if value.is_empty() { &name } else { &value });
+            }
+        }
     }
 
     /// What every request has.
