@@ -22,9 +22,13 @@ pub(crate) fn proof(arguments: &[&str]) -> Printed {
 /// A text with one date in place of every time at which a report was made.
 fn undated(text: &str) -> String {
     const FORM: &str = "0000-00-00T00:00:00";
-    let is_time = |text: &[u8]| {
-        text.iter().zip(FORM.bytes()).all(|(c, due)| if due == b'0' { c.is_ascii_digit() } else { *c == due })
+    // For readers, a blank stands in place of the `T`.
+    let fits = |c: u8, due: u8| match due {
+        b'0' => c.is_ascii_digit(),
+        b'T' => matches!(c, b'T' | b' '),
+        _ => c == due,
     };
+    let is_time = |text: &[u8]| text.iter().zip(FORM.bytes()).all(|(c, due)| fits(*c, due));
     let mut text = text.as_bytes().to_vec();
     for at in 0..text.len().saturating_sub(FORM.len()) {
         if is_time(&text[at..at + FORM.len()]) {

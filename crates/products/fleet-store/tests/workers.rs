@@ -216,7 +216,7 @@ async fn json_that_is_too_long_is_refused_before_it_is_parsed() {
         headers.append(HeaderName::from_static(right[0].0), HeaderValue::from_static(right[0].1));
         let response = upstream.send_to(&format!("/v1/{route}"), Method::POST, headers, Bytes::from(body)).await;
         let mut response = response.expect("an answer");
-        let text = String::from_utf8(response.whole(4096).await.expect("a body").to_vec()).expect("text");
+        let text = String::from_utf8(response.whole(4096).await.expect("a body").clone()).expect("text");
         assert!(response.status.as_u16() == 400 && text.contains(expected), "{route}: {text}");
     }
     let artefact = "x".repeat(5 << 20);

@@ -141,7 +141,7 @@ fn show(session: &Session, ran: &Ran<'_>, time: Duration, format: Format) {
 fn token(name: &str) -> Result<Token, Failure> {
     let remedy = "a token of at least 16 characters: openssl rand -hex 32";
     let missing = || Failure::usage(format!("the variable {name} holds no token"), remedy);
-    std::env::var(name).ok().and_then(|text| Token::new(text)).ok_or_else(missing)
+    std::env::var(name).ok().and_then(Token::new).ok_or_else(missing)
 }
 
 /// `proof fleet worker`.
@@ -162,7 +162,7 @@ pub(crate) async fn worker(
         name: format!("{}-{}", caller(), std::process::id()),
         lease: Duration::from_secs(30),
         idle: Duration::from_secs(1),
-        patience: Duration::from_secs(60),
+        patience: Duration::from_mins(1),
         until_empty: args.until_empty,
     };
     let worker = Worker { fleet, runner, clock: now, say: progress() };
