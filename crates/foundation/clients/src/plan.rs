@@ -197,7 +197,7 @@ fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], v
     }
 }
 
-/// What stands in the place of servers and is none: what each is, and of which kind.
+/// What stands in the place of servers and is not one: what each is, and of which kind.
 pub fn misfits(client: &Client, scope: Scope, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     misfits_at(client, &client.way(value, scope, "").0, value, &mut found);
