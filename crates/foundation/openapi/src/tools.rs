@@ -155,7 +155,7 @@ fn tool(operation: &Operation, name: String, index: usize, limits: &ToolLimits) 
     }
 }
 
-/// Takes out of `required` what is no member any more.
+/// Takes names out of `required` whose members were removed.
 fn loosen_required(schema: &mut Value) {
     for_parts(schema, &mut loosen_required);
     let Value::Object(members) = schema else { return };

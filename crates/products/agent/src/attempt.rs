@@ -13,7 +13,7 @@ use crate::tools::Called;
 
 /// How many calls of one answer are made.
 const MOST_CALLS: usize = 128;
-/// What the model is told of a call whose result the interrupted run did not record.
+/// What the model reads about a call whose result the interrupted run did not record.
 const IN_DOUBT: &str = "the outcome of this call is unknown: the run was interrupted, and the call is not repeated";
 
 /// One attempt.

@@ -11,7 +11,7 @@ const MOST_BLOCKS: usize = 1000;
 /// Types of images that APIs take.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// A result, or why there is none.
+/// A result, or why it is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     /// At least one.
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// Parts that are too large are left out, and the model is told so.
+    /// Parts that are too large are left out, and a text for the model says so.
     fn file(&mut self, name: &str, media: &str, data: &str) {
         let media = media.to_ascii_lowercase();
         let is_base64 = data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));

@@ -1,5 +1,5 @@
 //! The tools that the model is offered, and calls of them over MCP. What may change something is called only where the policy
-//! allows it; the model is told what was withheld.
+//! allows it; the prompt names what was withheld.
 
 use client::{CallPolicy, Client, ClientError};
 use eval::export::{Exported, export};

@@ -151,7 +151,7 @@ impl Target {
         state.client.is_some() || state.phase == Phase::Connecting
     }
 
-    /// How its server is connected to; `None` where there is none to connect to.
+    /// How its server is connected to; `None` without an address.
     pub(crate) const fn options(&self) -> Option<&Options> {
         self.options.as_ref()
     }

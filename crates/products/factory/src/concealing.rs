@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(concealer.json(br#"{"k":"\u00fc","n":1.50}"#.to_vec()), br#"{"k":"\u00fc","n":1.50}"#, "as it came");
         let broken =
             String::from_utf8(concealer.json(br#"[["x\"","s3\u002fcret+\"x\"",{"open"#.to_vec())).expect("UTF-8");
-        assert_eq!(broken, r#"[["x\"","[credential]",{"open"#, "also what is no JSON as a whole");
+        assert_eq!(broken, r#"[["x\"","[credential]",{"open"#, "also text that is not JSON as a whole");
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Remote {
         }
     }
 
-    /// The answer, or why there is none that counts.
+    /// The answer, or why no answer counts.
     async fn once<T: DeserializeOwned>(
         &self,
         target: &str,

@@ -39,7 +39,7 @@ impl Apis {
         self.matchable.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.matchable.is_empty()
     }

@@ -90,7 +90,7 @@ fn calls_are_read_without_a_grammar() {
         ("f (1, ')')\\n)", "f", Some("f (1, ')')")),
         ("f(1", "f", None),
         ("of(1) f.g(1) f", "f", None),
-        // Strings and comments hold no calls; an escaped line end is none, and no part of a name.
+        // Strings and comments hold no calls; an escaped line end is neither a call nor a part of a name.
         ("'f(1)' \"\"\"f(2)\"\"\" # f(3)", "f", None),
         ("# f(1)\\nf(2)", "f", None),
         ("# f(1)\nf(2)", "f", Some("f(2)")),

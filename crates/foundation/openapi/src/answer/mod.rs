@@ -24,7 +24,7 @@ pub use retry_after::retry_after;
 
 /// How many bytes an image, a sound or another file may have that is sent inline.
 const INLINE_FILE: usize = 1 << 20;
-/// How many times longer than what goes inline a body may be to be written anew without blanks.
+/// How many times longer than what goes inline a body may be to be written again without blanks.
 const UNPARSED: usize = 4;
 const ASK_FOR_LESS: &str = "Ask for less: a filter, or smaller pages";
 /// How many headers of an answer without a body are shown.

@@ -104,7 +104,7 @@ mod tests {
     fn facts(command: &[&str]) -> MachineFacts {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         MachineFacts::new(
-            texts(&["/srv/ada", "/srv/ada/work", "/", "C"]),
+            texts(&["/srv/ada", "/srv/ada/shop", "/", "C"]),
             texts(&["ada", "vm17", "root"]),
             &texts(command),
         )
@@ -114,7 +114,7 @@ mod tests {
     fn facts_become_wildcards() {
         let facts = facts(&["server"]);
         for (text, pattern) in [
-            ("read /srv/ada/work/a.txt", Some("^read .+/a\\.txt$")),
+            ("read /srv/ada/shop/a.txt", Some("^read .+/a\\.txt$")),
             ("ada@vm17: ok", Some("^.+@.+: ok$")),
             ("/srv/ada", None),
         ] {
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn what_the_command_names_is_in_the_file_in_any_case() {
-        let facts = facts(&["server", "/srv/ada/work"]);
-        assert!(!facts.is_in("/srv/ada/work/a.txt"));
+        let facts = facts(&["server", "/srv/ada/shop"]);
+        assert!(!facts.is_in("/srv/ada/shop/a.txt"));
         assert!(facts.is_in("on vm17"));
     }
 

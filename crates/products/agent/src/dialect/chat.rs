@@ -10,7 +10,7 @@ pub(super) fn answered(history: &mut Vec<Value>, answer: &Value) -> Result<(), S
     Ok(())
 }
 
-/// Results are texts in this API: the model is told what was left out.
+/// Results are texts in this API: a text for the model names what was left out.
 pub(super) fn returned(history: &mut Vec<Value>, outputs: &[(String, Output)]) {
     for (id, output) in outputs {
         let texts: Vec<String> = output.parts.iter().map(text).collect();

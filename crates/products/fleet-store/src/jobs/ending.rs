@@ -21,7 +21,7 @@ impl Store {
         self.write(move |sql| finish(sql, &lease, &report, now)).await
     }
 
-    /// Ends an attempt without a result. `Held::Until` says when the next one may begin; `Held::Lost`, that there is none.
+    /// Ends an attempt without a result. `Held::Until` says when the next one may begin; `Held::Lost`, that no further attempt will begin.
     pub async fn fail(&self, lease: &Lease, error: &str, retry: Retry, now: Millis) -> Result<Held, StoreError> {
         bounds::text("the error of a job", error, SENTENCE)?;
         let (lease, error) = (lease.clone(), error.to_owned());

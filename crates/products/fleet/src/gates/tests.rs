@@ -1,4 +1,4 @@
-//! Gates on reports as `proof` writes them, and on what is no report.
+//! Gates on reports as `proof` writes them, and on output that is not a report.
 
 use serde_json::{Value, json};
 

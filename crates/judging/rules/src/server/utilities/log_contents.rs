@@ -167,7 +167,8 @@ fn named_secret<'v>(sent: &MessageAt<'v>) -> Option<(&'v str, &'v str)> {
 
 fn looks_secret(value: &str) -> bool {
     let has = |kind: fn(char) -> bool| value.chars().any(kind);
-    let masked = value.contains("**") || value.contains("xxx") || value.contains("XXX") || value.contains("...");
+    let filled = |with: &str, times: usize| value.contains(&with.repeat(times));
+    let masked = filled("*", 2) || filled("x", 3) || filled("X", 3) || filled(".", 3);
     (6..=512).contains(&value.len())
         && value.is_ascii()
         && has(|c| c.is_ascii_digit())
