@@ -1,6 +1,7 @@
 //! `cargo xtask scan-quality`: what `guard` finds in benign and in hostile corpora, in real servers, and in probes that are made
 //! here. Writes docs/scan-quality.md. The corpora are read from a folder and are no part of the project.
 
+mod labelled;
 mod probes;
 mod rates;
 mod real;
@@ -22,10 +23,11 @@ use crate::{Verdict, root};
 use rates::Rates;
 use yara::{Rules, Text};
 
-const USAGE: &str = "usage: cargo xtask scan-quality [--benign FILE]… [--hostile FOLDER] [--real] [--proof PATH] [--python PATH --yara NAME=FOLDER…]
+const USAGE: &str = "usage: cargo xtask scan-quality [--benign FILE]… [--hostile FOLDER] [--labelled FILE] [--real] [--proof PATH] [--python PATH --yara NAME=FOLDER…]
 
   --benign FILE        lists of tools that do no harm: JSON of any shape that `proof scan` reads; may be repeated
   --hostile FOLDER     files of MCP-SafetyBench, whose `mcp_server_modifications` replace descriptions
+  --labelled FILE      descriptions with labels, as peers/scanners/labelled_texts.py prints them
   --real               lists of every installed server (`cargo xtask peers --install-only`, with --more for the second set),
                        and `proof scan --intrusive` on those that may be attacked here and on the weak ones
   --proof PATH         use this binary for --real instead of building `proof` first
@@ -45,6 +47,7 @@ const TOOLS: usize = 800;
 struct Options {
     benign: Vec<PathBuf>,
     hostile: Option<PathBuf>,
+    labelled: Option<PathBuf>,
     is_real: bool,
     proof: Option<PathBuf>,
     yara: Vec<Rules>,
@@ -59,6 +62,7 @@ impl Options {
             match option {
                 "--benign" => options.benign.push(PathBuf::from(words.value()?)),
                 "--hostile" => options.hostile = Some(PathBuf::from(words.value()?)),
+                "--labelled" => options.labelled = Some(PathBuf::from(words.value()?)),
                 "--real" => options.is_real = true,
                 "--proof" => options.proof = Some(PathBuf::from(words.value()?)),
                 "--python" => options.python = Some(words.value()?.to_owned()),
@@ -124,6 +128,9 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     if let Some(folder) = &options.hostile {
         met &= hostile_section(&mut page, folder, &mut totals)?;
     }
+    if let Some(file) = &options.labelled {
+        labelled::section(&mut page, file)?;
+    }
     rates::section(&mut page, &totals.rates, &probes::rates());
     page.push_str(&probes);
     if !options.yara.is_empty() {
@@ -159,7 +166,7 @@ const HEAD: &str = "# How good `proof scan` is
 
 Made by this command on {today}; the corpora are public and are not part of this project:
 
-    cargo xtask scan-quality --benign livemcp.json --benign bfcl.json --hostile FOLDER --real \\
+    cargo xtask scan-quality --benign livemcp.json --benign bfcl.json --hostile FOLDER --labelled labelled.json --real \\
         --python VENV/bin/python --yara 'Cisco=FOLDER' --yara 'Ramparts=FOLDER'
 
 | corpus | repository | commit | date |
@@ -167,6 +174,9 @@ Made by this command on {today}; the corpora are public and are not part of this
 | `livemcp.json`: `tools/LiveMCPTool/tools.json` of LiveMCPBench | icip-cas/LiveMCPBench | `a928e57d` | 2025-08-18 |
 | `bfcl.json`: the distinct functions of BFCL v4 (Python, Java, JavaScript, live), as one JSON array | ShishirPatil/gorilla | `6ea57973` | 2026-03-23 |
 | hostile: tasks of MCP-SafetyBench that replace a description | xjzzzzzzzz/MCPSafety | `7872437b` | 2025-12-18 |
+| labelled: `peers/scanners/labelled_texts.py` | cisco-ai-defense/mcp-scanner | `893327c2` | 2026-08-06 |
+| | AIS2Lab/MCPSecBench | `7eb773d` | 2025-08-09 |
+| | harishsg993010/damn-vulnerable-MCP-server | `c7cb1e9` | 2025-04-28 |
 | real servers: `peers/versions.txt`, from npm and PyPI | – | – | 2026-11 |
 | Cisco's YARA rules: PyPI `cisco-ai-mcp-scanner` 4.8.7 | – | – | 2026-11 |
 | Ramparts' YARA rules: `rules/pre` (the crate `ramparts` 0.8.10 holds no rule) | highflame-ai/ramparts | `33dcebdc` | 2026-01-05 |

@@ -21,7 +21,7 @@ macro_rules! classes {
     };
 }
 
-// The first four and the sixth are marks, not words; programs are both.
+// Classes without words are marks; programs are both.
 classes! {
     NAME 0 ""
     URL 1 ""
@@ -75,6 +75,17 @@ classes! {
     RELATED 49 "looking partner alias temporary backend stress"
     OF 50 "of in for"
     PROCEED 51 "proceed proceeding processing accessing retrieving searching attempting performing using navigating"
+    BRACKET 52 ""
+    ROLE 53 ""
+    DIRECTIVE 54 "directive directives instruction instructions override note"
+    SAFEGUARD 55 "safety restrictions policies policy safeguards guardrails filters filtering sanitization validation"
+    DISABLE 56 "ignore disregard disable disables bypass bypasses skip skips override"
+    TRUST 57 "trust"
+    INPUT 58 "input inputs commands queries"
+    COPY 59 "bcc cc"
+    ACT 60 "act"
+    AS 61 "as"
+    NO 62 "no"
 }
 
 const CONCEAL: &str = "it conceals something from the user";
@@ -88,6 +99,8 @@ const ELSEWHERE: &str = "it sends the model elsewhere";
 const FRAMED: &str = "it uses tags that imitate system messages";
 const OVERRIDES: &str = "it overrides earlier instructions";
 const SENDS: &str = "it asks for secrets or the conversation";
+const LABELLED: &str = "it imitates the labels of system messages";
+const DISARMS: &str = "it has safeguards switched off";
 pub(super) const STRESSED: &str = "it stresses its own importance";
 const PROMOTES: &str = "it has the model announce something";
 const ADDRESSED: &str = "it addresses the model";
@@ -96,11 +109,15 @@ const CALMS: &str = "";
 /// What documentation has, too: such evidence alone is not severe, however much of it there is.
 pub(super) const SOFT: [&str; 6] = [ORDER, PRETEXTS, ELSEWHERE, STRESSED, PROMOTES, ADDRESSED];
 
+/// What asks the model for nothing: however much of it there is, it is not suspicious.
+pub(super) const IDLE: [&str; 4] = [PRETEXTS, FEIGNED, STRESSED, ADDRESSED];
+
 /// Each counts once. What is common in documentation is not enough alone, nor with another of its kind.
 pub(super) const EVIDENCE: &[Evidence] = &[
     evidence(7, 4, OVERRIDES, &[OVERRIDE, EARLIER, ORDERS]),
     evidence(2, 2, OVERRIDES, &[YOU, NOW]),
     evidence(5, 4, CONCEAL, &[NOT, HIDE, USER]),
+    evidence(5, 4, CONCEAL, &[NO, MUST, HIDE, USER]),
     evidence(2, 6, CONCEAL, &[SECRETLY, CALL | SEND | RUN | CHANGE | WRITE | READ]),
     evidence(4, 4, FRAMED, &[TAG]),
     evidence(4, 8, RUNS, &[RUN, COMMAND | SHELL, SHELL]),
@@ -134,6 +151,12 @@ pub(super) const EVIDENCE: &[Evidence] = &[
     evidence(3, 6, SENDS, &[SEND, SECRET, OF]),
     evidence(1, 6, SENDS, &[SEND, WHOLE, SECRET]),
     evidence(3, 8, SENDS, &[MUST, WRITE, WHOLE, FILES]),
+    evidence(3, 2, LABELLED, &[BRACKET, DIRECTIVE]),
+    evidence(2, 1, LABELLED, &[ROLE]),
+    evidence(1, 1, LABELLED, &[ACT, AS]),
+    evidence(3, 4, DISARMS, &[DISABLE, SAFEGUARD]),
+    evidence(3, 3, DISARMS, &[TRUST, WHOLE, INPUT | USER]),
+    evidence(3, 3, ALTERS, &[AUTOMATIC, COPY]),
     evidence(1, 1, STRESSED, &[SHOUT]),
     evidence(1, 1, STRESSED, &[STRESS]),
     evidence(1, 1, ADDRESSED, &[MODEL]),

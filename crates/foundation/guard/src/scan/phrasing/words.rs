@@ -49,6 +49,9 @@ const TAGS: [&str; 16] = [
     "</tool_result>",
 ];
 
+/// Labels by which transcripts of chats begin what a role says.
+const ROLES: [&str; 4] = ["SYSTEM:", "ASSISTANT:", "[SYSTEM]", "[SYSTEM]:"];
+
 /// Parts of paths that hold secrets, or that start programs.
 const PATHS: [&str; 22] = [
     ".ssh",
@@ -165,6 +168,12 @@ impl Iterator for Words<'_> {
     }
 }
 
+/// Whether it is a word in capitals alone, longer than an abbreviation.
+fn is_shouted(chunk: &str) -> bool {
+    let letters = || chunk.chars().filter(|c| c.is_alphabetic());
+    letters().count() > 4 && letters().all(char::is_uppercase)
+}
+
 /// What a whole chunk is.
 fn marks(chunk: &str) -> u64 {
     // No mark is longer than this, but an address is: its beginning tells.
@@ -184,6 +193,12 @@ fn marks(chunk: &str) -> u64 {
     }
     if has(&['<', '[']) && TAGS.iter().any(|tag| lower.contains(tag)) {
         class |= e::TAG;
+    }
+    if head.starts_with('[') && !has(&[']']) && is_shouted(head) {
+        class |= e::BRACKET;
+    }
+    if ROLES.contains(&head) {
+        class |= e::ROLE;
     }
     if lower.contains("$(") || matches!(lower.as_str(), "&&" | ">>" | "|") {
         class |= e::SHELL;
