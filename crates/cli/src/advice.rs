@@ -28,6 +28,13 @@ pub(crate) fn asking(advice: &client::Advice) -> String {
         Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
         Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
         Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
+        Advice::KnowExtension(name) => {
+            let name = wire::escape::snippet(name, 80);
+            return crate::verb::client::verb_of_extension(&name).map_or_else(
+                || format!("a client that knows the extension {name}: this one does not"),
+                |verb| format!("`proof client {verb}`"),
+            );
+        }
         Advice::AnswerQuestions => "answer it; --say gives what a model says",
         Advice::WaitLonger => "a longer --timeout, or look into the server's log",
         Advice::CheckServer => "`proof check` shows what else is wrong with the server",

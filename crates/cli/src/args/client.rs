@@ -112,6 +112,10 @@ pub(crate) enum ClientVerb {
     Get(GetArgs),
     /// Complete an argument of a prompt or a resource template
     Complete(CompleteArgs),
+    /// List the models of a server that has some, or select one
+    Models(ModelsArgs),
+    /// Show the metadata of a server that has `metadata/get`
+    Metadata(Listing),
     /// Show changes until Ctrl-C
     Watch(WatchArgs),
     /// Check that the server answers (`ping` or `server/discover`)
@@ -216,6 +220,26 @@ pub(crate) struct CompleteArgs {
     server: ServerCommand,
 }
 
+/// List the models of a server that has some, or select one
+#[derive(Args)]
+#[command(override_usage = "\
+proof client models [OPTIONS] [NAME] <URL>
+       proof client models [OPTIONS] [NAME] -- <COMMAND>...")]
+pub(crate) struct ModelsArgs {
+    /// Model to select, for the session
+    #[arg(value_name = "NAME", num_args = 0..=2)]
+    words: Vec<String>,
+    #[command(flatten)]
+    server: ServerCommand,
+}
+
+impl ModelsArgs {
+    /// The model to select.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+}
+
 /// Show changes until Ctrl-C
 #[derive(Args)]
 #[command(override_usage = "\
@@ -254,7 +278,12 @@ impl ClientVerb {
     /// The server's command.
     const fn command(&self) -> &[String] {
         let server = match self {
-            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => &args.server,
+            Self::Discover(args)
+            | Self::Tools(args)
+            | Self::Prompts(args)
+            | Self::Ping(args)
+            | Self::Metadata(args) => &args.server,
+            Self::Models(args) => &args.server,
             Self::Resources(args) => &args.listing.server,
             Self::Read(args) => &args.listing.server,
             Self::Call(args) => &args.server,
@@ -269,9 +298,12 @@ impl ClientVerb {
     /// Takes the server's URL out of the verb's words: the last one.
     fn take_url(&mut self) -> Option<String> {
         let words = match self {
-            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => {
-                return args.url.take();
-            }
+            Self::Discover(args)
+            | Self::Tools(args)
+            | Self::Prompts(args)
+            | Self::Ping(args)
+            | Self::Metadata(args) => return args.url.take(),
+            Self::Models(args) => &mut args.words,
             Self::Resources(args) => return args.listing.url.take(),
             Self::Read(args) => return args.listing.url.take(),
             Self::Call(args) => &mut args.arguments,
@@ -286,7 +318,11 @@ impl ClientVerb {
     /// Whether the verb has a place for a URL alone: nothing else can stand there.
     const fn has_url(&self) -> bool {
         match self {
-            Self::Discover(args) | Self::Tools(args) | Self::Prompts(args) | Self::Ping(args) => args.url.is_some(),
+            Self::Discover(args)
+            | Self::Tools(args)
+            | Self::Prompts(args)
+            | Self::Ping(args)
+            | Self::Metadata(args) => args.url.is_some(),
             Self::Resources(args) => args.listing.url.is_some(),
             Self::Read(args) => args.listing.url.is_some(),
             _ => false,

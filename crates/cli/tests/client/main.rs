@@ -3,6 +3,7 @@
 
 mod answers;
 mod completion;
+mod conventions;
 mod faults;
 mod harness;
 mod misuse;

@@ -82,7 +82,10 @@ impl ClientError {
             Self::Open(error) => Some(Advice::Connect(error.advice())),
             Self::Rpc { code: METHOD_NOT_FOUND, .. } => Some(Advice::SeeDeclared),
             Self::Rpc { code: INVALID_PARAMS | RESOURCE_NOT_FOUND, .. } => Some(Advice::CheckArguments),
-            Self::Rpc { code: MISSING_CLIENT_CAPABILITY, .. } => Some(Advice::DeclareAbilities),
+            Self::Rpc { code: MISSING_CLIENT_CAPABILITY, data, .. } => Some(match missing_extension(data.as_deref()) {
+                Some(name) => Advice::KnowExtension(name),
+                None => Advice::DeclareAbilities,
+            }),
             Self::Rpc { .. } => Some(Advice::SeeLog),
             Self::Timeout { .. } => Some(Advice::WaitLonger),
             Self::Invalid { .. } => Some(Advice::CheckServer),
@@ -124,6 +127,13 @@ impl ClientError {
     }
 }
 
+/// The extension that is missing, if nothing else is.
+fn missing_extension(data: Option<&Value>) -> Option<String> {
+    let required = data?.get("requiredCapabilities")?.as_object()?;
+    let extensions = required.get("extensions")?.as_object().filter(|_| required.len() == 1)?;
+    extensions.keys().next().cloned()
+}
+
 /// What a person can do about an error. How that is done in a program, the program says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -138,6 +148,8 @@ pub enum Advice {
     CheckArguments,
     /// Let the client answer questions: the server demands abilities that were not declared.
     DeclareAbilities,
+    /// Declare this extension: the server demands it.
+    KnowExtension(String),
     /// Answer the server's question.
     AnswerQuestions,
     /// Wait longer.
@@ -163,6 +175,7 @@ impl fmt::Display for Advice {
             Self::CheckServer => "check the server against the specification",
             Self::BringCredentials => "give a token, or get one by OAuth",
             Self::SeeLog => "look into the server's log",
+            Self::KnowExtension(name) => return write!(f, "use a client that knows {}", snippet(name, SNIPPET)),
             Self::Connect(advice) => return advice.fmt(f),
             Self::Other(text) => return f.write_str(&snippet(text, SNIPPET)),
         })

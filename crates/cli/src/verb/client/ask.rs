@@ -8,7 +8,7 @@ use wire::{Era, Message};
 
 use super::observer::Notifications;
 use super::show::{self, Look};
-use super::{NotPrinted, Printed, arguments, suggestions, watch};
+use super::{NotPrinted, Printed, arguments, conventions, suggestions, watch};
 use crate::args::client::{CallArgs, ClientArgs, ClientVerb, CompleteArgs, GetArgs, RawArgs, ReadArgs};
 use crate::args::line::quoted;
 use crate::exit::{Exit, usage};
@@ -40,6 +40,8 @@ pub(super) async fn ask(
         Some(ClientVerb::Complete(complete)) => complete_argument(look, client, complete).await,
         Some(ClientVerb::Ping(_)) => ping(args, client).await,
         Some(ClientVerb::Raw(raw)) => request(args, client, raw).await,
+        Some(ClientVerb::Models(models)) => conventions::models(args.json, client, models).await,
+        Some(ClientVerb::Metadata(_)) => conventions::metadata(args.json, client).await,
         Some(ClientVerb::Watch(what)) => watch::watch(args, client, what, notifications).await,
     }
 }

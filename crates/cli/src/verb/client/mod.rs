@@ -4,6 +4,7 @@ mod answers;
 mod arguments;
 mod ask;
 mod conformance;
+mod conventions;
 mod credentials;
 mod dialogue;
 mod observer;
@@ -27,6 +28,7 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, serve, sign_in};
 pub(in crate::verb) use arguments::parse as parse_argument;
+pub(crate) use conventions::verb_of as verb_of_extension;
 use observer::Notifications;
 
 /// The text to print, and the exit code.

@@ -12,6 +12,7 @@ use wire::Revision;
 
 use super::answers::Answers;
 use super::arguments;
+use super::conventions;
 use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
@@ -21,7 +22,7 @@ use crate::verb::client_options;
 /// The options of a client at `address`, with the answers of the command line.
 pub(super) fn options(run: &Run, args: &ClientArgs, address: Address, answers: Answers) -> Result<Options, Exit> {
     Ok(Options {
-        respondent: respondent(answers),
+        respondent: conventions::knowing(args.verb.as_ref(), respondent(answers)),
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..client_options::options(run, &args.reach, address, revision(args)?)?
