@@ -90,12 +90,13 @@ pub(crate) fn prompt(question: &str) {
 /// Prints a message that may quote a peer: redacts everything that looks like a secret. Advice (`try:`)
 /// is our own text.
 pub(crate) fn tell_redacted(text: &str) {
-    let redactor = current_redactor();
-    let redact = |line: &str| match &redactor {
-        Some(redactor) if !line.starts_with("  try: ") => redactor.redact_text(line).into_owned(),
-        _ => line.to_owned(),
-    };
+    let redact = |line: &str| if line.starts_with("  try: ") { line.to_owned() } else { redacted(line) };
     tell(text.lines().map(redact).collect::<Vec<_>>().join("\n"));
+}
+
+/// A text without what looks like a secret. Redact before a text is wrapped: a secret may have blanks.
+pub(crate) fn redacted(text: &str) -> String {
+    current_redactor().map_or_else(|| text.to_owned(), |redactor| redactor.redact_text(text).into_owned())
 }
 
 /// Prints what is wrong with the command line; returns the exit code.

@@ -9,7 +9,11 @@ use ran::{PROOF, ends_with, proof};
 use serde_json::{Value, json};
 
 fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/eval")
+    examples().join("gate")
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/eval")
 }
 
 fn score(arguments: &[&str]) -> std::process::Output {
@@ -53,6 +57,33 @@ fn the_example_is_a_gate() {
             "  gained  forecast of one city",
         ],
     );
+}
+
+/// The commands of the page, as a reader copies them.
+#[test]
+fn every_example_is_one_command() {
+    let page = std::fs::read_to_string(examples().join("README.md")).expect("a page");
+    let commands: Vec<(&str, Vec<&str>)> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("    cd ")?.split_once("&& proof "))
+        .map(|(folder, arguments)| (folder.trim(), arguments.split_whitespace().collect()))
+        .collect();
+    let folders: Vec<&str> = commands.iter().map(|(folder, _)| *folder).collect();
+    assert_eq!(folders, ["gate", "descriptions", "catalogue"]);
+    let lines: [&[&str]; 3] = [
+        &["4 of 4 answers correct", "passed"],
+        &["11 of 12 answers correct", "Against the other run: 12 answers in both, 8 gained, 1 lost", "0.039", "passed"],
+        &["  warning  confusable", "14 tools: 0 errors, 8 warnings, 0 notes", "passed"],
+    ];
+    for ((folder, arguments), lines) in commands.iter().zip(lines) {
+        shows(&ends_with(0, &proof(&examples().join(folder), arguments)), lines);
+    }
+    // Each of them can fail.
+    let descriptions = examples().join("descriptions");
+    let before = ["eval", "score", "cases.yaml", "--calls", "before.jsonl", "--min-score", "90"];
+    assert!(ends_with(1, &proof(&descriptions, &before)).contains("4 of 12 answers correct"));
+    let lint = ["eval", "lint", "--tools", "tools.json", "--fail-on", "warning"];
+    ends_with(1, &proof(&examples().join("catalogue"), &lint));
 }
 
 #[test]
@@ -273,6 +304,15 @@ fn a_tool_search_is_measured() {
     let none = ends_with(1, &retrieve(&["--filter", "nothing to do"]));
     assert!(none.contains("failed: nothing was measured"), "{none}");
     ends_with(2, &proof(&example(), &["eval", "retrieve"]));
+    let modes = ends_with(0, &retrieve(&["--mode", "zero-shot,bm25,oracle", "--at", "1"]));
+    shows(&modes, &["zero-shot    0.0 %       0.0 %          0       100.0 points", "oracle     100.0 %     100.0 %"]);
+    let ran = retrieve(&["--mode", "bm25", "--mode", "oracle", "--at", "1", "--format", "json"]);
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    let below = report["modes"][0]["belowOracle"].as_f64().expect("a difference");
+    assert!((below - (1.0 - report["recall"].as_f64().expect("a share"))).abs() < 1e-9 && below > 0.0, "{report}");
+    assert_eq!((&report["modes"][1]["recall"], &report["modes"][1]["belowOracle"]), (&json!(1.0), &Value::Null));
+    let vacuous = retrieve(&["--mode", "oracle", "--min-recall", "90"]);
+    assert!(ends_with(2, &vacuous).contains("--mode leaves out"));
 }
 
 #[test]
@@ -378,7 +418,7 @@ fn the_page_shows_hostile_answers_as_text() {
     let page = ends_with(1, &proof(folder.path(), &arguments));
     for line in [
         "<code>f /q</code> <small>wrong argument</small>",
-        "<ins>+ &quot;",
+        "<span class=\"f\">given     &quot;",
         "<th scope=\"row\">g</th>",
         "<small>this run</small> wrong tool",
         "<small>other run</small> correct",

@@ -1,6 +1,8 @@
 //! Options of `proof eval`.
 
+pub(crate) mod endpoint;
 pub(crate) mod export;
+pub(crate) mod judge;
 pub(crate) mod lint;
 pub(crate) mod retrieve;
 pub(crate) mod run;
@@ -11,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use export::ExportArgs;
+use judge::JudgeArgs;
 use lint::LintArgs;
 use retrieve::RetrieveArgs;
 use run::RunArgs;
@@ -25,10 +28,11 @@ Examples:
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
   proof eval run cases.yaml --endpoint URL --api chat --model NAME -- ./my-server
+  proof eval judge cases.yaml --calls answers.jsonl --endpoint URL …
   proof eval lint -- npx -y my-server
   proof eval export-tools --format openai --strict -- npx -y my-server
 
-Only `run` asks a model. See docs/eval.md for cases, matchers, outcomes and formats.")]
+Only `run` and `judge` ask a model. See docs/eval.md for cases, matchers, outcomes and formats.")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) verb: EvalVerb,
@@ -41,6 +45,8 @@ pub(crate) enum EvalVerb {
     Score(Box<ScoreArgs>),
     /// Ask a model's endpoint, call the tools it asks for, and score the calls
     Run(Box<RunArgs>),
+    /// Have a model judge answers: SoPR, SoWR, grades by a rubric
+    Judge(Box<JudgeArgs>),
     /// Find tools that models confuse, and cases that no answer can meet
     Lint(Box<LintArgs>),
     /// Measure whether a tool search finds the expected tools

@@ -1,10 +1,11 @@
-//! `proof eval run` against endpoints that a test scripts, and the reference server: conversations in three APIs, budgets,
+//! `proof eval run` and `proof eval judge` against endpoints that a test scripts, and the reference server: conversations in three APIs, budgets,
 //! refusals, what is recorded, and how a killed run goes on.
 
 #[path = "../shared/ran.rs"]
 mod ran;
 
 mod fake;
+mod judged;
 mod refused;
 mod resumed;
 

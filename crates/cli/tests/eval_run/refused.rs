@@ -29,8 +29,8 @@ fn what_may_pass_is_tried_again_as_the_endpoint_asks() {
 
     let fake = Fake::start(move |_, _| Reply::Refusal(503, "Retry-After: 86400", error()));
     let folder = super::folder(ONE);
-    let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", &[]));
-    assert!(shown.contains("no answer") && shown.contains("HTTP 503: slow down"), "{shown}");
+    let shown = ends_with(3, &run(folder.path(), &fake.url, "chat", &[]));
+    assert!(shown.contains("no answer in 1 attempt") && shown.contains("HTTP 503: slow down"), "{shown}");
     assert_eq!(fake.asked().len(), 1, "a day is too long");
 }
 
@@ -51,7 +51,59 @@ fn a_refusal_that_concerns_all_ends_the_run() {
     let folder = folder(ONE);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let shown = ends_with(3, &run(folder.path(), &format!("http://{gone}/v1"), "chat", &["--retries", "0"]));
-    assert!(shown.contains("cannot be reached"), "{shown}");
+    assert!(shown.contains("cannot be reached") && shown.matches("try:").count() == 2, "{shown}");
+}
+
+#[test]
+fn an_endpoint_that_never_answers_is_no_wrong_answer() {
+    let error = || json!({ "error": { "message": "overloaded" } });
+    let two = "cases:\n  - { name: a, prompt: hi, abstain: true }\n  - { name: b, prompt: ho, abstain: true }\n";
+    for score in ["0", "100"] {
+        let fake = Fake::start(move |_, _| Reply::Refusal(500, "", error()));
+        let folder = folder(two);
+        let more = ["--retries", "0", "--min-score", score];
+        let ran = run(folder.path(), &fake.url, "chat", &more);
+        assert!(ran.stdout.is_empty(), "no report of what was not measured");
+        let shown = ends_with(3, &ran);
+        let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(line.contains("no answer in 2 attempts") && line.contains("HTTP 500: overloaded"), "{shown}");
+        assert!(
+            line.contains(&fake.url) && line.contains("try: go on later") && line.contains("--resume eval-run.jsonl"),
+            "{shown}"
+        );
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        let offline = ["eval", "run", "cases.yaml", "--offline", "eval-run.jsonl", "--min-score", score];
+        assert!(ends_with(3, &proof(folder.path(), &offline)).contains("nothing was measured"));
+    }
+    // One of two is answered: the other counts as wrong.
+    let fake = Fake::start(move |asked, _| {
+        if asked.body["messages"][0]["content"] == "hi" {
+            reply("chat", false, &[])
+        } else {
+            Reply::Refusal(500, "", error())
+        }
+    });
+    let folder = folder(two);
+    let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", &["--retries", "0"]));
+    assert!(shown.contains("FAIL  b  no answer") && shown.contains("1 of 2 answers correct"), "{shown}");
+    ends_with(
+        0,
+        &proof(folder.path(), &["eval", "run", "cases.yaml", "--offline", "eval-run.jsonl", "--min-score", "50"]),
+    );
+}
+
+#[test]
+fn a_recording_that_exists_is_noticed_before_the_server_starts() {
+    let fake = Fake::start(|_, _| reply("chat", false, &[]));
+    for (more, what) in [(&[][..], "eval-run.jsonl exists"), (&["--resume", "cases.yaml"], "not a recording")] {
+        let folder = folder(ONE);
+        std::fs::write(folder.path().join("eval-run.jsonl"), "").expect("a file");
+        let mut command = std::process::Command::new(super::PROOF);
+        let at = ["eval", "run", "cases.yaml", "--endpoint", &fake.url, "--api", "chat", "--model", "m"];
+        command.current_dir(folder.path()).args(at).args(more).args(["--", "sh", "-c", "touch started; cat"]);
+        let shown = ends_with(2, &command.output().expect("the binary runs"));
+        assert!(shown.contains(what) && !folder.path().join("started").exists(), "{shown}");
+    }
 }
 
 #[test]
@@ -66,10 +118,13 @@ fn a_key_in_the_endpoints_query_is_recorded_and_reported_nowhere() {
         let fake =
             Fake::start(move |_, _| Reply::Refusal(400, "", json!({ "error": { "message": format!("bad {said}") } })));
         let folder = folder(ONE);
-        let shown = ends_with(1, &run(folder.path(), &format!("{}?{query}", fake.url), "chat", &[]));
+        let shown = ends_with(3, &run(folder.path(), &format!("{}?{query}", fake.url), "chat", &[]));
         let recorded = std::fs::read_to_string(folder.path().join("eval-run.jsonl")).expect("a recording");
         assert!(fake.asked()[0].path.ends_with(&format!("?{query}")), "{:?}", fake.asked());
-        assert!(shown.contains("HTTP 400: bad") && recorded.contains("HTTP 400: bad"), "{shown} {recorded}");
+        assert!(
+            shown.replace('\n', " ").contains("HTTP 400: bad") && recorded.contains("HTTP 400: bad"),
+            "{shown} {recorded}"
+        );
         assert_eq!(recorded.contains("2026-01-31"), query.contains("2026-01-31"), "{recorded}");
         for secret in secrets {
             assert!(!shown.contains(secret) && !recorded.contains(secret), "{shown} {recorded}");
@@ -91,7 +146,7 @@ fn answers_of_very_many_values_end_in_a_clear_error() {
             }
         });
         let (folder, stream) = (folder(ONE), if is_streamed { &["--stream"][..] } else { &[] });
-        let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", stream));
+        let shown = ends_with(3, &run(folder.path(), &fake.url, "chat", stream));
         assert!(shown.contains("no answer"), "{shown}");
         let end = &recorded(folder.path(), "end")[0];
         assert_eq!(end["error"], "the answer has more than 200000 values", "{end}");
@@ -140,10 +195,10 @@ fn broken_streams_end_in_a_clear_error() {
     for (api, bytes, why) in broken {
         let fake = Fake::start(move |_, _| Reply::Events(bytes.clone()));
         let folder = folder(ONE);
-        let shown = ends_with(1, &run(folder.path(), &fake.url, api, &["--stream"]));
+        let shown = ends_with(3, &run(folder.path(), &fake.url, api, &["--stream"]));
         let end = &recorded(folder.path(), "end")[0];
         assert!(end["error"].as_str().is_some_and(|error| error.contains(why)), "{api} {why}: {end}");
-        assert!(shown.contains("no answer") && shown.contains("failed"), "{shown}");
+        assert!(shown.contains("no answer in 1 attempt") && shown.contains("try: "), "{shown}");
     }
 }
 
@@ -190,7 +245,7 @@ fn budgets_stop_a_run_before_the_next_request() {
 fn an_endpoint_that_says_nothing_is_not_waited_for() {
     let fake = Fake::start(|_, _| Reply::Silence(Duration::from_secs(5)));
     let folder = folder(ONE);
-    let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", &["--answer-timeout", "0.2"]));
+    let shown = ends_with(3, &run(folder.path(), &fake.url, "chat", &["--answer-timeout", "0.2"]));
     assert!(shown.contains("no answer within 0.2 s"), "{shown}");
 }
 
@@ -201,8 +256,9 @@ fn a_server_that_dies_is_not_the_models_fault() {
         reply("chat", false, if number == 0 { std::slice::from_ref(&call) } else { &[] })
     });
     let folder = folder("cases:\n  - { name: a, prompt: hi, call: slow, arguments: { steps: 100, delay_ms: 1000 } }\n");
-    let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", &["--timeout", "1"]));
-    assert!(shown.contains("no answer") && shown.contains("the server did not answer a call of `slow`"), "{shown}");
+    let shown = ends_with(3, &run(folder.path(), &fake.url, "chat", &["--timeout", "1"]));
+    let line = shown.replace('\n', " ");
+    assert!(line.contains("no answer") && line.contains("the server did not answer a call of `slow`"), "{shown}");
 }
 
 #[test]

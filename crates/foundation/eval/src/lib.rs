@@ -12,6 +12,7 @@ pub mod export;
 pub mod gorilla;
 pub mod import;
 mod jsonl;
+pub mod judge;
 pub mod lint;
 pub mod listed;
 mod matcher;

@@ -10,6 +10,42 @@ pub const PLACES: [usize; 4] = [1, 3, 5, 10];
 /// The place up to which gain counts.
 const GAIN: usize = 10;
 
+/// How many of the first tools the cost is kept of.
+const COUNTED: usize = 100;
+
+/// How the tools are chosen that a model is shown: the modes of Gorilla's APIBench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing is searched for, and the model is shown no tool.
+    ZeroShot,
+    /// The first tools of the search.
+    Bm25,
+    /// The expected tools, and no others.
+    Oracle,
+}
+
+impl Mode {
+    /// The name on the command line and in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ZeroShot => "zero-shot",
+            Self::Bm25 => "bm25",
+            Self::Oracle => "oracle",
+        }
+    }
+}
+
+/// What a mode comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// The mean share of the expected tools that are shown.
+    pub recall: f64,
+    /// The share of cases all of whose tools are shown.
+    pub complete: f64,
+    /// The mean estimated tokens of what is shown.
+    pub tokens: f64,
+}
+
 /// What a search found for one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -21,8 +57,10 @@ pub struct Found {
     pub tools: Vec<(String, Option<usize>)>,
     /// The tools at the first places.
     pub first: Vec<String>,
-    /// The estimated tokens of the tools up to each of [`PLACES`].
-    pub tokens: [usize; PLACES.len()],
+    /// The estimated tokens of the first tool, of the first two, and so on.
+    tokens: Vec<usize>,
+    /// Those of the expected tools.
+    expected_tokens: usize,
 }
 
 impl Found {
@@ -30,6 +68,11 @@ impl Found {
     pub fn recall(&self, k: usize) -> f64 {
         let found = self.tools.iter().filter(|(_, place)| place.is_some_and(|place| place <= k)).count();
         found as f64 / self.tools.len() as f64
+    }
+
+    /// The estimated tokens of the first `k` tools.
+    pub fn tokens(&self, k: usize) -> usize {
+        self.tokens.iter().take(k).next_back().copied().unwrap_or(0)
     }
 
     /// One divided by the place of the first expected tool.
@@ -84,7 +127,21 @@ impl Retrieval {
 
     /// The mean estimated tokens of the tools up to each of [`PLACES`].
     pub fn tokens(&self) -> [f64; PLACES.len()] {
-        std::array::from_fn(|at| self.mean(|found| found.tokens[at] as f64))
+        PLACES.map(|k| self.mean(|found| found.tokens(k) as f64))
+    }
+
+    /// What a mode comes to, where a search returns `k` tools.
+    pub fn shares(&self, mode: Mode, k: usize) -> Shares {
+        match mode {
+            Mode::ZeroShot => Shares { recall: 0.0, complete: 0.0, tokens: 0.0 },
+            Mode::Bm25 => {
+                let tokens = self.mean(|found| found.tokens(k) as f64);
+                Shares { recall: self.recall(k), complete: self.complete(k), tokens }
+            }
+            Mode::Oracle => {
+                Shares { recall: 1.0, complete: 1.0, tokens: self.mean(|found| found.expected_tokens as f64) }
+            }
+        }
     }
 }
 
@@ -105,13 +162,21 @@ pub fn retrieve(catalogue: &Catalogue, file: &CaseFile, selects: &dyn Fn(&str, &
         let name = |number: &usize| catalogue.tools()[*number].name.as_str();
         let expected: BTreeSet<&str> =
             case.expect.iter().filter(|call| !call.is_optional).map(|call| call.tool.as_str()).collect();
+        let cost = |tool: &str| {
+            catalogue.tools().iter().position(|other| other.name == tool).map_or(0, |number| costs[number])
+        };
+        let counted = ranked.iter().take(COUNTED).scan(0, |sum, number| {
+            *sum += costs[*number];
+            Some(*sum)
+        });
         let place = |tool: &&str| ranked.iter().position(|number| name(number) == *tool).map(|at| at + 1);
         retrieval.found.push(Found {
             case: case.name.clone(),
             line: case.at.line,
             tools: expected.iter().map(|tool| ((*tool).to_owned(), place(tool))).collect(),
             first: ranked.iter().take(3).map(|number| name(number).to_owned()).collect(),
-            tokens: PLACES.map(|k| ranked.iter().take(k).map(|number| costs[*number]).sum()),
+            tokens: counted.collect(),
+            expected_tokens: expected.iter().map(|tool| cost(tool)).sum(),
         });
     }
     retrieval
@@ -173,8 +238,15 @@ mod tests {
         let (first, second, third) = (1.0, 1.0 / 3f64.log2(), 0.5);
         let both = (first + third) / (first + second);
         assert!(near(found.ndcg(), (first + second + 0.0 + both) / 4.0), "{}", found.ndcg());
-        let tokens = found.found[3].tokens;
+        let tokens = PLACES.map(|k| found.found[3].tokens(k));
         assert!(tokens[0] > 0 && tokens[1] > tokens[0] && tokens[1] == tokens[3], "{tokens:?}");
+        let of = |mode| found.shares(mode, 1);
+        assert_eq!(
+            (of(Mode::ZeroShot).recall, of(Mode::Oracle).complete, of(Mode::Bm25).recall),
+            (0.0, 1.0, found.recall(1))
+        );
+        // The oracle shows the first tool to the first case, and two to the last; the search shows one to each.
+        assert!(of(Mode::Oracle).tokens > of(Mode::Bm25).tokens && of(Mode::Bm25).tokens > 0.0);
     }
 
     #[test]

@@ -5,14 +5,20 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Wilson's interval of 95 % for a share of `passed` in `total`; everything where nothing was counted.
 pub fn wilson(passed: usize, total: usize) -> (f64, f64) {
+    wilson_of(if total == 0 { 0.0 } else { passed as f64 / total as f64 }, total)
+}
+
+/// The same for a mean of `total` numbers from 0 to 1, such as points of one half. These vary less than passes and failures with
+/// the same mean, so the interval is not too narrow.
+pub fn wilson_of(share: f64, total: usize) -> (f64, f64) {
     if total == 0 {
         return (0.0, 1.0);
     }
-    let (n, share) = (total as f64, passed as f64 / total as f64);
+    let n = total as f64;
     let (z2, room) = (Z * Z, Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt());
     let (middle, scale) = (share + z2 / (2.0 * n), 1.0 + z2 / n);
-    let low = if passed == 0 { 0.0 } else { (middle - room) / scale };
-    let high = if passed == total { 1.0 } else { (middle + room) / scale };
+    let low = if share <= 0.0 { 0.0 } else { (middle - room) / scale };
+    let high = if share >= 1.0 { 1.0 } else { (middle + room) / scale };
     (low.clamp(0.0, 1.0), high.clamp(0.0, 1.0))
 }
 

@@ -80,7 +80,11 @@ impl Attempt<'_> {
         let told = |why: &str, wait| run.tell(crate::run::Progress::Waits { why, wait });
         let answer = run.endpoint.ask(&body, run.request.is_streamed, &told).await;
         let answer = answer.map_err(|error| {
-            if error.is_final { Halt::stop(Stop::Endpoint(error)) } else { Halt::Attempt(error.what) }
+            if error.is_final {
+                return Halt::stop(Stop::Endpoint(error));
+            }
+            run.count(|counts| counts.failed = Some(error.clone()));
+            Halt::Attempt(error.what)
         })?;
         place.spend(answer.tokens);
         let sample = self.judged(turn, &answer);

@@ -185,7 +185,9 @@ impl Endpoint {
                 Failure::NotSent(why) | Failure::Unknown(why) => why,
                 Failure::Forbidden(refusal) => refusal.to_string(),
             };
-            let what = format!("the endpoint cannot be reached: {}", wire::escape::snippet(&why, SHOWN));
+            // Further lines are advice about servers.
+            let why = wire::escape::snippet(why.lines().next().unwrap_or_default(), SHOWN);
+            let what = format!("the endpoint cannot be reached: {why}");
             Failed::Passing(EndpointError::last(what, Advice::Reach), None)
         })?;
         let status = response.status.as_u16();

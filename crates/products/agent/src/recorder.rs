@@ -44,6 +44,11 @@ impl Recorder {
         self.write(&Value::Object(members.clone()))
     }
 
+    /// Writes a line of another kind.
+    pub fn line(&self, members: Map<String, Value>) -> io::Result<()> {
+        self.write(&Value::Object(members))
+    }
+
     pub(crate) fn begin(&self, place: Place<'_>, prompt: &str) -> io::Result<()> {
         self.write(&json!({ "kind": "begin", "case": place.case, "attempt": place.attempt, "prompt": prompt }))
     }

@@ -97,6 +97,8 @@ pub struct Outcome {
     pub withheld: BTreeMap<String, usize>,
     /// How many answers did not keep `tool_choice`.
     pub breaches: usize,
+    /// The last failure of the endpoint that ended an attempt alone.
+    pub failed: Option<EndpointError>,
 }
 
 /// Hears what happens.
@@ -107,6 +109,7 @@ pub(crate) type Watch = Box<dyn Fn(Progress<'_>) + Send + Sync>;
 pub(crate) struct Counts {
     pub(crate) withheld: BTreeMap<String, usize>,
     pub(crate) breaches: usize,
+    pub(crate) failed: Option<EndpointError>,
     done: usize,
     stop: Option<Stop>,
 }
@@ -221,5 +224,6 @@ pub async fn run(
     while workers.join_next().await.is_some() {}
     let spent = run.budget.spent();
     let counts = run.counts();
-    Outcome { stop: counts.stop.clone(), spent, withheld: counts.withheld.clone(), breaches: counts.breaches }
+    let (stop, withheld, failed) = (counts.stop.clone(), counts.withheld.clone(), counts.failed.clone());
+    Outcome { stop, spent, withheld, breaches: counts.breaches, failed }
 }

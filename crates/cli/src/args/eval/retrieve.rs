@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::tools::ToolsArgs;
 use super::{EvalFormat, percent};
@@ -14,6 +14,7 @@ Examples:
   proof eval retrieve cases.yaml
   proof eval retrieve cases.yaml -- npx -y my-server
   proof eval retrieve cases.yaml --at 5 --min-recall 90
+  proof eval retrieve cases.yaml --mode zero-shot,bm25,oracle
 
 Searches for the `prompt` of each case, as the gateway's tool search does, and
 calls no tool. The tokens of what is found are estimated. See docs/eval.md.
@@ -32,6 +33,9 @@ pub(crate) struct RetrieveArgs {
     /// Only cases with this tag (repeatable)
     #[arg(long, value_name = "TAG", help_heading = "Selection")]
     pub(crate) tag: Vec<String>,
+    /// Compare these ways of choosing the tools that a model is shown (repeatable)
+    #[arg(long, value_enum, value_name = "MODE", value_delimiter = ',', help_heading = "Output")]
+    pub(crate) mode: Vec<ModeArg>,
     /// How many tools a search returns: the rest counts as not found
     #[arg(long, value_name = "K", default_value = "5", value_parser = clap::value_parser!(u16).range(1..=100), help_heading = "Output")]
     pub(crate) at: u16,
@@ -47,4 +51,15 @@ pub(crate) struct RetrieveArgs {
     /// Write the report to FILE instead of stdout
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// A way of choosing the tools that a model is shown.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// No search and no tool
+    ZeroShot,
+    /// The first tools of the search
+    Bm25,
+    /// The expected tools
+    Oracle,
 }

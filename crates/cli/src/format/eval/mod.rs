@@ -6,6 +6,7 @@ pub(crate) mod gorilla;
 mod html;
 mod human;
 mod json;
+pub(crate) mod judge;
 pub(crate) mod lint;
 pub(crate) mod retrieve;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use eval::retrieve::{Found, PLACES, Retrieval};
+use eval::retrieve::{Found, Mode, PLACES, Retrieval};
 use report::render::text::{count, wrap};
 use serde_json::{Value, json};
 use wire::escape::{self, snippet};
@@ -16,6 +16,8 @@ pub(crate) struct Report<'r> {
     /// The file of cases.
     pub(crate) file: &'r Path,
     pub(crate) retrieval: &'r Retrieval,
+    /// The ways of choosing tools that are compared.
+    pub(crate) modes: &'r [Mode],
     /// How many tools there are.
     pub(crate) tools: usize,
     /// How many tools a search returns.
@@ -23,6 +25,15 @@ pub(crate) struct Report<'r> {
     /// The share that must be found, in percent.
     pub(crate) required: f64,
     pub(crate) has_passed: bool,
+}
+
+impl Report<'_> {
+    /// By how much a mode shows fewer of the expected tools than the oracle, where that is among them.
+    fn below_oracle(&self, mode: Mode) -> Option<f64> {
+        let is_compared =
+            mode != Mode::Oracle && self.modes.contains(&Mode::Oracle) && !self.retrieval.found.is_empty();
+        is_compared.then(|| 1.0 - self.retrieval.shares(mode, self.at).recall)
+    }
 }
 
 /// The report for people.
@@ -46,6 +57,7 @@ pub(crate) fn human(report: &Report<'_>, verbose: bool) -> String {
         let (mrr, ndcg) = (retrieval.mrr(), retrieval.ndcg());
         let _ = writeln!(out, "mean reciprocal rank {mrr:.3}, nDCG@10 {ndcg:.3}");
     }
+    write_modes(&mut out, report);
     let _ = writeln!(out, "{}, {}", count(retrieval.found.len(), "question"), count(report.tools, "tool"));
     let verdict = if report.has_passed { "passed" } else { "failed" };
     let why = match (retrieval.found.is_empty(), report.required > 0.0) {
@@ -55,6 +67,22 @@ pub(crate) fn human(report: &Report<'_>, verbose: bool) -> String {
     };
     let _ = writeln!(out, "{verdict}{why}");
     out
+}
+
+fn write_modes(out: &mut String, report: &Report<'_>) {
+    if report.modes.is_empty() || report.retrieval.found.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nmode         found   all found     tokens   below the oracle");
+    for mode in report.modes {
+        let shares = report.retrieval.shares(*mode, report.at);
+        let below = report.below_oracle(*mode).map_or_else(String::new, |share| format!("{:.1} points", 100.0 * share));
+        let (recall, complete) = (100.0 * shares.recall, 100.0 * shares.complete);
+        let line =
+            format!("{:<9} {recall:>6.1} % {complete:>9.1} % {:>10.0} {below:>18}", mode.as_str(), shares.tokens);
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let _ = writeln!(out, "bm25 shows {} to each question", count(report.at, "tool"));
 }
 
 fn write_case(out: &mut String, report: &Report<'_>, found: &Found) {
@@ -98,6 +126,7 @@ pub(crate) fn json(report: &Report<'_>) -> String {
         "recall": retrieval.recall(report.at),
         "tools": report.tools,
         "questions": retrieval.found.len(),
+        "modes": report.modes.iter().map(|mode| mode_of(report, *mode)).collect::<Vec<_>>(),
         "mrr": retrieval.mrr(),
         "ndcg10": retrieval.ndcg(),
         "places": shares,
@@ -105,4 +134,15 @@ pub(crate) fn json(report: &Report<'_>) -> String {
         "skipped": skipped,
     });
     format!("{}\n", escape::json(&serde_json::to_string_pretty(&document).unwrap_or_default()))
+}
+
+fn mode_of(report: &Report<'_>, mode: Mode) -> Value {
+    let shares = report.retrieval.shares(mode, report.at);
+    json!({
+        "mode": mode.as_str(),
+        "recall": shares.recall,
+        "complete": shares.complete,
+        "estimatedTokens": shares.tokens,
+        "belowOracle": report.below_oracle(mode),
+    })
 }

@@ -52,7 +52,7 @@ pub(super) fn samples(paths: &[PathBuf], args: &ScoreArgs) -> Result<Vec<Sample>
     Ok(all)
 }
 
-const fn format(format: CallsFormat) -> Format {
+pub(super) const fn format(format: CallsFormat) -> Format {
     match format {
         CallsFormat::Lines => Format::Lines,
         CallsFormat::Events => Format::Events,

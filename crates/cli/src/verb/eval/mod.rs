@@ -1,11 +1,17 @@
 //! `proof eval`: what a model did with tools, scored without a model, and tools for its API.
 
 mod bfcl;
+mod concealing;
+mod cost;
 mod export;
 mod files;
 mod gorilla;
+mod judge;
+mod kept;
 mod lint;
+mod model;
 mod offered;
+mod progress;
 mod retrieve;
 mod run;
 
@@ -13,7 +19,7 @@ use std::path::Path;
 
 use ::eval::summary::{self, Run as Scores};
 use ::eval::{CaseFile, Catalogue, Sample, case};
-use report::render::text::{Paint, count};
+use report::render::text::{Paint, count, wrap};
 use wire::escape;
 use wire::redact::Redactor;
 
@@ -36,6 +42,7 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
         EvalVerb::Score(args) if args.compat == Some(Compat::Gorilla) => gorilla::scored(args),
         EvalVerb::Score(args) => scored(run, args),
         EvalVerb::Run(args) => run::asked(run, args),
+        EvalVerb::Judge(args) => judge::judged(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
         EvalVerb::Retrieve(args) => retrieve::retrieved(run, args),
         EvalVerb::ExportTools(args) => export::exported(run, args),
@@ -113,6 +120,14 @@ fn gate(scores: &Scores, min_score: Option<f64>) -> (f64, bool) {
     let total = scores.answers.len() + scores.unanswered.len();
     let passed = scores.answers.iter().filter(|answer| answer.scored.passes()).count();
     (required, !scores.answers.is_empty() && 100.0 * passed as f64 / total as f64 >= required)
+}
+
+/// Reports an error in lines of 80 columns.
+fn tell_error(what: &str, remedy: &str) {
+    let mut text = String::new();
+    wrap(&mut text, 0, &format!("error: {}", exit::redacted(what)));
+    wrap(&mut text, 2, &format!("try: {remedy}"));
+    tell(text.trim_end());
 }
 
 fn warn(scores: &Scores, redactor: &Redactor) {

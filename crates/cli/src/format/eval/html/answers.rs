@@ -102,7 +102,7 @@ fn difference(out: &mut String, finding: &Finding, redactor: &Redactor) {
     let text = |text: &str| snippet(&redacted(redactor, finding, text), VALUE);
     let _ = writeln!(
         out,
-        "<p class=\"place\"><code>{} {}</code> <small>{}</small></p>\n<pre><del>- {}</del>\n<ins>+ {}</ins>\n</pre>",
+        "<p class=\"place\"><code>{} {}</code> <small>{}</small></p>\n<pre><span class=\"p\">expected  {}</span>\n<span class=\"f\">given     {}</span>\n</pre>",
         Text(&snippet(&finding.tool, NAME)),
         Text(&snippet(&finding.pointer, NAME)),
         finding.outcome,

@@ -1,32 +1,29 @@
 //! `proof eval run`: a model's endpoint asked, its calls made over MCP, everything recorded, and the recording scored.
 
-mod concealing;
-mod cost;
-mod progress;
 mod recorded;
 mod settings;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agent::{Endpoint, Limits, Outcome, Plan, Question, Recorder, Stop, Tools};
+use agent::{Endpoint, EndpointError, Outcome, Plan, Question, Recorder, Tools};
 use client::Client;
-use eval::recording::Recording;
+use eval::recording::{End, Recording};
 use eval::{CaseFile, Catalogue};
 use report::render::text::count;
 use serde_json::{Value, json};
 use wire::escape::{line, snippet};
 
-use super::{concluded, files, offered};
+use super::{concealing, concluded, cost, files, model, offered, progress, tell_error};
 use crate::args::eval::run::RunArgs;
 use crate::args::reach::environment;
-use crate::exit::{self, Exit, tell, tell_redacted, usage};
+use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
 use crate::verb::connecting::{connected, until_interrupted};
 use crate::verb::output;
 use crate::verb::snapshot::failed;
 use progress::Bar;
-use settings::Model;
+use settings::Settings;
 
 /// Asks and scores, or only scores what was recorded.
 pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
@@ -35,15 +32,16 @@ pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
     }
     let cases = files::cases(&args.cases)?;
     if let Some(path) = &args.offline {
-        return concluded_offline(run, args, &cases, &recorded::read(path)?);
+        return concluded_offline(run, args, &cases, (path, &recorded::read(path)?), None);
     }
+    recorded::check(args)?;
     let questions = questions(args, &cases)?;
-    let model = Model::new(args)?;
+    let settings = Settings::new(args)?;
     let mut secrets = args.tools.server.secrets();
-    model.add_secrets(&mut secrets);
+    settings.model.add_secrets(&mut secrets);
     let run = &run.with_environment(environment(&args.tools.server.reach.inherit_env));
     exit::conceal(run.redactor_of(&secrets));
-    let asking = Asking { run, args, cases: &cases, model, questions };
+    let asking = Asking { run, args, cases: &cases, settings, questions };
     let path = args.resume.as_deref().unwrap_or(&args.record);
     let outcome = match args.tools.server.address()? {
         Some(address) => connected(run, &args.tools.server.reach, address, args.tools.revision, async |options| {
@@ -54,24 +52,51 @@ pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
         })?,
         None => until_interrupted(run, asking.through(None, run.redactor_of(&secrets)))?,
     };
-    let stopped = reported(&outcome, path);
+    let stopped = reported(&outcome, path, &asking.settings.model.place());
     let recording = recorded::read(path)?;
-    cost::show(outcome.spent, asking.model.price);
+    cost::show(outcome.spent, asking.settings.model.price);
     if let Some(exit) = stopped.filter(|exit| *exit != Exit::Finding) {
         return Err(exit);
     }
-    let exit = concluded_offline(run, args, &cases, &recording)?;
+    let exit = concluded_offline(run, args, &cases, (path, &recording), outcome.failed.as_ref())?;
     Ok(if stopped.is_some() { Exit::Finding } else { exit })
 }
 
 /// Scores what was recorded: the only way, so that the same recording gives the same score.
-fn concluded_offline(run: &Run, args: &RunArgs, cases: &CaseFile, recording: &Recording) -> Result<Exit, Exit> {
+fn concluded_offline(
+    run: &Run,
+    args: &RunArgs,
+    cases: &CaseFile,
+    (path, recording): (&Path, &Recording),
+    failed: Option<&EndpointError>,
+) -> Result<Exit, Exit> {
+    if let Some(why) = unmeasured(recording) {
+        let place = recording.header.get("endpoint").and_then(Value::as_str).unwrap_or("the endpoint");
+        let remedy = failed.map_or("see whether the endpoint answers", |error| model::advice(error.advice));
+        let all = count(recording.attempts.len(), "attempt");
+        let what = format!("no answer in {all}, so nothing was measured: {} – {}", snippet(why, 300), line(place));
+        tell_error(&what, &format!("{remedy}; then --resume {}", output::shown(path)));
+        return Err(Exit::NoAnswer);
+    }
     let tools = recording.header.get("tools").and_then(|tools| Catalogue::read(&json!({ "tools": tools })).ok());
     let begun = recording.attempts.iter().filter(|attempt| attempt.end.is_none()).count();
     if begun > 0 {
         tell(format_args!("note: {} did not end and counts as not answered", count(begun, "attempt")));
     }
     concluded(run, &args.score(), (&args.cases, cases), tools.as_ref(), &recording.samples())
+}
+
+/// Why all attempts ended without a complete answer: then there is nothing to score.
+fn unmeasured(recording: &Recording) -> Option<&str> {
+    let mut reason = None;
+    for attempt in &recording.attempts {
+        match &attempt.end {
+            Some(End::Error(why)) => reason = Some(why.as_str()),
+            Some(_) => return None,
+            None => {}
+        }
+    }
+    reason
 }
 
 /// The selected cases with their prompts.
@@ -101,24 +126,26 @@ struct Asking<'a> {
     run: &'a Run,
     args: &'a RunArgs,
     cases: &'a CaseFile,
-    model: Model,
+    settings: Settings,
     questions: Vec<Question>,
 }
 
 impl Asking<'_> {
     /// Asks, with the tools of a server or of a file.
     async fn through(&self, client: Option<&Client>, redactor: wire::redact::Redactor) -> Result<Outcome, Exit> {
-        let Self { args, model, .. } = self;
+        let Self { args, settings, .. } = self;
+        let model = &settings.model;
         let listed = self.listed(client).await?;
         let policy = (client.cloned(), args.calls());
         let tools = Tools::new(listed, model.dialect, args.strict, policy).map_err(|why| {
             usage(&format!("the tools cannot be used: {}", line(&why)), "`proof eval lint` examines them")
         })?;
         self.warn(&tools);
-        let request = model.request(args, &tools)?;
-        let endpoint = Endpoint::new(model.endpoint.clone()).map_err(|error| settings::refused(&error))?;
-        let header = model.header(args, endpoint.address(), &tools);
-        let conceal = concealing::concealer(redactor, &self.questions, &args.cases);
+        let request = settings.request(args, &tools)?;
+        let endpoint = Endpoint::new(model.endpoint.clone()).map_err(|error| model::refused(&error))?;
+        let header = settings.header(args, endpoint.address(), &tools);
+        let conceal =
+            concealing::concealer(redactor, self.questions.iter().map(|one| one.prompt.as_str()), &args.cases);
         let header = match concealing::header(&conceal, &header) {
             Value::Object(members) => members,
             _ => header,
@@ -134,11 +161,11 @@ impl Asking<'_> {
             samples: usize::from(args.samples),
             jobs: usize::from(args.jobs),
             turns: usize::from(args.max_turns),
-            limits: Limits { cost: args.max_cost, tokens: args.max_tokens },
+            limits: model.limits,
             price: model.price,
             before,
         };
-        let bar = Bar::start();
+        let bar = Bar::start("attempts");
         let outcome = agent::run(plan, endpoint, tools, recorder, bar.watch()).await;
         bar.stop();
         Ok(outcome)
@@ -172,7 +199,7 @@ impl Asking<'_> {
 }
 
 /// Reports what ended a run early, and what was withheld; the exit code of a stop.
-fn reported(outcome: &Outcome, path: &Path) -> Option<Exit> {
+fn reported(outcome: &Outcome, path: &Path, place: &str) -> Option<Exit> {
     if !outcome.withheld.is_empty() {
         let calls: usize = outcome.withheld.values().sum();
         let names: Vec<String> = outcome.withheld.keys().take(5).map(|name| snippet(name, 40)).collect();
@@ -184,19 +211,7 @@ fn reported(outcome: &Outcome, path: &Path) -> Option<Exit> {
         tell(format_args!("warning: the endpoint did not keep `tool_choice` in {answers}; the recording says where"));
     }
     let resume = format!("--resume {}", output::shown(path));
-    let (what, exit, remedy) = match outcome.stop.as_ref()? {
-        Stop::Budget => ("the budget is used up".to_owned(), Exit::Finding, format!("a larger budget and {resume}")),
-        Stop::Uncounted => (
-            "the endpoint does not say how many tokens an answer took, so the budget cannot be kept".to_owned(),
-            Exit::Finding,
-            format!("{resume} without a budget"),
-        ),
-        Stop::Endpoint(error) => (error.what.clone(), Exit::NoAnswer, settings::advice(error.advice).to_owned()),
-        Stop::Unwritable(why) => {
-            let what = format!("cannot write {}: {}", output::shown(path), line(why));
-            (what, Exit::Usage, format!("room on the disk, then {resume}"))
-        }
-    };
-    tell_redacted(&format!("error: {what}\n  try: {remedy}"));
+    let (what, exit, remedy) = model::stopped(outcome.stop.as_ref()?, place, &resume, path);
+    tell_error(&what, &remedy);
     Some(exit)
 }

@@ -1,7 +1,6 @@
-//! The recording as a file: new ones replace nothing, and one that is resumed belongs to the same run.
+//! The recording of a run: one that is resumed belongs to the same run.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 use std::path::Path;
 
 use agent::Question;
@@ -10,6 +9,7 @@ use serde_json::{Map, Value};
 use wire::escape::snippet;
 
 use super::super::files::{bad, unreadable};
+use super::super::kept;
 use crate::args::eval::run::RunArgs;
 use crate::exit::{Exit, usage};
 use crate::verb::{given_file, output};
@@ -29,6 +29,14 @@ pub(super) fn read(path: &Path) -> Result<Recording, Exit> {
     }
 }
 
+/// Refuses a recording that could not be written or resumed, before a server is started.
+pub(super) fn check(args: &RunArgs) -> Result<(), Exit> {
+    match &args.resume {
+        Some(path) => read(path).map(drop),
+        None => kept::is_free(&args.record),
+    }
+}
+
 /// The file to append to, and what it holds.
 pub(super) fn open(
     args: &RunArgs,
@@ -36,21 +44,9 @@ pub(super) fn open(
     questions: &[Question],
 ) -> Result<(File, Recording), Exit> {
     let Some(path) = &args.resume else {
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&args.record);
-        let file = file.map_err(|error| {
-            if error.kind() == std::io::ErrorKind::AlreadyExists {
-                let path = output::shown(&args.record);
-                return usage(
-                    &format!("{path} exists"),
-                    &format!("--record FILE with another name, or --resume {path}"),
-                );
-            }
-            output::unwritable(&args.record, &error.to_string())
-        })?;
-        return locked(&args.record, file).map(|file| (file, Recording::default()));
+        return kept::created(&args.record).map(|file| (file, Recording::default()));
     };
-    let file = OpenOptions::new().append(true).open(path);
-    let file = locked(path, file.map_err(|error| output::unwritable(path, &error.to_string()))?)?;
+    let file = kept::appended(path)?;
     let recording = read(path)?;
     let names = header.keys().chain(recording.header.keys());
     if let Some(name) = names.into_iter().find(|name| header.get(*name) != recording.header.get(*name)) {
@@ -68,16 +64,4 @@ pub(super) fn open(
     let cut = file.set_len(recording.length as u64);
     cut.map_err(|error| output::unwritable(path, &error.to_string()))?;
     Ok((file, recording))
-}
-
-/// Two runs must not append to one recording.
-fn locked(path: &Path, file: File) -> Result<File, Exit> {
-    match file.try_lock() {
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let what = format!("another run is appending to {}", output::shown(path));
-            Err(usage(&what, "wait for it, or --record with another name"))
-        }
-        // Some file systems have no locks.
-        Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(file),
-    }
 }

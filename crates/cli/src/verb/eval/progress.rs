@@ -8,24 +8,28 @@ use agent::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A line on stderr that comes and goes.
-pub(super) struct Bar(Option<ProgressBar>);
+pub(super) struct Bar {
+    bar: Option<ProgressBar>,
+    /// What is counted.
+    what: &'static str,
+}
 
 impl Bar {
-    pub(super) fn start() -> Self {
+    pub(super) fn start(what: &'static str) -> Self {
         if !std::io::stderr().is_terminal() || std::env::var_os("CI").is_some() {
-            return Self(None);
+            return Self { bar: None, what };
         }
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(Some(bar))
+        Self { bar: Some(bar), what }
     }
 
     /// Keeps the line up to date.
     pub(super) fn watch(&self) -> impl Fn(Progress<'_>) + Send + Sync + 'static {
-        let bar = self.0.clone();
+        let (bar, what) = (self.bar.clone(), self.what);
         // Attempts that are over, all of them, answers.
         let counts = Mutex::new((0, 0, 0));
         move |progress| {
@@ -39,13 +43,13 @@ impl Bar {
                 }
             }
             let (done, total, answers) = *counts;
-            bar.set_message(format!("{done} of {total} attempts, {answers} answers{waits}"));
+            bar.set_message(format!("{done} of {total} {what}, {answers} answers{waits}"));
         }
     }
 
     /// Clears the line.
     pub(super) fn stop(&self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agent::{Conceal, Question};
+use agent::Conceal;
 use serde_json::Value;
 use wire::redact::Redactor;
 
@@ -20,11 +20,11 @@ pub(super) struct Concealer {
 }
 
 /// A concealer for the run's secrets.
-pub(super) fn concealer(redactor: Redactor, questions: &[Question], cases: &Path) -> Concealer {
+pub(super) fn concealer<'p>(redactor: Redactor, prompts: impl Iterator<Item = &'p str>, cases: &Path) -> Concealer {
     let mut plain = crate::verb::given_file::text(cases, LIMIT).unwrap_or_default();
-    for question in questions {
+    for prompt in prompts {
         plain.push('\n');
-        plain.push_str(&question.prompt);
+        plain.push_str(prompt);
     }
     let (plain, own) = (Arc::<str>::from(plain), redactor.clone());
     let line = move |line: &Value| {
@@ -90,7 +90,7 @@ mod tests {
         let mut secrets = wire::redact::Secrets::default();
         secrets.add("key-of-the-endpoint-1234567890");
         let redactor = net::new_redactor().knowing(&secrets);
-        let concealer = concealer(redactor, &[], &path);
+        let concealer = concealer(redactor, std::iter::empty(), &path);
         let line = json!({
             "calls": [{ "id": "ghp_0123456789abcdefghijklmnopqrstuvwxyz", "arguments": { "password": "hunter2-known" } }],
             "results": [{ "password": "of-the-server-77", "text": "key-of-the-endpoint-1234567890" }],
