@@ -15,6 +15,8 @@ import { PromptsView } from "./views/prompts.js";
 import { FindingsView } from "./views/findings.js";
 import { ServerView } from "./views/server.js";
 import { QuestionsView } from "./views/questions.js";
+import { TasksView } from "./views/tasks.js";
+import { CompareView, showChanges, swapSides } from "./views/compare.js";
 import { ProblemNote, useStore } from "./parts/pane.js";
 import { visible } from "./format.js";
 
@@ -23,7 +25,7 @@ const traffic = new Traffic();
 const list = { current: null };
 
 const TITLES = /** @type {Record<string, string>} */ ({
-  traffic: "Traffic", tools: "Tools", resources: "Resources", prompts: "Prompts", findings: "Findings", server: "Server", questions: "Questions", log: "Log",
+  traffic: "Traffic", tools: "Tools", resources: "Resources", prompts: "Prompts", findings: "Findings", server: "Server", questions: "Questions", log: "Log", tasks: "Tasks", compare: "Compare",
 });
 
 /** A view that fails must not take the page with it. */
@@ -74,6 +76,8 @@ function Shown({ state }) {
     case "prompts": return html`<${PromptsView} state=${state} list=${list} />`;
     case "findings": return html`<${FindingsView} state=${state} list=${list} />`;
     case "server": return html`<${ServerView} state=${state} />`;
+    case "tasks": return html`<${TasksView} state=${state} list=${list} />`;
+    case "compare": return html`<${CompareView} state=${state} />`;
     case "questions": return html`<${QuestionsView} state=${state} />`;
     default: return html`<${TrafficView} key=${state.place.view} state=${state} traffic=${traffic} list=${list} />`;
   }
@@ -88,7 +92,7 @@ function Rail({ state }) {
     <nav class="rail" aria-label="Views">
       <p class="brand"><span aria-hidden="true" class="logo"></span><b>proof</b> inspect</p>
       <ul>${VIEWS.map((view, at) => html`<li key=${view}>
-        <a href=${`#${fragmentOf({ ...state.place, view, item: "" })}`} aria-current=${view === state.place.view ? "page" : undefined} title=${`${TITLES[view]} (${at + 1})`}
+        <a href=${`#${fragmentOf({ ...state.place, view, item: "" })}`} aria-current=${view === state.place.view ? "page" : undefined} title=${`${TITLES[view]} (${(at + 1) % 10})`}
           onClick=${(/** @type {MouseEvent} */ event) => { if (event.ctrlKey || event.metaKey) return; event.preventDefault(); store.dispatch({ type: "go", view }); }}>
           ${TITLES[view]}${counts[view] > 0 && html`<span class=${`pill ${view === "questions" ? "ask" : "f"}`}>${counts[view]}</span>`}</a></li>`)}</ul>
       <div class="rail-foot">
@@ -170,6 +174,14 @@ export function run(id) {
     resend: () => place.at && void resend(place.at),
     call: () => store.dispatch({ type: "go", view: "tools" }),
     send: () => press("[data-send-button]"),
+    "call-task": () => press("[data-task-button]"),
+    "poll-task": () => press("[data-poll]"),
+    "task-result": () => press("[data-result]"),
+    "cancel-task": () => press("[data-cancel]"),
+    "list-tasks": () => press("[data-list]"),
+    changes: () => showChanges(),
+    swap: () => swapSides(),
+    again: () => press("[data-again]"),
     twin: () => press("[data-twin]"),
     answer: () => answerNext(),
     save: () => void saveTrace(),
