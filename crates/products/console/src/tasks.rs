@@ -124,15 +124,14 @@ impl TaskBook {
             poll: span(["pollInterval", "pollIntervalMs"]).or(before.as_ref().and_then(|task| task.poll)),
         };
         self.changes += 1;
-        match at.and_then(|at| self.tasks.get_mut(at)) {
-            Some(known) => *known = task,
-            None => {
-                if self.tasks.len() >= MOST {
-                    self.tasks.pop_front();
-                }
-                self.tasks.push_back(task);
-            }
+        if let Some(known) = at.and_then(|at| self.tasks.get_mut(at)) {
+            *known = task;
+            return;
         }
+        if self.tasks.len() >= MOST {
+            self.tasks.pop_front();
+        }
+        self.tasks.push_back(task);
     }
 
     /// The tasks as the page gets them, newest first.
