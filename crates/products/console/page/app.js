@@ -139,6 +139,8 @@ function writeAddress(place) {
   else history.pushState(null, "", next);
 }
 
+const NO_TASK = "select a task in the view Tasks first";
+
 /** Does what a key or an entry of the palette stands for. @param {string} id */
 export function run(id) {
   const { place, dialog } = store.state;
@@ -174,14 +176,14 @@ export function run(id) {
     resend: () => place.at && void resend(place.at),
     call: () => store.dispatch({ type: "go", view: "tools" }),
     send: () => press("[data-send-button]"),
-    "call-task": () => press("[data-task-button]"),
-    "poll-task": () => press("[data-poll]"),
-    "task-result": () => press("[data-result]"),
-    "cancel-task": () => press("[data-cancel]"),
-    "list-tasks": () => press("[data-list]"),
+    "call-task": () => press("[data-task-button]", "open a tool that may run as a task first"),
+    "poll-task": () => press("[data-poll]", NO_TASK),
+    "task-result": () => press("[data-result]", NO_TASK),
+    "cancel-task": () => press("[data-cancel]", NO_TASK),
+    "list-tasks": () => press("[data-list]", "open the view Tasks of a server with a list of tasks first"),
     changes: () => showChanges(),
-    swap: () => swapSides(),
-    again: () => press("[data-again]"),
+    swap: () => (place.view === "compare" ? swapSides() : say("open the view Compare first", true)),
+    again: () => press("[data-again]", "open the view Compare first"),
     twin: () => press("[data-twin]"),
     answer: () => answerNext(),
     save: () => void saveTrace(),
@@ -229,10 +231,11 @@ function focusOn(selector) {
   node?.select?.();
 }
 
-/** The button nearest to where the reader is. @param {string} selector */
-function press(selector) {
+/** The button nearest to where the reader is. @param {string} selector @param {string} [missing] what is said where there is none */
+function press(selector, missing = "") {
   const here = document.activeElement?.closest("[data-question], [data-call]") ?? document;
   const node = /** @type {HTMLButtonElement | null} */ (here.querySelector(selector) ?? document.querySelector(selector));
+  if (!node && missing) say(missing, true);
   node?.click();
 }
 

@@ -34,7 +34,7 @@ export const COMMANDS = [
   { id: "compare", label: "Show the difference", keys: ["="], when: "traffic", group: "Do" },
   { id: "call", label: "Call a tool", keys: ["c"], when: "anywhere", group: "Do" },
   { id: "send", label: "Send", keys: ["Ctrl+Enter"], when: "call", group: "Do" },
-  { id: "call-task", label: "Call as a task", keys: ["Ctrl+Shift+Enter"], when: "call", group: "Do" },
+  { id: "call-task", label: "Start as a task", keys: ["Ctrl+Shift+Enter"], when: "call", group: "Do" },
   { id: "twin", label: "Form or JSON", keys: ["Ctrl+j"], when: "call", group: "Do" },
   { id: "answer", label: "Answer the server's next question", keys: ["a"], when: "anywhere", group: "Do" },
   { id: "poll-task", label: "Poll the task", keys: ["p"], when: "tasks", group: "Tasks" },

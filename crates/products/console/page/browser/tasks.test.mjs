@@ -62,7 +62,7 @@ test("2026-07-28: the server makes a task of the call; without the button it doe
 test("a revision without tasks offers none", () => inspected(browser, at("2025-06-18"), async (page) => {
   await page.keyboard.press("2");
   await choose(page, "slow");
-  assert.equal(await page.getByRole("button", { name: "Call as a task" }).count(), 0);
+  assert.equal(await page.getByRole("button", { name: "Start as a task" }).count(), 0);
   await page.keyboard.press("9");
   await page.getByText("No task crossed yet.").waitFor();
 }));

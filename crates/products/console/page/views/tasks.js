@@ -77,7 +77,7 @@ export function TasksView({ state, list }) {
     <div class=${`split ${chosen ? "with-detail" : ""}`}>
       <section class="side-list" aria-label="Tasks">
         <${ItemList} label="Tasks" items=${items} selected=${chosen ? itemId(chosen) : ""} list=${list}
-          empty="No task crossed yet. Start one from a tool's form: “Call as a task”." onSelect=${(/** @type {string} */ item) => store.dispatch({ type: "item", item })} />
+          empty="No task crossed yet. Start one from a tool's form: “Start as a task”." onSelect=${(/** @type {string} */ item) => store.dispatch({ type: "item", item })} />
         <${ProblemNote} problem=${problem} />
         <div class="foot line">
           <${Lister} target=${target} />

@@ -94,7 +94,7 @@ function Tool({ tool, state }) {
       ${doubts.length > 0 && html`<div class="doubts" role="alert">${doubts.map((doubt) => html`<p key=${doubt}>${visible(doubt, 300)}</p>`)}</div>`}
       <div class="actions send-line">
         <button type="button" class="strong" data-send-button disabled=${edited.problem !== null || target?.state !== "open"} onClick=${() => void send()}>${doubts.length > 0 ? "Send anyway" : "Call"} <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
-        ${kind && html`<button type="button" data-task-button disabled=${edited.problem !== null} title="Ctrl+Shift+Enter" aria-keyshortcuts="Control+Shift+Enter" onClick=${() => void send(true)}>Call as a task</button>`}
+        ${kind && html`<button type="button" data-task-button disabled=${edited.problem !== null} title="Ctrl+Shift+Enter" aria-keyshortcuts="Control+Shift+Enter" onClick=${() => void send(true)}>Start as a task</button>`}
         <${Button} label="Reset" onClick=${() => change({ value: field.kind === "object" ? first(field) : {}, text: draft.text === null ? null : text(first(field) ?? {}) })} />
         ${target?.state !== "open" && html`<span class="dim">No server is connected.</span>`}
       </div>
