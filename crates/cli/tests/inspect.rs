@@ -222,6 +222,9 @@ fn what_is_wrong_with_the_command_line_is_said() {
         (&["inspect", "--attach", "no.jsonl"], "no.jsonl is no recording"),
         (&["inspect", "--attach", "missing.jsonl"], "cannot read missing.jsonl"),
         (&["inspect", "--trace", "no.jsonl", "--", "x"], "cannot be used with"),
+        (&["inspect", "--beside", "http://127.0.0.1:1/mcp"], "no server given"),
+        (&["inspect", "--beside", "sh -c 'exit 1'", "--", "x"], "quotes are not read"),
+        (&["inspect", "--beside-revision", "2025-11-25", "--trace", "no.jsonl"], "cannot be used with"),
         (&["inspect", "--wrap"], "required"),
         (&["inspect", "--wrap", "http://127.0.0.1:1/mcp"], "--wrap needs the command"),
         (&["inspect", "--from-client", "claude-cod"], "unknown client `claude-cod`"),
@@ -231,6 +234,55 @@ fn what_is_wrong_with_the_command_line_is_said() {
         let told = ends_with(2, &proof(folder.path(), arguments));
         assert!(told.contains(expected) && told.contains("try"), "{arguments:?}: {told}");
     }
+}
+
+#[test]
+fn a_second_server_is_another_one_or_the_first_at_another_revision() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let both = |page: &Inspected| {
+        page.until("/api/state", |state| {
+            state["targets"]
+                .as_array()
+                .is_some_and(|all| all.len() == 2 && all.iter().all(|one| one["state"] == "open"))
+        })
+    };
+    let revisions = ["--revision", "2025-11-25", "--beside-revision", "2026-07-28", "--", PROOF, "serve", "--stdio"];
+    let state = both(&Inspected::start(&revisions, folder.path()));
+    assert_eq!(
+        (&state["targets"][0]["revision"], &state["targets"][1]["revision"]),
+        (&json!("2025-11-25"), &json!("2026-07-28"))
+    );
+    std::fs::write(folder.path().join("other.yaml"), "name: other\nversion: \"1\"\n").expect("a file");
+    let command = format!("{PROOF} serve --stdio --catalog other.yaml");
+    let other = ["--beside", &command, "--", PROOF, "serve", "--stdio"];
+    let state = both(&Inspected::start(&other, folder.path()));
+    assert_eq!(state["targets"][1]["server"]["name"], "other", "{state}");
+    assert_ne!(state["targets"][0]["server"]["name"], "other", "{state}");
+}
+
+/// Listens, and gives the first request that comes.
+fn heard() -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut bytes = [0; 4096];
+        let length = stream.read(&mut bytes).expect("a request");
+        let _ = sender.send(String::from_utf8_lossy(&bytes[..length]).to_lowercase());
+    });
+    (url, receiver)
+}
+
+#[test]
+fn credentials_of_the_first_server_never_reach_another_origin() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ((first, at_first), (second, at_second)) = (heard(), heard());
+    let words = ["--header", "X-Key: key-of-the-first", "--beside", &second, &first];
+    let _page = Inspected::start(&words, folder.path());
+    assert!(at_first.recv_timeout(PATIENCE).expect("a request").contains("key-of-the-first"));
+    let request = at_second.recv_timeout(PATIENCE).expect("a request");
+    assert!(request.starts_with("post /mcp") && !request.contains("key-of-the-first"), "{request}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ const ELSEWHERE: [&str; 9] = ["url", "command", "trace", "attach", "header", "be
 #[command(override_usage = "\
 proof inspect [OPTIONS] <URL>
        proof inspect [OPTIONS] -- <COMMAND>...
+       proof inspect [OPTIONS] --beside <TARGET> <URL>
        proof inspect [OPTIONS] --from-client <CLIENT> [NAME]
        proof inspect [OPTIONS] --wrap -- <COMMAND>...
        proof inspect [OPTIONS] --trace <FILE>
@@ -26,6 +27,8 @@ Examples:
   proof inspect -- npx -y my-server
   proof inspect http://127.0.0.1:3000/mcp
   proof inspect --from-client claude-code weather
+  proof inspect --beside http://127.0.0.1:3001/mcp http://127.0.0.1:3000/mcp
+  proof inspect --beside-revision 2025-11-25 -- node server.js
   proof inspect --wrap -- node server.js  # in a client's configuration
   proof inspect --trace session.jsonl
   proof inspect --attach running.jsonl    # what `proof record` writes
@@ -43,6 +46,13 @@ pub(crate) struct InspectArgs {
     /// Revision to begin with [default: the newest that both support]
     #[arg(long, value_name = "R", help_heading = "Connection")]
     pub(crate) revision: Option<Revision>,
+    /// Connect to a second server, to compare both: its URL, or its command as one text.
+    /// Headers and credentials are sent to it only at the origin of the first
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["from_client", "wrap", "trace", "attach"], help_heading = "Connection")]
+    pub(crate) beside: Option<String>,
+    /// Revision of the second server; without --beside, the first one once more
+    #[arg(long, value_name = "R", conflicts_with_all = ["from_client", "wrap", "trace", "attach"], help_heading = "Connection")]
+    pub(crate) beside_revision: Option<Revision>,
     /// Offer the servers of this client's configuration, or connect to one of them
     #[arg(long, value_names = ["CLIENT", "NAME"], num_args = 1..=2, conflicts_with_all = ELSEWHERE)]
     pub(crate) from_client: Vec<String>,

@@ -1,6 +1,7 @@
 //! `proof inspect`: serves the page, and hands it what judges and what writes test files.
 
 mod attached;
+mod beside;
 mod book;
 mod cases;
 mod imported;
@@ -38,7 +39,8 @@ pub(crate) fn run(run: &Run, args: &InspectArgs) -> Exit {
     // A client chose the whole environment for its server.
     let all = args.wrap && inherited.is_empty();
     let run = &run.with_environment(if all { Environment::All } else { environment(inherited) });
-    let secrets = if args.wrap { wrapped::secrets(args) } else { args.server.secrets() };
+    let mut secrets = if args.wrap { wrapped::secrets(args) } else { args.server.secrets() };
+    beside::conceal(args, &mut secrets);
     exit::conceal(run.redactor_of(&secrets));
     match inspect(run, args, secrets) {
         Ok(exit) | Err(exit) => exit,
@@ -66,6 +68,8 @@ fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, E
         let remedy = "add its URL, its command after `--`, or a trace: proof inspect -- npx -y my-server";
         return Err(usage("no server given", remedy));
     }
+    let second = beside::address(args, address.as_ref())?;
+    let is_pair = second.is_some();
     let console = console(run, args, &secrets)?;
     let farewell = async {
         let _ = tokio::time::timeout(FAREWELL, console.close()).await;
@@ -85,10 +89,17 @@ fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, E
             tokio::spawn(attached.follow(console.clone(), session));
         }
         if let Some(address) = address {
-            add_server(run, args, &console, address).await?;
+            add_server(run, args, &console, address.clone()).await?;
+            if let Some(second) = second {
+                console.add_server(beside::options(run, args, &address, second)?);
+            }
         }
         let must_pick = imported.map(|imported| imported.add(run, args, &console)).transpose()?.unwrap_or(false);
-        let view = if must_pick { "&view=server" } else { "" };
+        let view = match (must_pick, is_pair) {
+            (true, _) => "&view=server",
+            (false, true) => "&view=compare",
+            (false, false) => "",
+        };
         output::print(&format!("http://{}/#token={}{view}\n", page.local_addr(), console.token().reveal()))?;
         tell("open this address in a browser on this machine (press Ctrl-C to stop)");
         page.wait().await;

@@ -67,12 +67,13 @@ export async function wholePart(n, part) {
  * Sends a request and remembers its row under a key.
  * @param {string} method
  * @param {any} params
- * @param {{ key?: string, row?: number }} [more]
+ * @param {{ key?: string, row?: number, to?: number, task?: boolean }} [more] `task`: the server may make a task of it
  * @returns {Promise<number | null>} the row
  */
-export async function request(method, params, { key, row } = {}) {
-  const body = /** @type {any} */ ({ target: target(), method, params });
+export async function request(method, params, { key, row, to = target(), task = false } = {}) {
+  const body = /** @type {any} */ ({ target: to, method, params });
   if (row) body.row = row;
+  if (task) body.task = true;
   const answer = await attempt(() => post("/api/request", body));
   if (!answer) return null;
   if (key) store.dispatch({ type: "sent", key, row: answer.row });
@@ -113,9 +114,8 @@ export function resultOf(detail) {
   }
 }
 
-/** @param {string} what @param {boolean} [fresh] */
-export async function load(what, fresh = false) {
-  const shown = targetOf(store.state);
+/** @param {string} what @param {boolean} [fresh] @param {import("./contract.js").Target | null} [shown] */
+export async function load(what, fresh = false, shown = targetOf(store.state)) {
   if (!shown || shown.state !== "open") return;
   const key = `${shown.target}/${what}`;
   const before = store.state.lists[key];
@@ -124,6 +124,9 @@ export async function load(what, fresh = false) {
   store.dispatch({ type: "list", key, list: { ...base, loading: true } });
   try {
     const { items, error } = await post("/api/list", { target: shown.target, what });
+    if (before && before.session !== shown.session && !before.error && !error && text(before.items, 0) !== text(items, 0)) {
+      say(`The ${what} of ${shown.server?.name ?? "the server"} changed since the last connection: press d to see how`);
+    }
     store.dispatch({ type: "list", key, list: { items: Array.isArray(items) ? items : [], error, session: shown.session, loading: false } });
   } catch (error) {
     store.dispatch({ type: "list", key, list: { ...base, error: problemOf(error), loading: false } });
@@ -178,7 +181,7 @@ export async function nextRound(detail) {
   const { result } = resultOf(detail);
   const method = String(detail.row[COLUMN.method]);
   const n = Number(detail.row[COLUMN.n]);
-  const { rows } = await readRows({ from: 0, count: 20 }, `method:"${method.replaceAll(/["\\]/g, "\\$&")}" dir:out row:${n + 1}..${n + 10_000}`);
+  const { rows } = await readRows({ from: 0, count: 20 }, `target:${detail.row[COLUMN.target]} method:"${method.replaceAll(/["\\]/g, "\\$&")}" dir:out row:${n + 1}..${n + 10_000}`);
   for (const row of rows) {
     const params = requestOf(await readRow(Number(row[COLUMN.n])))?.params;
     if (params?.inputResponses !== undefined && params.requestState === result?.requestState) return Number(row[COLUMN.n]);

@@ -15,6 +15,8 @@ import { PromptsView } from "./views/prompts.js";
 import { FindingsView } from "./views/findings.js";
 import { ServerView } from "./views/server.js";
 import { QuestionsView } from "./views/questions.js";
+import { TasksView } from "./views/tasks.js";
+import { CompareView, showChanges, swapSides } from "./views/compare.js";
 import { ProblemNote, useStore } from "./parts/pane.js";
 import { visible } from "./format.js";
 
@@ -23,7 +25,7 @@ const traffic = new Traffic();
 const list = { current: null };
 
 const TITLES = /** @type {Record<string, string>} */ ({
-  traffic: "Traffic", tools: "Tools", resources: "Resources", prompts: "Prompts", findings: "Findings", server: "Server", questions: "Questions", log: "Log",
+  traffic: "Traffic", tools: "Tools", resources: "Resources", prompts: "Prompts", findings: "Findings", server: "Server", questions: "Questions", log: "Log", tasks: "Tasks", compare: "Compare",
 });
 
 /** A view that fails must not take the page with it. */
@@ -74,6 +76,8 @@ function Shown({ state }) {
     case "prompts": return html`<${PromptsView} state=${state} list=${list} />`;
     case "findings": return html`<${FindingsView} state=${state} list=${list} />`;
     case "server": return html`<${ServerView} state=${state} />`;
+    case "tasks": return html`<${TasksView} state=${state} list=${list} />`;
+    case "compare": return html`<${CompareView} state=${state} />`;
     case "questions": return html`<${QuestionsView} state=${state} />`;
     default: return html`<${TrafficView} key=${state.place.view} state=${state} traffic=${traffic} list=${list} />`;
   }
@@ -88,7 +92,7 @@ function Rail({ state }) {
     <nav class="rail" aria-label="Views">
       <p class="brand"><span aria-hidden="true" class="logo"></span><b>proof</b> inspect</p>
       <ul>${VIEWS.map((view, at) => html`<li key=${view}>
-        <a href=${`#${fragmentOf({ ...state.place, view, item: "" })}`} aria-current=${view === state.place.view ? "page" : undefined} title=${`${TITLES[view]} (${at + 1})`}
+        <a href=${`#${fragmentOf({ ...state.place, view, item: "" })}`} aria-current=${view === state.place.view ? "page" : undefined} title=${`${TITLES[view]} (${(at + 1) % 10})`}
           onClick=${(/** @type {MouseEvent} */ event) => { if (event.ctrlKey || event.metaKey) return; event.preventDefault(); store.dispatch({ type: "go", view }); }}>
           ${TITLES[view]}${counts[view] > 0 && html`<span class=${`pill ${view === "questions" ? "ask" : "f"}`}>${counts[view]}</span>`}</a></li>`)}</ul>
       <div class="rail-foot">
@@ -135,6 +139,8 @@ function writeAddress(place) {
   else history.pushState(null, "", next);
 }
 
+const NO_TASK = "select a task in the view Tasks first";
+
 /** Does what a key or an entry of the palette stands for. @param {string} id */
 export function run(id) {
   const { place, dialog } = store.state;
@@ -170,6 +176,14 @@ export function run(id) {
     resend: () => place.at && void resend(place.at),
     call: () => store.dispatch({ type: "go", view: "tools" }),
     send: () => press("[data-send-button]"),
+    "call-task": () => press("[data-task-button]", "open a tool that may run as a task first"),
+    "poll-task": () => press("[data-poll]", NO_TASK),
+    "task-result": () => press("[data-result]", NO_TASK),
+    "cancel-task": () => press("[data-cancel]", NO_TASK),
+    "list-tasks": () => press("[data-list]", "open the view Tasks of a server with a list of tasks first"),
+    changes: () => showChanges(),
+    swap: () => (place.view === "compare" ? swapSides() : say("open the view Compare first", true)),
+    again: () => press("[data-again]", "open the view Compare first"),
     twin: () => press("[data-twin]"),
     answer: () => answerNext(),
     save: () => void saveTrace(),
@@ -217,10 +231,11 @@ function focusOn(selector) {
   node?.select?.();
 }
 
-/** The button nearest to where the reader is. @param {string} selector */
-function press(selector) {
+/** The button nearest to where the reader is. @param {string} selector @param {string} [missing] what is said where there is none */
+function press(selector, missing = "") {
   const here = document.activeElement?.closest("[data-question], [data-call]") ?? document;
   const node = /** @type {HTMLButtonElement | null} */ (here.querySelector(selector) ?? document.querySelector(selector));
+  if (!node && missing) say(missing, true);
   node?.click();
 }
 

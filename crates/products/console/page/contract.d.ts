@@ -10,6 +10,11 @@ export interface Target {
   capabilities: Record<string, any> | null; instructions: string | null; greeting: any; error: Problem | null;
 }
 
+export interface Task {
+  task: string; session: number; row: number; method: string; name: string; asked: "out" | "in"; seen: number; result: number; status: string;
+  message: string; created: string | null; updated: string | null; ttl: number | null; poll: number | null;
+}
+
 export interface DiagnosisStep { step: string; outcome: "ok" | "failed" | "skipped"; ms: number; seen: string[]; fix: string | null }
 
 export interface Diagnosis { works: boolean; failed: string | null; steps: DiagnosisStep[] }
@@ -27,6 +32,8 @@ export interface ServerState {
   version: string; seq: number; first: number; next: number; columns: string[]; began: number;
   ring: { limit: number; used: number; dropped_rows: number; dropped_bytes: number; failed?: string | null; unwritten?: number };
   targets: Target[]; sessions: Session[]; questions: Question[]; findings: number;
+  /** How often a task changed. */
+  tasks: number;
 }
 
 export interface Part {

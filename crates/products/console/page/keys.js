@@ -1,7 +1,7 @@
 // Which key does what. The table is the help, the palette and the dispatcher at once. `keyOf` and `commandFor` are pure.
 
 /**
- * @typedef {"anywhere" | "list" | "traffic" | "call"} When
+ * @typedef {"anywhere" | "list" | "traffic" | "call" | "tasks" | "compare"} When
  * @typedef {object} Command
  * @property {string} id
  * @property {string} label
@@ -34,17 +34,25 @@ export const COMMANDS = [
   { id: "compare", label: "Show the difference", keys: ["="], when: "traffic", group: "Do" },
   { id: "call", label: "Call a tool", keys: ["c"], when: "anywhere", group: "Do" },
   { id: "send", label: "Send", keys: ["Ctrl+Enter"], when: "call", group: "Do" },
+  { id: "call-task", label: "Start as a task", keys: ["Ctrl+Shift+Enter"], when: "call", group: "Do" },
   { id: "twin", label: "Form or JSON", keys: ["Ctrl+j"], when: "call", group: "Do" },
   { id: "answer", label: "Answer the server's next question", keys: ["a"], when: "anywhere", group: "Do" },
+  { id: "poll-task", label: "Poll the task", keys: ["p"], when: "tasks", group: "Tasks" },
+  { id: "task-result", label: "Read the result of the task", keys: ["o"], when: "tasks", group: "Tasks" },
+  { id: "cancel-task", label: "Cancel the task", keys: ["x"], when: "tasks", group: "Tasks" },
+  { id: "list-tasks", label: "List the server's tasks", keys: ["l"], when: "tasks", group: "Tasks" },
+  { id: "changes", label: "What changed since the last connection", keys: ["d"], when: "anywhere", group: "Compare" },
+  { id: "swap", label: "Swap the two sides", keys: ["s"], when: "compare", group: "Compare" },
+  { id: "again", label: "Read both sides again", keys: ["u"], when: "compare", group: "Compare" },
   { id: "save", label: "Save the trace", keys: ["Ctrl+s"], when: "anywhere", group: "Do" },
   { id: "palette", label: "Command palette", keys: ["Ctrl+k", ":"], when: "anywhere", group: "Page" },
   { id: "help", label: "Keys", keys: ["?"], when: "anywhere", group: "Page" },
   { id: "theme", label: "Light or dark", keys: ["T"], when: "anywhere", group: "Page" },
   { id: "letters", label: "Letters as keys on or off", keys: [], when: "anywhere", group: "Page" },
-  ...["Traffic", "Tools", "Resources", "Prompts", "Findings", "Server", "Questions", "Log"].map((label, at) => ({
+  ...["Traffic", "Tools", "Resources", "Prompts", "Findings", "Server", "Questions", "Log", "Tasks", "Compare"].map((label, at) => ({
     id: `view-${label.toLowerCase()}`,
     label: `Go to ${label}`,
-    keys: [String(at + 1)],
+    keys: [String((at + 1) % 10)],
     when: /** @type {When} */ ("anywhere"),
     group: "Views",
   })),
@@ -55,7 +63,8 @@ export const COMMANDS = [
  * @param {Pressed} event
  */
 export function keyOf(event) {
-  const held = event.ctrlKey || event.metaKey ? "Ctrl+" : "";
+  const control = event.ctrlKey || event.metaKey;
+  const held = control ? `Ctrl+${event.shiftKey && event.key === "Enter" ? "Shift+" : ""}` : "";
   const key = held ? event.key.toLowerCase().replace("enter", "Enter") : event.key;
   return event.shiftKey && key === " " ? "Shift+ " : held + key;
 }
@@ -90,7 +99,7 @@ export function commandFor(event, place) {
  */
 function applies(when, place) {
   if (when === "anywhere") return true;
-  if (when === "traffic") return place.view === "traffic";
+  if (when === "traffic" || when === "tasks" || when === "compare") return place.view === when;
   if (when === "call") return true;
   // Arrows, Home, Space and the like scroll where no list has the focus; letters always mean the list of the view.
   return place.inList || place.view === "traffic" || !place.typing;

@@ -1,10 +1,10 @@
 // What the page shows: one immutable value, changed by named actions alone. The part that a link shares is the address's fragment.
 // Everything here is pure except `Store`.
 
-/** @typedef {"traffic" | "tools" | "resources" | "prompts" | "findings" | "server" | "questions" | "log"} View */
+/** @typedef {"traffic" | "tools" | "resources" | "prompts" | "findings" | "server" | "questions" | "log" | "tasks" | "compare"} View */
 
 /** @type {View[]} */
-export const VIEWS = ["traffic", "tools", "resources", "prompts", "findings", "server", "questions", "log"];
+export const VIEWS = ["traffic", "tools", "resources", "prompts", "findings", "server", "questions", "log", "tasks", "compare"];
 
 /**
  * @typedef {object} Place the part that the address holds
@@ -23,6 +23,7 @@ export const VIEWS = ["traffic", "tools", "resources", "prompts", "findings", "s
  * @property {"connecting" | "open" | "lost" | "refused" | "bye"} link
  * @property {import("./contract.js").Problem | null} problem of the link
  * @property {number[]} marks rows marked for a test
+ * @property {{ left: number, right: number }} pair rows of the call that went to both sides, or 0
  * @property {number} base row that others are compared with, or 0
  * @property {boolean} follow
  * @property {boolean} timeline
@@ -44,6 +45,7 @@ export function initial() {
     problem: null,
     marks: [],
     base: 0,
+    pair: { left: 0, right: 0 },
     follow: true,
     timeline: true,
     letters: true,
@@ -74,6 +76,7 @@ const REDUCERS = {
   raw: (state, { on = !state.raw }) => ({ ...state, raw: on }),
   mark: (state, { n }) => ({ ...state, marks: state.marks.includes(n) ? state.marks.filter((one) => one !== n) : [...state.marks, n] }),
   unmark: (state) => ({ ...state, marks: [] }),
+  pair: (state, { pair }) => ({ ...state, pair }),
   base: (state, { n }) => ({ ...state, base: n }),
   dialog: (state, { dialog }) => ({ ...state, dialog }),
   notice: (state, { text, bad = false }) => ({ ...state, notice: { text, bad, n: (state.notice?.n ?? 0) + 1 } }),

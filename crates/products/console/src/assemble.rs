@@ -12,6 +12,7 @@ use wire::{Party, Revision};
 
 use crate::naming::shortened;
 use crate::rows::{Direction, Row, RowKind, Status, Table};
+use crate::tasks::TaskBook;
 use waiting::Requests;
 
 /// How many HTTP exchanges of one session may be open. Beyond that, all of them are forgotten.
@@ -29,6 +30,7 @@ pub struct Assembler {
     revision: Option<Revision>,
     requests: Requests,
     exchanges: HashMap<u32, Exchange>,
+    tasks: TaskBook,
     frames: u32,
 }
 
@@ -85,6 +87,7 @@ impl Assembler {
             revision: None,
             requests: Requests::default(),
             exchanges: HashMap::new(),
+            tasks: TaskBook::default(),
             frames: 0,
         }
     }
@@ -92,6 +95,11 @@ impl Assembler {
     /// The revision that the messages agreed on.
     pub const fn revision(&self) -> Option<Revision> {
         self.revision
+    }
+
+    /// The tasks that the messages showed.
+    pub(crate) const fn tasks(&self) -> &TaskBook {
+        &self.tasks
     }
 
     /// Takes the next frame in; returns the row that it belongs to, if it has one.

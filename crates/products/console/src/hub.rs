@@ -310,7 +310,9 @@ impl Hub {
         let Some(session) = sessions.get_mut((number as usize).wrapping_sub(1)) else { return };
         session.stored.push_back(Stored { place, redacted });
         let next = table.next();
+        let tasks = session.assembler.tasks().changes();
         let row = session.assembler.take(table, &frame, redacted);
+        let is_of_task = session.assembler.tasks().changes() != tasks;
         session.rows += u64::from(table.next() > next);
         session.ended = session.ended.or(ended);
         session.note(frame, row.unwrap_or(0));
@@ -320,7 +322,7 @@ impl Hub {
         let seq = inner.table.seq();
         drop(guard);
         self.rows_changed(seq);
-        if ended.is_some() {
+        if ended.is_some() || is_of_task {
             self.state_changed();
         }
     }

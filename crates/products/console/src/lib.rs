@@ -22,6 +22,7 @@ mod routes;
 pub mod rows;
 mod sending;
 mod targets;
+mod tasks;
 mod token;
 pub mod view;
 
@@ -238,6 +239,7 @@ impl Console {
         let revisions: Vec<_> = current.iter().map(revision).collect();
         let sessions = inner.session_states();
         let findings: usize = inner.sessions.iter().map(|session| session.findings.len()).sum();
+        let tasks: u64 = inner.sessions.iter().map(|session| session.assembler.tasks().changes()).sum();
         let mut shown = json!({
             "version": self.version, "seq": inner.table.seq(), "first": inner.table.first(), "next": inner.table.next(),
             "columns": rows::COLUMNS, "began": self.hub.wall(),
@@ -246,7 +248,7 @@ impl Console {
                 "dropped_rows": inner.table.first() - 1, "failed": inner.failed, "unwritten": inner.unwritten,
             },
             "sessions": sessions.iter().map(hub::SessionState::to_json).collect::<Vec<_>>(),
-            "questions": questions, "findings": findings,
+            "questions": questions, "findings": findings, "tasks": tasks,
         });
         drop(inner);
         let each = targets.iter().zip(revisions).map(|(target, revision)| target.to_json(revision, &self.hub));

@@ -7,8 +7,10 @@ use client::{Abilities, Answer, Answering, Question, Refused, Respondent};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use wire::error_code::INTERNAL_ERROR;
+use wire::meta::TASKS_EXTENSION;
 
 use crate::hub::Hub;
+use crate::sending::takes_tasks;
 
 /// How many questions may wait, and their bytes: all of them are in every state that the page gets.
 const MOST: usize = 256;
@@ -126,7 +128,8 @@ pub(crate) struct AskPage {
 
 impl Respondent for AskPage {
     fn abilities(&self) -> Abilities {
-        Abilities { changing_roots: false, tasks: false, ..Abilities::ALL }
+        let extensions: &[&str] = if takes_tasks() { &[TASKS_EXTENSION] } else { &[] };
+        Abilities { changing_roots: false, tasks: false, extensions, ..Abilities::ALL }
     }
 
     fn answer(&self, question: Question) -> Answering {

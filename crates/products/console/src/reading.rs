@@ -25,6 +25,8 @@ use crate::view::View;
 const COUNT: usize = 2000;
 /// How many filters are remembered with their lists.
 const VIEWS: usize = 8;
+/// The most tasks of one answer.
+const TASKS: usize = 1000;
 /// How many of the newest rows are looked at for values of completions, and how many values are taken.
 const SAMPLE: usize = 20_000;
 const VALUES: usize = 500;
@@ -115,6 +117,16 @@ impl Console {
             "application/octet-stream",
             "attachment; filename=\"part\"",
         ))
+    }
+
+    /// The tasks of one target's sessions, newest first.
+    pub(crate) fn tasks(&self, parameters: &Parameters) -> Result<Value, Failure> {
+        let target = parameters.number::<u32>("target")?;
+        let inner = self.hub.inner();
+        let sessions = (1..).zip(&inner.sessions).collect::<Vec<(u32, _)>>().into_iter().rev();
+        let ours = sessions.filter(|(_, session)| target.is_none_or(|target| session.target == target));
+        let tasks = ours.flat_map(|(number, session)| session.assembler.tasks().to_json(number)).take(TASKS);
+        Ok(json!({ "tasks": tasks.collect::<Vec<_>>() }))
     }
 
     /// The findings of one session, or of all.

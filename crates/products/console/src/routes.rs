@@ -58,6 +58,7 @@ impl Console {
             "rows" => self.rows(parameters).await?,
             "findings" => self.findings(parameters)?,
             "complete" => self.complete(parameters)?,
+            "tasks" => self.tasks(parameters)?,
             "trace" => return self.trace(parameters),
             "feed" => return self.feed(parameters),
             route => match (route.strip_prefix("row/"), route.strip_prefix("rule/")) {

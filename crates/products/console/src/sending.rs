@@ -15,6 +15,8 @@ use crate::targets::Target;
 tokio::task_local! {
     /// The action on whose account a task sends.
     static ACTION: Arc<Sent>;
+    /// Whether the server may make a task of what a task sends (the extension of the modern era).
+    static TAKES_TASKS: bool;
 }
 
 /// What one action sent: the session and the id of each request, as JSON text.
@@ -40,6 +42,16 @@ impl Sent {
 /// Runs `work` with its requests noted in `sent`.
 pub(crate) async fn noting<T>(sent: Arc<Sent>, work: impl Future<Output = T>) -> T {
     ACTION.scope(sent, work).await
+}
+
+/// Runs `work`; with `takes`, its requests declare the extension for tasks, so that the server may make tasks of them.
+pub(crate) async fn taking_tasks<T>(takes: bool, work: impl Future<Output = T>) -> T {
+    TAKES_TASKS.scope(takes, work).await
+}
+
+/// Whether what is being sent may become a task.
+pub(crate) fn takes_tasks() -> bool {
+    TAKES_TASKS.try_with(|takes| *takes).unwrap_or(false)
 }
 
 /// Opens carriers for a target, and hands them to it.

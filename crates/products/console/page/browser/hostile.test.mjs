@@ -2,6 +2,7 @@
 import test, { after, before } from "node:test";
 import assert from "node:assert/strict";
 import { HOSTILE } from "../test/fake-data.mjs";
+import { message } from "../test/fake.mjs";
 import { launch, open, rowsOf } from "./driver.mjs";
 
 let browser;
@@ -74,6 +75,43 @@ for (const view of ["findings", "server", "questions", "log"]) {
   }));
 }
 
+test("in tasks", () => on("view=tasks", async ({ page, server }) => {
+  server.tasks = HOSTILE.map((text, at) => ({ task: text, session: 1, row: at + 1, method: text, name: text, asked: at % 3 ? "out" : "in", seen: at + 1, result: at + 1, status: at % 4 ? text : "working", message: text, created: text, updated: text, ttl: at, poll: 100_000 }));
+  server.tellState();
+  await page.waitForSelector(".row");
+  await page.locator(".list").focus();
+  for (let n = 0; n < HOSTILE.length; n += 1) {
+    await page.keyboard.press("j");
+    await page.locator(".detail h2").waitFor();
+    await page.locator(".outcome, .problem").first().waitFor();
+    await holds(page, `task ${n}: ${HOSTILE[n].slice(0, 60)}`);
+  }
+}));
+
+/** Adds a session whose server listed hostile tools. */
+function lists(server, session, text) {
+  const told = (method, result) => {
+    const n = server.rows.length + 1;
+    const parts = [message(0, "request", { jsonrpc: "2.0", id: n, method, params: {} }), message(1, "response", { jsonrpc: "2.0", id: n, result })];
+    server.push(server.row({ session, method, id: String(n) }), parts);
+  };
+  told("initialize", { serverInfo: { name: text, version: text }, capabilities: { tools: {}, [text]: { [text]: text } }, instructions: text });
+  told("tools/list", { tools: HOSTILE.map((one) => ({ name: one, title: text + one, description: one, inputSchema: { [one]: text } })) });
+}
+
+for (const width of [1440, 400]) {
+  test(`in comparisons, at ${width} pixels`, () => on("view=server", async ({ page, server }) => {
+    server.session = 2;
+    HOSTILE.slice(0, 2).forEach((text, at) => lists(server, at + 1, text));
+    server.tellState();
+    await page.keyboard.press("d");
+    await page.locator(".offered").first().waitFor();
+    assert.ok((await page.locator(".offered").count()) >= HOSTILE.length - 5);
+    for (const one of await page.locator(".offered > summary").all()) await one.click();
+    await holds(page, "comparison");
+  }, { width, height: 800 }));
+}
+
 test("in the palette, and at 400 pixels", () => on("view=tools", async ({ page }) => {
   await page.waitForSelector(".row");
   await page.keyboard.press("Control+k");
@@ -81,7 +119,7 @@ test("in the palette, and at 400 pixels", () => on("view=tools", async ({ page }
   await page.getByRole("option").first().waitFor();
   await holds(page, "palette");
   await page.keyboard.press("Escape");
-  for (const key of ["1", "2", "3", "4", "5", "6", "7", "8"]) {
+  for (const key of ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"]) {
     await page.keyboard.press(key);
     await page.waitForTimeout(150);
     await page.keyboard.press("j");

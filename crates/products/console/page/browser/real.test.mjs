@@ -55,6 +55,8 @@ async function on(words, act, place = "") {
 async function choose(page, name) {
   await page.getByRole("searchbox").fill(name);
   await page.waitForFunction((wanted) => [...document.querySelectorAll(".item-name")].some((node) => node.textContent === wanted), name);
+  // The rows of the list are used again: the search must have been drawn.
+  await page.waitForTimeout(200);
   await page.locator(".row:not([hidden])", { has: page.locator(`.item-name:text-is("${name}")`) }).first().click();
   await page.getByRole("heading", { name, exact: true }).waitFor();
 }

@@ -59,6 +59,8 @@ export class Fake {
     this.details = new Map();
     this.questions = [];
     this.findings = [];
+    /** Tasks as the page gets them. */
+    this.tasks = [];
     this.subscribed = [];
     this.level = "info";
     this.session = 1;
@@ -94,7 +96,7 @@ export class Fake {
       ring: { limit: 268435456, used: 104857, dropped_rows: 0, dropped_bytes: 0 },
       targets: [this.first(said), ...this.offered.map((one) => ({ ...this.first(said), ...one, session: 0, server: null, capabilities: null, instructions: null, greeting: null, revision: null, era: null, subscribed: [] }))],
       sessions: Array.from({ length: this.session }, (_, at) => ({ session: at + 1, target: 1, transport: this.kind, began: at * 1e6, ended: at + 1 < this.session ? at * 1e6 + 9e5 : null, rows: this.rows.length, judged: true, why: null })),
-      questions: this.questions, findings: this.findings.length,
+      questions: this.questions, findings: this.findings.length, tasks: this.tasks.length,
     };
   }
 
@@ -207,6 +209,7 @@ export class Fake {
       return { seq: this.seq, total: this.rows.length, matched: list.length, from, rows: list.slice(from, from + count) };
     }
     if (url.pathname === "/api/complete") return this.complete(query.get("filter") ?? "", Number(query.get("at")));
+    if (url.pathname === "/api/tasks") return { tasks: this.tasks };
     if (url.pathname === "/api/findings") return { findings: this.findings };
     const [, n] = /^\/api\/row\/(\d+)$/.exec(url.pathname) ?? [];
     if (n) {

@@ -19,6 +19,20 @@ test("letters are text where text is typed", () => {
   assert.equal(commandFor(press("Enter", { ctrlKey: true }), typing), "send");
 });
 
+test("Enter with Ctrl sends, with Shift as well as a task", () => {
+  const typing = { ...list, typing: true, inList: false, view: "tools" };
+  assert.equal(commandFor(press("Enter", { ctrlKey: true, shiftKey: true }), typing), "call-task");
+  assert.equal(commandFor(press("Enter", { ctrlKey: true }), typing), "send");
+  assert.equal(commandFor(press("K", { ctrlKey: true, shiftKey: true }), typing), "palette");
+});
+
+test("keys of the tasks and of comparisons do nothing elsewhere", () => {
+  for (const [key, view, id] of [["p", "tasks", "poll-task"], ["x", "tasks", "cancel-task"], ["s", "compare", "swap"]]) {
+    assert.equal(commandFor(press(key), { ...list, view }), id, key);
+    assert.equal(commandFor(press(key), { ...list, view: "tools" }), null, key);
+  }
+});
+
 test("a button is pressed by Enter and space, and dialogs keep their keys", () => {
   assert.equal(commandFor(press("Enter"), { ...list, pressable: true }), null);
   assert.equal(commandFor(press(" "), { ...list, pressable: true }), null);

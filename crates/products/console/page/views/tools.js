@@ -6,6 +6,7 @@ import { Form } from "../parts/form.js";
 import { Blocks, Tree } from "../parts/content.js";
 import { Button, ProblemNote, RowLink, useLastRound } from "../parts/pane.js";
 import { QuestionsInline } from "./questions.js";
+import { TaskLink, taskKind, taskOf, taskParams } from "./tasks.js";
 import { describe, first, isObject, problems } from "../parts/form-model.js";
 import { cancel, check, load, request, store } from "../actions.js";
 import { COLUMN } from "../rows.js";
@@ -71,12 +72,13 @@ function Tool({ tool, state }) {
     setDoubts([]);
     store.dispatch({ type: "draft", key, draft: next });
   };
-  const send = async () => {
+  const kind = taskKind(target, tool);
+  const send = async (asTask = false) => {
     if (edited.problem !== null) return;
     const found = doubts.length > 0 ? [] : await doubtsOf(tool, name, draft.value);
     setDoubts(found);
     if (found.length > 0) return;
-    await request("tools/call", { name, arguments: draft.value }, { key });
+    await request("tools/call", { name, arguments: draft.value, ...(asTask ? taskParams(kind) : {}) }, { key, task: asTask && kind === "server" });
   };
   const twin = () => change(draft.text === null ? { ...draft, text: text(draft.value) } : { ...draft, text: null });
   return html`
@@ -92,6 +94,7 @@ function Tool({ tool, state }) {
       ${doubts.length > 0 && html`<div class="doubts" role="alert">${doubts.map((doubt) => html`<p key=${doubt}>${visible(doubt, 300)}</p>`)}</div>`}
       <div class="actions send-line">
         <button type="button" class="strong" data-send-button disabled=${edited.problem !== null || target?.state !== "open"} onClick=${() => void send()}>${doubts.length > 0 ? "Send anyway" : "Call"} <kbd aria-hidden="true">Ctrl+Enter</kbd></button>
+        ${kind && html`<button type="button" data-task-button disabled=${edited.problem !== null} title="Ctrl+Shift+Enter" aria-keyshortcuts="Control+Shift+Enter" onClick=${() => void send(true)}>Start as a task</button>`}
         <${Button} label="Reset" onClick=${() => change({ value: field.kind === "object" ? first(field) : {}, text: draft.text === null ? null : text(first(field) ?? {}) })} />
         ${target?.state !== "open" && html`<span class="dim">No server is connected.</span>`}
       </div>
@@ -169,6 +172,7 @@ function Outcome({ n, tool }) {
       </header>
       <${Progress} detail=${detail} pending=${status === "pending"} />
       ${error && html`<${Tree} value=${error} label="Error" />`}
+      ${taskOf(result) && html`<${TaskLink} id=${taskOf(result)} row=${at} />`}
       ${result !== undefined && !asks && html`<${Result} result=${result} tool=${tool} />`}
       ${result === undefined && !error && status !== "pending" && html`<p class="note">No answer that can be shown here: see the row.</p>`}
     </section>`;

@@ -17,7 +17,7 @@ use crate::body::Body;
 use crate::failure::Failure;
 use crate::hub::Hub;
 use crate::rows::{Direction, RowKind};
-use crate::sending::{Sent, noting};
+use crate::sending::{Sent, noting, taking_tasks};
 use crate::targets::Target;
 
 /// How long the row of a request that was sent is waited for: it is recorded before or right after.
@@ -37,8 +37,9 @@ impl Console {
         let method = body.text("method")?.to_owned();
         let params = leveled(typed(body)?, &target, client.revision().era());
         let sent = Sent::new();
-        let mut work: JoinHandle<Result<Message, ClientError>> =
-            tokio::spawn(noting(sent.clone(), async move { client.request(&method, &params).await }));
+        let takes_tasks = method.starts_with("tasks/") || body.get("task").is_some() && body.flag("task")?;
+        let asking = taking_tasks(takes_tasks, async move { client.request(&method, &params).await });
+        let mut work: JoinHandle<Result<Message, ClientError>> = tokio::spawn(noting(sent.clone(), asking));
         let first = tokio::select! {
             biased;
             first = sent.first() => first,
@@ -86,10 +87,11 @@ impl Console {
             "prompts" => ("prompts/list", "prompts"),
             "resources" => ("resources/list", "resources"),
             "templates" => ("resources/templates/list", "resourceTemplates"),
+            "tasks" => ("tasks/list", "tasks"),
             other => {
                 return Err(Failure::wrong(
                     format!("unknown list `{other}`"),
-                    "tools, prompts, resources or templates",
+                    "tools, prompts, resources, templates or tasks",
                 ));
             }
         };

@@ -138,7 +138,11 @@ impl Assembler {
                 return n;
             }
         }
-        self.message_row(step, RowKind::Note, message)
+        let n = self.message_row(step, RowKind::Note, message);
+        if let Some(row) = step.table.get(n) {
+            self.tasks.notified(n, row.direction, message);
+        }
+        n
     }
 
     /// The exchange of this frame belongs to a row that was there before: the heads around it join that row.
@@ -171,6 +175,9 @@ impl Assembler {
             };
             row.revision = row.revision.or(revision);
         });
+        if let Some(row) = step.table.get(n) {
+            self.tasks.answered(n, row, message);
+        }
         if step.is_ours() {
             self.claim_exchange(step, n);
         }

@@ -6,3 +6,4 @@ mod feed;
 mod hostile;
 mod kept;
 mod support;
+mod tasks;
