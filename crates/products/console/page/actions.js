@@ -151,6 +151,14 @@ export function pick(chosen) {
 /** Walks to the server step by step. @returns {Promise<import("./contract.js").Diagnosis | null>} */
 export const diagnose = () => attempt(() => post("/api/doctor", { target: target() }));
 
+/**
+ * Guided authorization: `begin`, `step`, `answer`, `stop` or `state`.
+ * @param {string} act
+ * @param {{ step?: string, url?: string }} [more]
+ * @returns {Promise<import("./contract.js").Guide | null>}
+ */
+export const guide = (act, more = {}) => attempt(() => post("/api/oauth", { target: target(), act, ...more }));
+
 export const disconnect = () => attempt(() => post("/api/disconnect", { target: target() }));
 
 /** @param {number} question @param {any} result */

@@ -36,6 +36,8 @@ export const COMMANDS = [
   { id: "send", label: "Send", keys: ["Ctrl+Enter"], when: "call", group: "Do" },
   { id: "twin", label: "Form or JSON", keys: ["Ctrl+j"], when: "call", group: "Do" },
   { id: "answer", label: "Answer the server's next question", keys: ["a"], when: "anywhere", group: "Do" },
+  { id: "diagnose", label: "Examine the connection", keys: ["d"], when: "anywhere", group: "Do" },
+  { id: "authorize", label: "Get a token step by step", keys: ["o"], when: "anywhere", group: "Do" },
   { id: "save", label: "Save the trace", keys: ["Ctrl+s"], when: "anywhere", group: "Do" },
   { id: "palette", label: "Command palette", keys: ["Ctrl+k", ":"], when: "anywhere", group: "Page" },
   { id: "help", label: "Keys", keys: ["?"], when: "anywhere", group: "Page" },

@@ -54,6 +54,7 @@ const FILES: &[(&str, &str)] = assets![
     "vendor/hooks.js",
     "vendor/htm.js",
     "vendor/preact.js",
+    "views/authorization.js",
     "views/detail.js",
     "views/diagnosis.js",
     "views/findings.js",
