@@ -128,8 +128,12 @@ export async function looked(page, name, selector) {
       const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
       assert.deepEqual(violations.map(({ id, nodes }) => `${theme}: ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")}`), []);
     }
-    // What sticks out of its scrolled pane makes the pane scroll sideways.
-    const wide = await page.evaluate(() => [...document.querySelectorAll("html, main, .sheet")].map((node) => node.scrollWidth - node.clientWidth));
-    assert.deepEqual(wide.filter((by) => by > 0), [], "nothing is wider than the window");
+    // What sticks out of the page makes the page scroll sideways.
+    const wide = await page.evaluate(() => {
+      const by = Math.max(...[...document.querySelectorAll("html, main")].map((node) => node.scrollWidth - node.clientWidth));
+      const out = [...document.querySelectorAll("main *")].filter((node) => node.getBoundingClientRect().right > innerWidth && !node.closest(".scroll, .exchange"));
+      return by > 0 ? [`${by} px`, ...out.slice(0, 5).map((node) => node.outerHTML.slice(0, 120))] : [];
+    });
+    assert.deepEqual(wide, [], "nothing is wider than the window");
   }
 }

@@ -71,7 +71,8 @@ export function Authorization({ state }) {
   };
   const begin = async (/** @type {boolean} */ whole) => {
     setAll(whole);
-    if (await act("begin")) await act("step");
+    // Where all steps are taken, the first is taken as all others are: when the state came.
+    if ((await act("begin")) && !whole) await act("step");
   };
   useEffect(() => {
     if (!shown) return;
@@ -109,6 +110,9 @@ function Controls({ shown, begin, act, setAll }) {
     ${!left && html`<span>Every step works. The connection uses this token.</span>`}</div>`;
 }
 
+/** A text of ours, with what stands between backquotes as code. @param {string} text */
+const withCode = (text) => text.split("`").map((piece, at) => (at % 2 === 1 ? html`<code>${piece}</code>` : piece));
+
 /** @param {{ step: import("../contract.js").GuideStep, shown: import("../contract.js").Guide, state: import("../state.js").State, act: any }} props */
 function Step({ step, shown, state, act }) {
   const known = STEPS[step.step] ?? { title: step.step, asks: "", help: "" };
@@ -116,12 +120,12 @@ function Step({ step, shown, state, act }) {
   const word = busy ? "under way" : step.outcome ?? "not taken";
   return html`<li data-step=${step.step} data-outcome=${step.outcome ?? ""} class=${step.outcome === "failed" ? "f" : ""}>
     <p class="title-line"><b>${visible(known.title, 80)}</b>
-      <span class="status-word" data-status=${busy ? "pending" : STATUS[step.outcome ?? ""] ?? ""}>${word}</span>
+      ${busy || STATUS[step.outcome ?? ""] ? html`<span class="status-word" data-status=${busy ? "pending" : STATUS[step.outcome ?? ""]}>${word}</span>` : html`<span class="dim">${word}</span>`}
       ${step.outcome !== null && html`<span class="dim">${step.ms} ms</span>`}
       ${step.outcome !== null && !shown.busy && html`<button type="button" class="link" onClick=${() => void act("step", { step: step.step })}>take it again</button>`}</p>
-    <p class="note">${known.asks}</p>
+    <p class="note">${withCode(known.asks)}</p>
     ${step.seen.map((line, at) => html`<p class=${step.outcome === "failed" ? "bad" : "seen mono"} key=${at}><bdi>${visible(line, 600)}</bdi></p>`)}
-    ${step.outcome === "failed" && html`<p class="fix"><bdi>Try: ${visible(step.fix, 400)}</bdi></p><p class="note">${known.help}</p>`}
+    ${step.outcome === "failed" && html`<p class="fix"><bdi>Try: ${visible(step.fix, 400)}</bdi></p><p class="note">${withCode(known.help)}</p>`}
     ${busy && step.step === "authorization" && html`<${Consent} open=${shown.open} act=${act} />`}
     ${step.rows.length > 0 && html`<details><summary>${step.rows.length === 1 ? "1 request and its response" : `${step.rows.length} requests and their responses`}</summary>
       ${step.rows.map((n) => html`<${Exchange} key=${n} n=${n} raw=${state.raw} />`)}</details>`}

@@ -181,7 +181,7 @@ function Unanswered({ detail, status }) {
   const note = detail.parts.find(({ role, text: body }) => role === "notification" && (body ?? "").includes("notifications/cancelled"));
   const { value } = tryParse(note?.text ?? "{}");
   const reason = value?.params?.reason;
-  if (status === "cancelled" && reason === OURS) return html`<p class="note">You cancelled it.</p>`;
+  if (status === "cancelled" && reason === OURS) return html`<p class="note">Stopped on this page.</p>`;
   if (status === "cancelled" || status === "hung") {
     return html`<p class="bad">${reason ? html`Given up: <bdi>${visible(reason, 300)}</bdi>. ` : "No answer and no progress within the timeout, or the connection ended. "}
       Give the server more time with --timeout S, or let it report progress: each note of progress gives it the whole time again.</p>`;
