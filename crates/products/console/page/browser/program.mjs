@@ -128,6 +128,7 @@ export async function looked(page, name, selector) {
       const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
       assert.deepEqual(violations.map(({ id, nodes }) => `${theme}: ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")}`), []);
     }
+    assert.equal(await page.evaluate(() => document.documentElement.scrollTop), 0, "the page itself does not scroll");
     // What sticks out of the page makes the page scroll sideways.
     const wide = await page.evaluate(() => {
       const by = Math.max(...[...document.querySelectorAll("html, main")].map((node) => node.scrollWidth - node.clientWidth));
