@@ -220,6 +220,7 @@ fn what_is_wrong_with_the_command_line_is_said() {
         (&["inspect", "--http", "0.0.0.0:0", "--", "x"], "only served to this machine"),
         (&["inspect", "--trace", "no.jsonl"], "cannot judge no.jsonl"),
         (&["inspect", "--attach", "no.jsonl"], "no.jsonl is no recording"),
+        (&["inspect", "--gateway", "missing"], "missing is no folder"),
         (&["inspect", "--attach", "missing.jsonl"], "cannot read missing.jsonl"),
         (&["inspect", "--trace", "no.jsonl", "--", "x"], "cannot be used with"),
         (&["inspect", "--beside", "http://127.0.0.1:1/mcp"], "no server given"),

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::peers::proof;
+use crate::peers::{Home, proof};
 use crate::words::{Words, help};
 use crate::{Verdict, root};
 
@@ -50,6 +50,8 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         command.args(["--test", "--test-concurrency=1"]).args(files);
         command.env("PAGE_MODULES", &modules).env("PAGE_PICTURES", &pictures);
         command.env("PAGE_PROOF", proof(given.as_deref())?);
+        let everything = Home::new(&root()).install_everything()?;
+        command.env("PAGE_EVERYTHING", serde_json::to_string(&everything)?);
         well &= passes("browser", &mut command)?;
         println!("pictures of the views: {}", pictures.display());
     }

@@ -10,7 +10,8 @@ use super::address::socket;
 use super::reach::ServerArgs;
 
 /// What says where a server is or how to reach it: an entry of a client says that itself.
-const ELSEWHERE: [&str; 9] = ["url", "command", "trace", "attach", "header", "bearer_env", "env", "cwd", "transport"];
+const ELSEWHERE: [&str; 10] =
+    ["url", "command", "trace", "attach", "gateway", "header", "bearer_env", "env", "cwd", "transport"];
 
 /// Read, try and keep MCP traffic on a page in the browser
 #[derive(Args)]
@@ -21,7 +22,8 @@ proof inspect [OPTIONS] <URL>
        proof inspect [OPTIONS] --from-client <CLIENT> [NAME]
        proof inspect [OPTIONS] --wrap -- <COMMAND>...
        proof inspect [OPTIONS] --trace <FILE>
-       proof inspect [OPTIONS] --attach <FILE>")]
+       proof inspect [OPTIONS] --attach <FILE>
+       proof inspect [OPTIONS] --gateway <DIR>")]
 #[command(after_help = "\
 Examples:
   proof inspect -- npx -y my-server
@@ -32,6 +34,7 @@ Examples:
   proof inspect --wrap -- node server.js  # in a client's configuration
   proof inspect --trace session.jsonl
   proof inspect --attach running.jsonl    # what `proof record` writes
+  proof inspect --gateway traces          # what `proof gateway --record traces` writes
 
 Prints the address of the page; open it in a browser on this machine. Its
 fragment is the token of this launch: with it, anyone can use the server as you
@@ -58,7 +61,7 @@ pub(crate) struct InspectArgs {
     pub(crate) from_client: Vec<String>,
     /// Stand between a client and its server: the command runs as if the client had
     /// started it, and the address of the page is printed on stderr
-    #[arg(long, requires = "command", conflicts_with_all = ["from_client", "trace", "attach", "revision"])]
+    #[arg(long, requires = "command", conflicts_with_all = ["from_client", "trace", "attach", "gateway", "revision"])]
     pub(crate) wrap: bool,
     /// Show this trace; no server is started
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision"])]
@@ -66,6 +69,9 @@ pub(crate) struct InspectArgs {
     /// Show this recording while `proof record` writes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command", "revision", "trace"])]
     pub(crate) attach: Option<PathBuf>,
+    /// Show the recordings of a gateway in DIR while `proof gateway --record DIR` writes them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "command", "revision", "trace", "attach"])]
+    pub(crate) gateway: Option<PathBuf>,
     /// Serve the page at ADDR, a loopback address; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = socket, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
     pub(crate) http: SocketAddr,

@@ -104,6 +104,14 @@ impl OAuthArgs {
         })
     }
 
+    /// What guided authorization on a page begins with: a person consents, and nothing is stored.
+    pub(crate) fn guided(&self, revision: Option<Revision>, ca: Option<PathBuf>) -> Result<Options, Exit> {
+        let (client, document, issuer) =
+            (self.client()?, self.oauth_client_document.clone(), self.oauth_issuer.clone());
+        let (agent, secrets) = (Agent::Browser(browser(self.oauth_port)), SecretListener::new(exit::learn));
+        Ok(Options { issuer, client, document, agent, ca, secrets, ..Options::new(revision) })
+    }
+
     fn client(&self) -> Result<Option<Client>, Exit> {
         let Some(id) = &self.oauth_client_id else { return Ok(None) };
         let credential = match (&self.oauth_client_secret_env, self.password()) {

@@ -4,6 +4,8 @@ mod attached;
 mod beside;
 mod book;
 mod cases;
+mod gateway;
+mod growing;
 mod imported;
 mod wrapped;
 
@@ -28,6 +30,7 @@ use crate::verb::{client_options, output, sign_in, traces};
 use attached::Attached;
 use book::Book;
 use cases::Cases;
+use gateway::Recordings;
 use imported::Imported;
 
 /// How long connections may take to be closed in order after a signal. What is left then is killed.
@@ -61,10 +64,12 @@ fn inspect(run: &Run, args: &InspectArgs, secrets: Secrets) -> Result<Exit, Exit
 fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, Exit> {
     let trace = args.trace.as_deref().map(traces::trace).transpose()?;
     let attached = args.attach.as_deref().map(Attached::open).transpose()?;
+    let gateway = args.gateway.as_deref().map(Recordings::open).transpose()?;
     let imported = Imported::read(run, &args.from_client, &mut secrets)?;
     exit::conceal(run.redactor_of(&secrets));
     let address = args.server.address()?;
-    if trace.is_none() && attached.is_none() && address.is_none() && imported.is_none() {
+    let has_traffic = trace.is_some() || attached.is_some() || gateway.is_some();
+    if !has_traffic && address.is_none() && imported.is_none() {
         let remedy = "add its URL, its command after `--`, or a trace: proof inspect -- npx -y my-server";
         return Err(usage("no server given", remedy));
     }
@@ -87,6 +92,9 @@ fn served(run: &Run, args: &InspectArgs, mut secrets: Secrets) -> Result<Exit, E
         if let Some((attached, header)) = attached {
             let session = console.add_recording(&name_of(args.attach.as_deref()), header);
             tokio::spawn(attached.follow(console.clone(), session));
+        }
+        if let Some(gateway) = gateway {
+            tokio::spawn(gateway.follow(console.clone(), args.keep << 20));
         }
         if let Some(address) = address {
             add_server(run, args, &console, address.clone()).await?;
@@ -121,6 +129,7 @@ fn console(run: &Run, args: &InspectArgs, secrets: &Secrets) -> Result<Arc<Conso
         case_writer: Arc::new(Cases::new(&args.server, &run.redactor(), redactor.masked())),
         words: advice::asking,
         doctor: WORDS,
+        authorization: args.server.reach.oauth.guided(args.revision, args.server.reach.ca_file.clone())?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Console::new(options).map_err(|error| {

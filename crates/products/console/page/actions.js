@@ -125,7 +125,7 @@ export async function load(what, fresh = false, shown = targetOf(store.state)) {
   try {
     const { items, error } = await post("/api/list", { target: shown.target, what });
     if (before && before.session !== shown.session && !before.error && !error && text(before.items, 0) !== text(items, 0)) {
-      say(`The ${what} of ${shown.server?.name ?? "the server"} changed since the last connection: press d to see how`);
+      say(`The ${what} of ${shown.server?.name ?? "the server"} changed since the last connection: press D to see how`);
     }
     store.dispatch({ type: "list", key, list: { items: Array.isArray(items) ? items : [], error, session: shown.session, loading: false } });
   } catch (error) {
@@ -153,6 +153,14 @@ export function pick(chosen) {
 
 /** Walks to the server step by step. @returns {Promise<import("./contract.js").Diagnosis | null>} */
 export const diagnose = () => attempt(() => post("/api/doctor", { target: target() }));
+
+/**
+ * Guided authorization: `begin`, `step`, `answer`, `stop` or `state`.
+ * @param {string} act
+ * @param {{ step?: string, url?: string }} [more]
+ * @returns {Promise<import("./contract.js").Guide | null>}
+ */
+export const guide = (act, more = {}) => attempt(() => post("/api/oauth", { target: target(), act, ...more }));
 
 export const disconnect = () => attempt(() => post("/api/disconnect", { target: target() }));
 

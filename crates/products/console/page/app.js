@@ -186,6 +186,8 @@ export function run(id) {
     again: () => press("[data-again]", "open the view Compare first"),
     twin: () => press("[data-twin]"),
     answer: () => answerNext(),
+    diagnose: () => onServer("[data-examine]", "examine"),
+    authorize: () => onServer("[data-authorize]", "get a token for"),
     save: () => void saveTrace(),
     palette: () => {
       for (const what of ["tools", "prompts", "resources", "templates"]) void load(what);
@@ -278,6 +280,18 @@ function turnTheme() {
   root.dataset.theme = dark ? "light" : "dark";
   remember("proof-theme", root.dataset.theme);
   list.current?.plan();
+}
+
+/** Presses a button of the view of the server. @param {string} selector @param {string} what */
+function onServer(selector, what) {
+  store.dispatch({ type: "go", view: "server" });
+  setTimeout(() => {
+    const node = /** @type {HTMLButtonElement | null} */ (document.querySelector(selector));
+    if (!node) return say(`there is no server to ${what} here`, true);
+    node.scrollIntoView({ block: "center" });
+    node.focus();
+    node.click();
+  }, 60);
 }
 
 /** @param {KeyboardEvent} event */

@@ -19,6 +19,10 @@ export interface DiagnosisStep { step: string; outcome: "ok" | "failed" | "skipp
 
 export interface Diagnosis { works: boolean; failed: string | null; steps: DiagnosisStep[] }
 
+export interface GuideStep { step: string; outcome: "ok" | "failed" | "skipped" | null; ms: number; seen: string[]; fix: string | null; rows: number[] }
+
+export interface Guide { session: number; busy: string | null; open: string | null; steps: GuideStep[] }
+
 export interface Session {
   session: number; target: number; transport: string; began: number; ended: number | null; rows: number; judged: boolean; why: string | null;
 }

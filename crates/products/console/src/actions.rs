@@ -3,6 +3,7 @@
 
 mod asking;
 mod diagnosing;
+mod guiding;
 mod keeping;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ impl Console {
             "tests" => self.tests(body),
             "check" => self.check(body),
             "doctor" => self.diagnose(body).await,
+            "oauth" => self.guide(body),
             _ => Err(Failure::missing("there is nothing at this address")),
         }
     }

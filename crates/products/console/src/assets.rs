@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = assets![
     "vendor/hooks.js",
     "vendor/htm.js",
     "vendor/preact.js",
+    "views/authorization.js",
     "views/compare.js",
     "views/detail.js",
     "views/diagnosis.js",

@@ -97,6 +97,8 @@ pub(crate) struct Session {
     pub(crate) unjudged: Option<String>,
     /// Whether frames came since it was judged.
     pub(crate) is_fresh: bool,
+    /// Whether it holds the connections of many clients, recorded by another clock.
+    pub(crate) is_shared: bool,
     pub(crate) findings: Vec<Placed>,
 }
 
@@ -281,7 +283,21 @@ impl Hub {
 
     /// Begins a session of `target`; returns its number.
     pub fn begin(&self, target: u32, header: Header) -> u32 {
-        let began = self.now();
+        self.begin_at(target, header, self.now())
+    }
+
+    /// Begins a session with the traffic of many clients, whose times count from its recorder's start. It is not judged: a
+    /// trace has one revision, and clients may have several.
+    pub fn begin_shared(&self, target: u32, header: Header) -> u32 {
+        let number = self.begin_at(target, header, 0);
+        if let Some(session) = self.inner().session_mut(number) {
+            session.is_shared = true;
+        }
+        self.leave_unjudged(number, "it holds many clients: check the file with `proof check --trace`");
+        number
+    }
+
+    fn begin_at(&self, target: u32, header: Header, began: u64) -> u32 {
         let mut inner = self.inner();
         let number = u32::try_from(inner.sessions.len() + 1).unwrap_or(u32::MAX);
         let assembler = Assembler::new(target, number, began);
@@ -314,7 +330,7 @@ impl Hub {
         let row = session.assembler.take(table, &frame, redacted);
         let is_of_task = session.assembler.tasks().changes() != tasks;
         session.rows += u64::from(table.next() > next);
-        session.ended = session.ended.or(ended);
+        session.ended = session.ended.or(ended.filter(|_| !session.is_shared));
         session.note(frame, row.unwrap_or(0));
         if inner.ring.dropped() != dropped {
             inner.forget();
@@ -361,7 +377,7 @@ impl Hub {
     fn hang_at(&self, now: u64) {
         let mut guard = self.inner();
         let Inner { table, sessions, .. } = &mut *guard;
-        for session in sessions.iter().filter(|session| session.ended.is_none()) {
+        for session in sessions.iter().filter(|session| session.ended.is_none() && !session.is_shared) {
             session.assembler.hang(table, now.saturating_sub(session.patience));
         }
         let seq = table.seq();

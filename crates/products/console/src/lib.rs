@@ -10,6 +10,7 @@ mod body;
 mod detail;
 mod failure;
 mod feed;
+mod guides;
 pub mod hub;
 pub mod judging;
 mod naming;
@@ -42,6 +43,7 @@ use wire::redact::Redactor;
 use wire::trace::{Content, Header};
 
 use crate::failure::Failure;
+use crate::guides::Guides;
 use crate::hub::{Bounds, Hub};
 use crate::judging::{CaseWriter, RuleBook};
 use crate::questions::Questions;
@@ -71,6 +73,8 @@ pub struct Options {
     pub words: fn(&Advice) -> String,
     /// The same, about the steps to a server.
     pub doctor: doctor::Words,
+    /// What guided authorization begins with: client, port, certificates, listener of secrets.
+    pub authorization: oauth::Options,
     /// The version of the program.
     pub version: String,
 }
@@ -86,6 +90,8 @@ pub struct Console {
     token: Token,
     feeds: Arc<Semaphore>,
     doctor: doctor::Words,
+    authorization: oauth::Options,
+    guides: Guides,
     /// One walk at a time.
     walks: Semaphore,
     views: Views,
@@ -113,6 +119,8 @@ impl Console {
             token: Token::random()?,
             feeds: Arc::new(Semaphore::new(FEEDS)),
             doctor: options.doctor,
+            authorization: options.authorization,
+            guides: Guides::default(),
             walks: Semaphore::new(1),
             views: Views::default(),
             stop: watch::Sender::new(false),
@@ -173,6 +181,21 @@ impl Console {
         self.add_target(label, |number, label| Target::file(number, label, self.hub.begin(number, header)))
             .state()
             .session
+    }
+
+    /// Adds a place whose recordings come one after another, each with many clients; returns its number.
+    pub fn add_recordings(&self, label: &str) -> u32 {
+        self.add_target(label, |number, label| Target::file(number, label, 0)).number
+    }
+
+    /// Begins the next recording of such a place; returns its session. Its times are those of the program that records.
+    pub fn next_recording(&self, target: u32, header: Header) -> u32 {
+        let session = self.hub.begin_shared(target, header);
+        if let Ok(target) = self.target(target.into()) {
+            target.state().session = session;
+        }
+        self.hub.state_changed();
+        session
     }
 
     /// Adds a server that another client talks to; returns the tap for what crosses between them.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use client::{Advice, Carrier, Client, ClientError, ClientEvent, Greeting, Listening, Options};
-use net::client::Address;
+use net::client::{Address, Authorizer};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use wire::trace::Header;
@@ -58,6 +58,8 @@ pub(crate) struct Target {
     pub(crate) number: u32,
     label: String,
     options: Option<Options>,
+    /// Gets tokens in place of the options' own authorizer, once authorization was guided.
+    guided: Mutex<Option<Arc<dyn Authorizer>>>,
     /// Whether another client talks to it.
     is_watched: bool,
     state: Mutex<State>,
@@ -101,6 +103,11 @@ impl State {
         }
     }
 
+    /// Why there is no connection.
+    pub(crate) const fn error(&self) -> Option<&Failure> {
+        self.error.as_ref()
+    }
+
     /// Gives the connection up, and returns its client.
     fn forget(&mut self, phase: Phase) -> Option<Client> {
         let (session, epoch) = (self.session, self.epoch + 1);
@@ -127,7 +134,8 @@ impl Target {
     fn new(number: u32, label: String, options: Option<Options>, state: State) -> Self {
         let (turn, unwanted) = (tokio::sync::Mutex::default(), watch::Sender::new(()));
         let is_watched = state.phase == Phase::Watched;
-        Self { number, label, options, is_watched, state: Mutex::new(state), turn, unwanted }
+        let guided = Mutex::default();
+        Self { number, label, options, guided, is_watched, state: Mutex::new(state), turn, unwanted }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -143,6 +151,11 @@ impl Target {
             "connect first"
         };
         state.client.clone().ok_or_else(|| Failure::not_now(format!("{} is not connected", self.label), advice))
+    }
+
+    /// Uses this authorizer for all later connections.
+    pub(crate) fn authorize(&self, authorizer: Arc<dyn Authorizer>) {
+        *self.guided.lock().unwrap_or_else(PoisonError::into_inner) = Some(authorizer);
     }
 
     /// Whether it has a connection, or one is being made.
@@ -320,6 +333,8 @@ impl Connecting {
     fn options(&self, target: &Arc<Target>, revision: Option<Revision>) -> Option<Options> {
         let mut options = target.options.clone()?;
         options.revision = revision.or(options.revision);
+        let guided = target.guided.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        options.authorizer = guided.or(options.authorizer);
         options.progress = true;
         options.limits.stderr_bytes = options.limits.stderr_bytes.max(STDERR);
         options.respondent = Arc::new(AskPage { questions: self.questions.clone(), target: target.number });

@@ -7,6 +7,7 @@ use net::Tap;
 use net::client::negotiation::{first_request, suggests_old_transport};
 use net::client::{Address, ConnectOptions, Connection, Exchange, HttpAddress, Limits, OpenError, SendError, follow};
 use serde_json::{Value, json};
+use url::Host;
 use wire::Revision;
 use wire::http::media_type;
 use wire::trace::{Header, Headers, header};
@@ -179,6 +180,11 @@ fn read(options: &Options, response: &Response) -> (Finding, bool) {
     if *status == 401 || (*status == 403 && !wire::http::challenges(headers).is_empty()) {
         return (Finding::ok(line).and("the server requires a token"), true);
     }
+    if let Some(fix) = unspecified(&options.address).filter(|_| *status == 403) {
+        let seen =
+            "the server refuses this name: it is where a server listens, on every address, and not where to connect";
+        return (Finding::failed(seen, fix).after(vec![line]), false);
+    }
     if is_message(body) {
         return (Finding::ok(line), true);
     }
@@ -197,6 +203,19 @@ fn read(options: &Options, response: &Response) -> (Finding, bool) {
         None => finding,
     };
     (finding, false)
+}
+
+/// Where to connect instead, for an address such as `0.0.0.0`.
+fn unspecified(address: &Address) -> Option<String> {
+    let (Address::Http(http) | Address::Sse(http)) = address else { return None };
+    let loopback = match http.url.host()? {
+        Host::Ipv4(ip) if ip.is_unspecified() => "127.0.0.1",
+        Host::Ipv6(ip) if ip.is_unspecified() => "[::1]",
+        _ => return None,
+    };
+    let mut url = http.url.clone();
+    url.set_host(Some(loopback)).ok()?;
+    Some(format!("connect to {url}; of a container, forward the port and connect to it outside"))
 }
 
 /// Who answered, where a header shows that it may not be the server itself.

@@ -33,16 +33,16 @@ const MAX_HEAD: usize = 16 << 10;
 const VISITORS: usize = 64;
 
 /// Receives the authorization response.
-pub(crate) enum RedirectListener<'a> {
+pub(crate) enum RedirectListener {
     /// It is read from a redirect.
     Headless,
     /// At a local port.
-    Listening(&'a Browser, TcpListener),
+    Listening(Browser, TcpListener),
 }
 
-impl<'a> RedirectListener<'a> {
+impl RedirectListener {
     /// Binds a port where one is needed. `registered` is the address of an earlier run, whose port is preferred.
-    pub(crate) async fn open(agent: &'a Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
+    pub(crate) async fn open(agent: &Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
         let Agent::Browser(browser) = agent else { return Ok(Self::Headless) };
         let earlier = registered.and_then(|text| Url::parse(text).ok()?.port());
         let mut bound = TcpListener::bind((Ipv4Addr::LOCALHOST, browser.port.or(earlier).unwrap_or(0))).await;
@@ -50,7 +50,7 @@ impl<'a> RedirectListener<'a> {
             bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         }
         bound
-            .map(|listener| Self::Listening(browser, listener))
+            .map(|listener| Self::Listening(browser.clone(), listener))
             .map_err(|error| OAuthError::new(format!("no port to come back to: {error}"), "127.0.0.1", "another port"))
     }
 
@@ -72,7 +72,7 @@ impl<'a> RedirectListener<'a> {
             Self::Listening(browser, listener) => {
                 web.check_url(&request.url).await?;
                 (browser.show_url)(&request.url);
-                wait_for_browser(browser, &listener, request).await
+                wait_for_browser(&browser, &listener, request).await
             }
         }
     }

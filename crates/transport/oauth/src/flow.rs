@@ -371,13 +371,13 @@ impl State {
     }
 }
 
-fn token_request<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenRequest<'a> {
+pub(crate) fn token_request<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenRequest<'a> {
     let method = Method::of(client, issuer);
     TokenRequest { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
 }
 
 /// Verifies that the issuer supports PKCE.
-fn verify_pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
+pub(crate) fn verify_pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
     // Older revisions allow a server not to declare it.
     let may_be_undeclared = rules <= Revision::R2025_06_18 || found.resource.is_none();
     let advice = "fix its metadata: code_challenge_methods_supported";

@@ -8,6 +8,7 @@ use wire::{Party, Revision};
 
 use super::backend::WebRequest;
 use super::error::{Advice, OAuthError};
+use super::web::Web;
 use super::{AuthChallenge, Authorizer};
 
 /// A request that shows whether the server demands a token: it stands alone, and a server that does not know it starts
@@ -24,7 +25,7 @@ impl Authorizer {
     pub async fn sign_in(&self, streams: bool) -> Result<Option<Headers>, OAuthError> {
         let inner = self.0.as_ref();
         let url = &inner.resource;
-        let (status, headers) = self.first_response(url, streams).await?;
+        let (status, headers) = first_response(&inner.web, url, streams).await?;
         let challenge = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
         if challenge.is_none() && !state.has_issuer(&inner.web, &inner.options, url).await {
@@ -40,22 +41,22 @@ impl Authorizer {
         drop(state);
         Ok(Some(inner.headers("POST", url)))
     }
+}
 
-    /// Sends a request without a token; returns status and headers.
-    async fn first_response(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
-        let request = if streams {
-            WebRequest {
-                headers: vec![("accept".to_owned(), "text/event-stream".to_owned())],
-                ..WebRequest::get(url, Party::Server)
-            }
-        } else {
-            let mut request = WebRequest::post(url, "application/json", first_message());
-            request.headers.retain(|(name, _)| name != "accept");
-            let request = request.with("accept", "application/json, text/event-stream");
-            let request = request.with("mcp-method", "server/discover");
-            WebRequest { party: Party::Server, ..request.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
-        };
-        let response = self.0.web.send(WebRequest { head_only: true, ..request }).await?;
-        Ok((response.status, response.headers))
-    }
+/// Sends a request without a token; returns status and headers.
+pub(crate) async fn first_response(web: &Web, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
+    let request = if streams {
+        WebRequest {
+            headers: vec![("accept".to_owned(), "text/event-stream".to_owned())],
+            ..WebRequest::get(url, Party::Server)
+        }
+    } else {
+        let mut request = WebRequest::post(url, "application/json", first_message());
+        request.headers.retain(|(name, _)| name != "accept");
+        let request = request.with("accept", "application/json, text/event-stream");
+        let request = request.with("mcp-method", "server/discover");
+        WebRequest { party: Party::Server, ..request.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
+    };
+    let response = web.send(WebRequest { head_only: true, ..request }).await?;
+    Ok((response.status, response.headers))
 }

@@ -184,7 +184,7 @@ const SSE: &[&str] = &["2024-11-05"];
 /// Our own server, offering what the official suite wants to find. Whoever judges it knows where its binary lies.
 pub(super) const OFFICIAL: [Peer; 2] = [stdio("official", &[], ALL), http("official", &[], HTTP_ALL)];
 
-const EVERYTHING: &str = "{modules}/@modelcontextprotocol/server-everything/dist/index.js";
+pub(super) const EVERYTHING: &str = "{modules}/@modelcontextprotocol/server-everything/dist/index.js";
 const MEMORY: &str = "{modules}/@modelcontextprotocol/server-memory/dist/index.js";
 const THINKING: &str = "{modules}/@modelcontextprotocol/server-sequential-thinking/dist/index.js";
 /// On the SDK for Go. It asks nothing of a Grafana before a tool is called.

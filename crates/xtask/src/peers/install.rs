@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 
-use super::catalog::{PEERS, Peer};
+use super::catalog::{EVERYTHING, PEERS, Peer};
 use crate::cargo::cargo;
 
 /// The official suite: installed in a tree of its own, with the packages that it chooses, except those pinned here.
@@ -190,6 +190,15 @@ impl Home {
     /// One for all peers in Rust: what they have in common is compiled once.
     fn rust_target(&self) -> PathBuf {
         self.hidden.join("rust-target")
+    }
+
+    /// Installs the servers of npm; returns the command of server-everything, without its transport.
+    pub(crate) fn install_everything(&self) -> anyhow::Result<Vec<String>> {
+        let pins = self.prepare()?;
+        let npm = self.hidden.join("npm");
+        install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.registry == "npm" && pin.package != SUITE))?;
+        copy_scripts(&self.peers, &npm)?;
+        Ok(self.filled(&["{node}", EVERYTHING]))
     }
 
     /// Installs the official suite where it is not there yet.

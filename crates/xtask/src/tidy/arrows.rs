@@ -34,7 +34,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "lock", "guard", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
-    ("console", Some(&["wire", "net", "client", "doctor"])),
+    ("console", Some(&["wire", "net", "oauth", "client", "doctor"])),
     ("gateway", Some(&["wire", "schema", "document", "lock", "clients", "guard", "rank", "net", "oauth"])),
     ("factory", Some(&["wire", "schema", "openapi", "document", "net", "oauth"])),
     ("agent", Some(&["wire", "eval", "net", "client"])),

@@ -1,21 +1,10 @@
 // Two sides: two revisions of one server, two servers, two connections of one server.
-import test, { after, before } from "node:test";
+import test from "node:test";
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./driver.mjs";
-import { end, fill, inspected, proof } from "./program.mjs";
+import { fill, folder, on, proof } from "./program.mjs";
 import { taken } from "./pictures.mjs";
-
-const folder = mkdtempSync(join(tmpdir(), "compare-"));
-let browser;
-before(async () => { browser = await launch(); });
-after(async () => {
-  await browser.close();
-  end();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 /** A server with a tool whose answer, title and arguments are given. */
 function catalogue(name, { says, title = "Greeting", more = "", argument = "" }) {
@@ -44,7 +33,7 @@ const ANOTHER = `  - name: part
 `;
 const summary = (page) => page.locator(".answers .beside-sum");
 
-test("one server at two revisions: the same call, equal but for what the revision adds", () => inspected(browser, ["--revision", "2025-11-25", "--beside-revision", "2026-07-28", "--", proof, "serve", "--stdio"], async (page) => {
+test("one server at two revisions: the same call, equal but for what the revision adds", () => on(["--revision", "2025-11-25", "--beside-revision", "2026-07-28", "--", proof, "serve", "--stdio"], async (page) => {
   assert.match(page.url(), /view=compare/);
   await page.getByRole("region", { name: "Server and capabilities" }).waitFor();
   await page.getByRole("region", { name: "Server and capabilities" }).getByText("io.modelcontextprotocol/tasks").waitFor();
@@ -60,7 +49,7 @@ test("one server at two revisions: the same call, equal but for what the revisio
 test("two servers: what is only on one side, what changed, and answers that differ", async () => {
   const old = catalogue("old.yaml", { says: "Hello {{ arguments.who }}" });
   const fresh = catalogue("fresh.yaml", { says: "Hi {{ arguments.who }}", title: "Salute", more: ANOTHER, argument: "        loud: { type: boolean }\n" });
-  await inspected(browser, ["--beside", `${proof} serve --stdio --catalog ${fresh}`, "--", proof, "serve", "--stdio", "--catalog", old], async (page) => {
+  await on(["--beside", `${proof} serve --stdio --catalog ${fresh}`, "--", proof, "serve", "--stdio", "--catalog", old], async (page) => {
     await page.getByText("Tools: 1 only on the right, 1 changed, 0 equal").waitFor();
     await page.locator(".offered > summary", { hasText: "greet" }).click();
     const change = page.getByRole("region", { name: "Tools: greet" });
@@ -82,7 +71,7 @@ test("two servers: what is only on one side, what changed, and answers that diff
 
 test("after a reconnect: what changed since the connection before", async () => {
   const path = catalogue("changing.yaml", { says: "Hello" });
-  await inspected(browser, ["--", proof, "serve", "--stdio", "--catalog", path], async (page) => {
+  await on(["--", proof, "serve", "--stdio", "--catalog", path], async (page) => {
     await page.keyboard.press("0");
     await page.getByText("one server with one connection").waitFor();
     await page.keyboard.press("2");
@@ -92,8 +81,8 @@ test("after a reconnect: what changed since the connection before", async () => 
     await page.getByRole("button", { name: "Reconnect" }).click();
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Sessions] tbody tr").length >= 2 && document.querySelector(".dot")?.dataset.state === "open");
     await page.keyboard.press("2");
-    await page.getByText("The tools of greeter changed since the last connection: press d to see how").waitFor();
-    await page.keyboard.press("d");
+    await page.getByText("The tools of greeter changed since the last connection: press D to see how").waitFor();
+    await page.keyboard.press("D");
     await page.getByText("Tools: 1 only on the right, 1 equal").waitFor();
     await page.locator(".offered > summary", { hasText: "part" }).waitFor();
     await page.getByText("Prompts none").waitFor();

@@ -1,13 +1,8 @@
 // Tasks of both kinds, on the reference server: started from a tool's form, followed, read, cancelled.
-import test, { after, before } from "node:test";
+import test from "node:test";
 import assert from "node:assert/strict";
-import { launch } from "./driver.mjs";
-import { choose, end, fill, inspected, proof } from "./program.mjs";
+import { choose, fill, on, proof } from "./program.mjs";
 import { taken } from "./pictures.mjs";
-
-let browser;
-before(async () => { browser = await launch(); });
-after(async () => { await browser.close(); end(); });
 
 const at = (revision) => ["--revision", revision, "--", proof, "serve", "--stdio"];
 const status = (page, wanted) => page.waitForFunction((word) => document.querySelector(".detail-head .status-word")?.textContent === word, wanted);
@@ -24,7 +19,7 @@ async function begun(page, steps) {
   await page.locator(".detail").click({ position: { x: 5, y: 5 } });
 }
 
-test("2025-11-25: the client asks for a task, polls it, reads its result, cancels another and lists them", () => inspected(browser, at("2025-11-25"), async (page) => {
+test("2025-11-25: the client asks for a task, polls it, reads its result, cancels another and lists them", () => on(at("2025-11-25"), async (page) => {
   await begun(page, 15);
   await status(page, "completed");
   assert.equal(await page.locator(".outcome").count(), 0, "the result is read on demand");
@@ -41,7 +36,7 @@ test("2025-11-25: the client asks for a task, polls it, reads its result, cancel
   assert.deepEqual(badges, ["cancelled", "completed"]);
 }));
 
-test("2026-07-28: the server makes a task of the call; without the button it does not", () => inspected(browser, at("2026-07-28"), async (page) => {
+test("2026-07-28: the server makes a task of the call; without the button it does not", () => on(at("2026-07-28"), async (page) => {
   await begun(page, 15);
   await status(page, "completed");
   await page.locator(".outcome").getByText(/15 steps/i).first().waitFor();
@@ -59,7 +54,7 @@ test("2026-07-28: the server makes a task of the call; without the button it doe
   await status(page, "cancelled");
 }));
 
-test("a revision without tasks offers none", () => inspected(browser, at("2025-06-18"), async (page) => {
+test("a revision without tasks offers none", () => on(at("2025-06-18"), async (page) => {
   await page.keyboard.press("2");
   await choose(page, "slow");
   assert.equal(await page.getByRole("button", { name: "Start as a task" }).count(), 0);

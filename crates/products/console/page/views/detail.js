@@ -126,9 +126,9 @@ const TYPES = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * @param {{ n: number, part: import("../contract.js").Part, raw: boolean, findings: import("../contract.js").Finding[] }} props
+ * @param {{ n: number, part: import("../contract.js").Part, raw: boolean, findings?: import("../contract.js").Finding[] }} props
  */
-function PartView({ n, part, raw, findings }) {
+export function PartView({ n, part, raw, findings = NONE }) {
   const http = part.type === "request" || part.type === "response";
   const [open, setOpen] = useState(!http);
   const [whole, setWhole] = useState(/** @type {string | null} */ (null));

@@ -1,7 +1,6 @@
 // The way to the server, step by step: which step failed, and what fixes it.
 
 import { html, useState } from "../html.js";
-import { Button } from "../parts/pane.js";
 import { diagnose } from "../actions.js";
 import { visible } from "../format.js";
 
@@ -20,7 +19,7 @@ export function Diagnosis({ target }) {
   return html`
     <h3>Diagnosis</h3>
     <p class="note">Walks to the server step by step, on separate connections. No tool is called.</p>
-    <div class="line"><${Button} label=${busy ? "Examining…" : "Examine the connection"} disabled=${busy} onClick=${() => void walk()} /></div>
+    <div class="line"><button type="button" data-examine aria-disabled=${String(busy)} onClick=${() => { if (!busy) void walk(); }}>${busy ? "Examining…" : html`Examine the connection <kbd aria-hidden="true">d</kbd>`}</button></div>
     <div role="status" class="line">${report && html`<p>${report.works ? "Every step works." : report.failed ? `Fails at ${report.failed}.` : "No answer."}</p>`}</div>
     ${report && html`<${Steps} report=${report} />`}`;
 }

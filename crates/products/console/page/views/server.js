@@ -3,6 +3,7 @@
 import { html, useState } from "../html.js";
 import { Button, ProblemNote } from "../parts/pane.js";
 import { Diagnosis } from "./diagnosis.js";
+import { Authorization } from "./authorization.js";
 import { Tree } from "../parts/content.js";
 import { connect, disconnect, pick, request, saveTrace, sendRaw, setLevel, store } from "../actions.js";
 import { duration, size, visible, visibleLines, count } from "../format.js";
@@ -37,6 +38,7 @@ export function ServerView({ state }) {
           ${target.greeting && html`<details><summary>The whole greeting</summary><${Tree} value=${target.greeting} label="Greeting" open=${4} /></details>`}
         </div>
       </div>
+      ${target.kind === "http" && html`<${Authorization} key=${`authorization ${target.target}`} state=${state} />`}
       ${target.state === "open" && html`<${Raw} />`}
     </section>`;
 }

@@ -174,15 +174,43 @@ function Outcome({ n, tool }) {
       ${error && html`<${Tree} value=${error} label="Error" />`}
       ${taskOf(result) && html`<${TaskLink} id=${taskOf(result)} row=${at} />`}
       ${result !== undefined && !asks && html`<${Result} result=${result} tool=${tool} />`}
-      ${result === undefined && !error && status !== "pending" && html`<p class="note">No answer that can be shown here: see the row.</p>`}
+      ${result === undefined && !error && status !== "pending" && html`<${Unanswered} detail=${detail} status=${status} />`}
     </section>`;
+}
+
+const OURS = "cancelled on the page";
+
+/** Why a call has no answer. @param {{ detail: import("../contract.js").RowDetail, status: string }} props */
+function Unanswered({ detail, status }) {
+  const note = detail.parts.find(({ role, text: body }) => role === "notification" && (body ?? "").includes("notifications/cancelled"));
+  const { value } = tryParse(note?.text ?? "{}");
+  const reason = value?.params?.reason;
+  if (status === "cancelled" && reason === OURS) return html`<p class="note">Stopped on this page.</p>`;
+  if (status === "cancelled" || status === "hung") {
+    return html`<p class="bad">${reason ? html`Given up: <bdi>${visible(reason, 300)}</bdi>. ` : "No answer and no progress within the timeout, or the connection ended. "}
+      Give the server more time with --timeout S, or let it report progress: each note of progress gives it the whole time again.</p>`;
+  }
+  return html`<p class="note">No answer that can be shown here: see the row.</p>`;
+}
+
+/** How long a call may be silent before the page says so, in ms. */
+const SILENT = 1000;
+
+/** Says that a call that takes long reports nothing. */
+function Silence() {
+  const [silent, setSilent] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSilent(true), SILENT);
+    return () => clearTimeout(timer);
+  }, []);
+  return silent ? html`<p class="note">No progress so far. The request asks for it (progressToken in its _meta); a server may send none.</p>` : null;
 }
 
 /** @param {{ detail: import("../contract.js").RowDetail, pending: boolean }} props */
 function Progress({ detail, pending }) {
   const notes = detail.parts.filter(({ role, text: body }) => role === "notification" && (body ?? "").includes("notifications/progress"));
   const newest = notes.at(-1);
-  if (!newest) return null;
+  if (!newest) return pending ? html`<${Silence} />` : null;
   const { value } = tryParse(newest.text ?? "");
   const { progress, total, message } = value?.params ?? {};
   const share = typeof progress === "number" && typeof total === "number" && total > 0 ? Math.min(1, progress / total) : null;

@@ -59,6 +59,7 @@ impl Session {
             judged_bytes: 0,
             unjudged: None,
             is_fresh: false,
+            is_shared: false,
             findings: Vec::new(),
         }
     }
@@ -141,6 +142,13 @@ impl Hub {
         drop(guard);
         self.rows_changed(seq);
         self.state_changed();
+    }
+
+    /// Judges nothing of a session, for this reason.
+    pub(crate) fn leave_unjudged(&self, number: u32, why: &str) {
+        if let Some(session) = self.inner().session_mut(number) {
+            session.unjudged.get_or_insert_with(|| why.to_owned());
+        }
     }
 
     /// Drops what was kept to judge sessions of a target before `newest` that are over and judged.

@@ -110,3 +110,21 @@ fn rows_without_frames_do_not_keep_older_ones() {
     hub.remark(1, session, "again");
     assert_eq!(hub.inner().table.iter().next_back().map(|(_, row)| row.name.to_string()), Some("again".to_owned()));
 }
+
+#[test]
+fn a_session_of_many_clients_does_not_end_with_one_nor_hang_nor_get_judged() {
+    let hub = Hub::new(Bounds::default(), Redactor::new([7; 32]));
+    let header = Header::server(Transport::StreamableHttp, Revision::R2025_11_25, "recorded");
+    let session = hub.begin_shared(1, header);
+    // The recorder began a day before the page.
+    hub.take(session, &Frame { connection: 1, at: 86_400_000_000, ..line(CALL) });
+    hub.take(session, &Frame { connection: 2, ..Frame::new(Party::Client, Content::Closed(wire::trace::Closed::End)) });
+    hub.hang_at(u64::MAX);
+    let inner = hub.inner();
+    assert_eq!(inner.session_states()[0].ended, None);
+    assert!(inner.session_states()[0].unjudged.is_some());
+    let (_, row) = inner.table.iter().next().expect("a row");
+    assert_eq!((row.status, row.at), (Status::Pending, 86_400_000_000));
+    drop(inner);
+    assert!(hub.to_judge().iter().all(|(_, trace, _)| trace.frames.is_empty()));
+}

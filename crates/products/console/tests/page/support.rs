@@ -99,6 +99,7 @@ async fn with(bounds: Bounds, server: Option<Server>) -> Page {
             authorizing: |advice| advice.to_string(),
             sign_in: "sign in",
         },
+        authorization: oauth::Options::new(None),
         version: "0".to_owned(),
     };
     let console = Console::new(options).expect("a token");

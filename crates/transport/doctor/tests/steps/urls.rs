@@ -52,6 +52,24 @@ async fn a_closed_port() {
     );
 }
 
+/// Where a server listens is not where clients connect; but where it answers all the same, nothing is wrong.
+#[tokio::test]
+async fn an_address_that_means_every_address() {
+    let refuses = |asked: &Asked, _: &str| {
+        if asked.head.contains("host: 0.0.0.0") {
+            json(403, r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"host"}}"#)
+        } else {
+            healthy(asked)
+        }
+    };
+    let at = served(refuses);
+    let everywhere = at.replace("127.0.0.1", "0.0.0.0");
+    let fix = format!("connect to {at}/mcp");
+    fails_at(&to_url(&format!("{everywhere}/mcp")).await, "http", "where a server listens", &fix);
+    let at = served(|asked, _| healthy(asked)).replace("127.0.0.1", "0.0.0.0");
+    assert!(to_url(&format!("{at}/mcp")).await.works());
+}
+
 #[tokio::test]
 async fn a_port_without_tls() {
     let at = served(|asked, _| healthy(asked)).replace("http://", "https://");
