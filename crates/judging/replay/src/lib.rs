@@ -42,7 +42,7 @@ pub use provenance::TAG;
 pub use prune::{Pruned, prune};
 pub use saved::saved_path;
 pub use scan::{BadRecording, TruncatedLine};
-pub use verify::{Class, Verified, recorded_calls, verify};
+pub use verify::{Class, RecordedCall, Verified, recorded_calls, verify};
 
 use index::Index;
 use live::Live;

@@ -279,7 +279,7 @@ fn object_in(result: &Value, noun: &str) -> Option<Map<String, Value>> {
 
 /// Changes the structured content, and the texts that are JSON; whether anything was changed.
 fn edit(result: &mut Value, change: &mut dyn FnMut(&mut Value) -> bool) -> bool {
-    let mut is_changed = result.get_mut("structuredContent").is_some_and(|value| change(value));
+    let mut is_changed = result.get_mut("structuredContent").is_some_and(&mut *change);
     let blocks = result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
     for text in blocks.filter_map(|block| block.get_mut("text")) {
         if let Some(mut inner) = text.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok())

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -45,6 +45,8 @@ pub fn prune(path: &Path, out: &Path) -> Result<Pruned, BadRecording> {
             None => pruned.kept += 1,
         }
     }
+    // Each reading begins where the one before ended.
+    (&file).rewind()?;
     scan(&file, |location, frame| {
         marks.look(location, frame);
         Ok(())
@@ -60,6 +62,7 @@ pub fn prune(path: &Path, out: &Path) -> Result<Pruned, BadRecording> {
     let mut writer = BufWriter::new(writer);
     writeln!(writer, "{}", write_header(&header))?;
     let (mut number, mut gone) = (0, Vec::new());
+    (&file).rewind()?;
     scan(&file, |location, frame| {
         if marks.leave_out(location, frame) {
             gone.push(number);

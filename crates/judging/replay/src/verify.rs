@@ -288,7 +288,7 @@ fn refused(call: &RecordedCall, tool: Option<&Value>) -> Option<Outcome> {
     let schema = tool?.get("inputSchema")?;
     let arguments = call.params.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
     let error = argument_errors(schema, &arguments).into_iter().next()?;
-    Some((Class::ParametersChanged, format!("{}: {}", error.argument, error.what)))
+    Some((Class::ParametersChanged, format!("`{}` {}", error.argument, error.what)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A server that demands other credentials is told apart from one that is away.
+//! A server that demands other credentials is not authorized, and not away.
 
 use std::io::Write as _;
 

@@ -1,14 +1,16 @@
-//! `proof replay --prune` and `--verify`: recordings without failures, and recorded calls made again.
-
-#[path = "shared/ran.rs"]
-mod ran;
+//! Recordings without failures, and recorded calls made again at a server that changed.
 
 use std::path::Path;
-use std::process::Output;
+use std::sync::Arc;
 
-use ran::{PROOF, ends_with, proof};
+use client::CallPolicy;
+use net::Children;
+use net::client::{Address, HttpAddress};
+use net::server::http;
+use replay::{Class, Options, Replay, prune, recorded_calls, verify};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use url::Url;
 
 fn exchange(id: u32, method: &str, params: &Value, answer: (&str, Value)) -> [Value; 2] {
     let (kind, body) = answer;
@@ -71,24 +73,21 @@ fn failed_calls_are_dropped_with_all_that_belongs_to_them() {
     .concat();
     let file = written(folder.path(), "all.jsonl", &frames);
     let before = std::fs::read_to_string(&file).expect("it is there");
-    let ran = proof(folder.path(), &["replay", &file, "--prune", "good.jsonl"]);
-    ends_with(0, &ran);
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(said.contains("3 failed calls dropped, 3 kept") && said.contains("tools/call slow"), "{said}");
-    assert!(said.contains("1 failed call kept, too"), "{said}");
-    let pruned = std::fs::read_to_string(folder.path().join("good.jsonl")).expect("it is there");
+    let good = folder.path().join("good.jsonl");
+    let found = prune(Path::new(&file), &good).expect("a recording");
+    let dropped: Vec<_> = found.dropped.iter().map(|(name, number)| (name.as_str(), *number)).collect();
+    assert_eq!(dropped, [("tools/call a", 1), ("tools/call b", 1), ("tools/call slow", 1)]);
+    assert_eq!((found.kept, found.inseparable), (3, 1), "a batch stays whole");
+    let pruned = std::fs::read_to_string(&good).expect("it is there");
     let kept: Vec<&str> = pruned.lines().skip(1).collect();
     let all: Vec<&str> = before.lines().skip(1).collect();
     let expected: Vec<&str> = [0, 1, 2, 3, 9, 10, 14, 15].map(|at: usize| all[at]).to_vec();
     assert_eq!(kept, expected, "byte for byte");
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), before, "the recording stays as it is");
-    // Never over another file.
-    let again = proof(folder.path(), &["replay", &file, "--prune", "good.jsonl"]);
-    ends_with(2, &again);
-    assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"));
-    // What is left is a recording.
-    ends_with(0, &proof(folder.path(), &["replay", "good.jsonl", "--prune", "better.jsonl"]));
-    assert_eq!(std::fs::read_to_string(folder.path().join("better.jsonl")).expect("it is there"), pruned);
+    prune(Path::new(&file), &good).expect_err("another file is never replaced");
+    let again = folder.path().join("again.jsonl");
+    assert!(prune(&good, &again).expect("a recording").dropped.is_empty());
+    assert_eq!(std::fs::read_to_string(&again).expect("it is there"), pruned);
 }
 
 /// A recording, and another one that serves as the live server of today.
@@ -157,62 +156,48 @@ impl Drifted {
         written(folder.path(), "now.jsonl", &frames);
         Self { folder }
     }
+}
 
-    fn verified(&self, more: &[&str], server: &[&str]) -> Output {
-        proof(self.folder.path(), &[&["replay", "then.jsonl", "--verify"], more, &["--"], server].concat())
+/// The class of each call that was recorded then, at the server of today.
+async fn classes(drifted: &Drifted, policy: CallPolicy) -> Vec<(String, Class)> {
+    let world = Replay::open(&drifted.folder.path().join("now.jsonl"), Options::default()).expect("a recording");
+    let server = http::listen(Arc::new(world), ([127, 0, 0, 1], 0).into(), http::Options::default()).await;
+    let server = server.expect("it listens");
+    let url = Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address");
+    let options = client::Options::new(Address::Http(HttpAddress::new(url)), &Children::new());
+    let calls = recorded_calls(&drifted.folder.path().join("then.jsonl"), &[]).expect("a recording");
+    verify(calls, options, &policy).await.into_iter().map(|one| (one.name, one.class)).collect()
+}
+
+#[tokio::test]
+async fn a_changed_server_shows_in_the_classes_of_drift() {
+    let drifted = Drifted::new();
+    for (policy, of_writes) in [(CallPolicy::default(), Class::NotMade), (CallPolicy::All, Class::Answered)] {
+        let expected = [
+            ("same", Class::Answered),
+            // Its arguments have a secret, which a recording lacks.
+            ("same", Class::NotMade),
+            ("gone", Class::NotFound),
+            ("stricter", Class::ParametersChanged),
+            ("broken", Class::Unparsable),
+            ("typed", Class::Unparsable),
+            ("failing", Class::OtherFailure),
+            // It never worked.
+            ("never", Class::Answered),
+            ("writes", of_writes),
+            ("note://1", Class::NotFound),
+        ];
+        let expected = expected.map(|(name, class)| (name.to_owned(), class));
+        assert_eq!(classes(&drifted, policy).await, expected);
     }
 }
 
-#[test]
-fn a_changed_server_shows_in_the_classes_of_drift() {
+#[tokio::test]
+async fn a_server_that_is_away_is_not_connectable() {
     let drifted = Drifted::new();
-    let ran = drifted.verified(&["--format", "json"], &[PROOF, "replay", "now.jsonl"]);
-    ends_with(1, &ran);
-    let report: Value = serde_json::from_slice(&ran.stdout).expect("a report");
-    let class = |name: &str| {
-        let calls = report["calls"].as_array().expect("calls");
-        let of = |one: &&Value| one["name"] == name;
-        calls.iter().filter(of).map(|one| one["class"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(class("same"), ["answered", "not made"], "{report}");
-    assert_eq!(class("gone"), ["not found"]);
-    assert_eq!(class("note://1"), ["not found"]);
-    assert_eq!(class("stricter"), ["parameters changed"]);
-    assert_eq!(class("broken"), ["parsing error"]);
-    assert_eq!(class("typed"), ["parsing error"]);
-    assert_eq!(class("failing"), ["other failure"]);
-    assert_eq!(class("never"), ["answered"], "it never worked");
-    assert_eq!(class("writes"), ["not made"]);
-    assert_eq!((&report["made"], &report["passed"]), (&json!(8), &json!(false)));
-
-    let ran = drifted.verified(&["--call", "all"], &[PROOF, "replay", "now.jsonl"]);
-    ends_with(1, &ran);
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(said.contains("failed: 6 of 9 calls not answered as before"), "{said}");
-    assert!(said.lines().any(|line| line.starts_with("not found") && line.contains('2')), "{said}");
-    assert!(said.contains("not found: tools/call gone"), "{said}");
-    assert!(!said.contains("correct horse"), "{said}");
-}
-
-#[test]
-fn a_server_that_stayed_passes_and_one_that_is_away_does_not() {
-    let drifted = Drifted::new();
-    let same = drifted.folder.path().join("same.jsonl");
-    let now = std::fs::read_to_string(drifted.folder.path().join("now.jsonl")).expect("it is there");
-    std::fs::write(&same, now).expect("it can be written");
-    let folder = drifted.folder.path();
-    let ran =
-        proof(folder, &["replay", "same.jsonl", "--verify", "--call", "all", "--", PROOF, "replay", "same.jsonl"]);
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    // Two answers were invalid from the start: that is drift of no kind but theirs.
-    assert!(said.contains("failed: 2 of 8 calls") && said.contains("parsing error: tools/call typed"), "{said}");
-
-    let ran = drifted.verified(&[], &["false"]);
-    ends_with(3, &ran);
-    assert!(String::from_utf8_lossy(&ran.stdout).contains("not connectable"), "{ran:?}");
-    let ran = drifted.verified(&["--call", "none"], &[PROOF, "replay", "now.jsonl"]);
-    ends_with(1, &ran);
-    // A server that demands a token.
-    let http = ["replay", "then.jsonl", "--verify", "--live", "http://127.0.0.1:1/mcp"];
-    ends_with(3, &proof(folder, &http));
+    let url = Url::parse("http://127.0.0.1:1/mcp").expect("an address");
+    let options = client::Options::new(Address::Http(HttpAddress::new(url)), &Children::new());
+    let calls = recorded_calls(&drifted.folder.path().join("then.jsonl"), &[]).expect("a recording");
+    let found = verify(calls, options, &CallPolicy::default()).await;
+    assert!(found.iter().all(|one| one.class == Class::NotConnectable), "{found:?}");
 }
