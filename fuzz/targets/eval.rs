@@ -59,7 +59,7 @@ fuzz_target!(|input: &[u8]| {
         let _ = bfcl::results(text);
         if let Ok(suite) = bfcl::entries(text, None) {
             for entry in &suite.entries {
-                let _ = bfcl::judge(entry, &bfcl::Output::Text(text.to_owned()), bfcl::Mode::Prompt);
+                let _ = bfcl::judge(entry, &bfcl::Output::Text(text.into()), bfcl::Mode::Prompt);
             }
         }
     });

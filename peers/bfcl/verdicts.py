@@ -1,6 +1,7 @@
 """Lets the checker of bfcl-eval judge answers to all of its single-turn questions: the key itself, and mutations of it.
 
-Writes, into the folder given first, for each category and round: questions, answers, results and the checker's verdicts.
+Writes, into the folder given first, for each category and round: questions, answers, results and the checker's verdicts; and
+`speeds.json`: how many entries the checker judges in a second of CPU. With `speed` in place of numbers, only that.
 The package is installed without what it depends on: its checker needs none of that.
 """
 
@@ -233,31 +234,42 @@ def verdict(category, question, truth, output, mode):
 
 
 def speed(category, questions, truths):
-    """Entries a second of the checker alone, on the key."""
+    """Entries a second of CPU of the checker alone, on the key."""
     rng = random.Random(0)
     prepared = []
     for question in questions:
         truth = truths[question["id"]]
         calls = key(rng, question, truth, language(category))
         prepared.append((question["function"], [{name.replace(".", "_"): given} for name, given in calls], truth))
-    count, begin = 0, time.perf_counter()
-    while time.perf_counter() - begin < 1:
+    count, begin = 0, time.process_time()
+    while time.process_time() - begin < 0.7:
         for functions, decoded, truth in prepared:
             try:
                 ast_checker(functions, decoded, truth, language(category), category, "underscores")
             except Exception:
                 pass
         count += len(prepared)
-    return count / (time.perf_counter() - begin)
+    return count / (time.process_time() - begin)
+
+
+def speeds(folder):
+    measured = {}
+    for category in filter(wants_calls, CATEGORIES):
+        questions = lines(DATA / f"BFCL_v4_{category}.json")
+        answers = lines(DATA / "possible_answer" / f"BFCL_v4_{category}.json")
+        measured[category] = speed(category, questions, {answer["id"]: answer["ground_truth"] for answer in answers})
+    (folder / "speeds.json").write_text(json.dumps(measured))
 
 
 def main():
-    folder, mutations, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder = Path(sys.argv[1])
+    if sys.argv[2] == "speed":
+        return speeds(folder)
+    mutations, seed = int(sys.argv[2]), int(sys.argv[3])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     total = sum(len(lines(DATA / f"BFCL_v4_{category}.json")) for category in CATEGORIES)
     rounds = -(-mutations // total)
-    speeds = {}
     for category in CATEGORIES:
         questions = lines(DATA / f"BFCL_v4_{category}.json")
         shutil.copy(DATA / f"BFCL_v4_{category}.json", folder / f"{category}.questions.json")
@@ -266,7 +278,6 @@ def main():
             answers = DATA / "possible_answer" / f"BFCL_v4_{category}.json"
             shutil.copy(answers, folder / f"{category}.answers.json")
             truths = {answer["id"]: answer["ground_truth"] for answer in lines(answers)}
-            speeds[category] = speed(category, questions, truths)
         for mode in ("calls", "text"):
             # Calls as text are read in Python's syntax alone.
             if mode == "text" and language(category) != Language.PYTHON:
@@ -284,7 +295,8 @@ def main():
                         valid, error, raises = verdict(category, copy.deepcopy(question), copy.deepcopy(truth), output, mode)
                         results.write(json.dumps({"id": question["id"], "result": output}) + "\n")
                         verdicts.write(json.dumps({"id": question["id"], "valid": valid, "error_type": error, "raises": raises}) + "\n")
-    print(json.dumps({"rounds": rounds, "entries": total, "speeds": speeds}))
+    speeds(folder)
+    print(f"{total} entries, {rounds} rounds of mutations")
 
 
 main()

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask bfcl [OPTIONS]
   --proof PATH     use this binary instead of building `proof` first
   --mutations N    at least so many mutated answers (default: 20000)
   --seed N         the seed of the mutations (default: 1)
-  --speed          only measure how fast a release build judges the key";
+  --speed          only measure how fast both judge the key";
 
 /// How many disagreements of one kind are listed.
 const LISTED: usize = 5;
@@ -45,14 +45,12 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     let home = Home::new(&root());
     let python = home.install_bfcl()?;
     let folder = home.files().join("bfcl");
-    if !only_speed {
-        let script = root().join("peers/bfcl/verdicts.py");
-        let ran =
-            Command::new(python).arg(script).arg(&folder).args([mutations.to_string(), seed.to_string()]).output()?;
-        let told = String::from_utf8_lossy(&ran.stderr);
-        ensure!(ran.status.success(), "the checker of bfcl-eval failed: {told}");
-        println!("bfcl-eval: {}", String::from_utf8_lossy(&ran.stdout).trim());
-    }
+    let wanted = if only_speed { vec!["speed".to_owned()] } else { vec![mutations.to_string(), seed.to_string()] };
+    let script = root().join("peers/bfcl/verdicts.py");
+    let ran = Command::new(python).arg(script).arg(&folder).args(wanted).output()?;
+    let told = String::from_utf8_lossy(&ran.stderr);
+    ensure!(ran.status.success(), "the checker of bfcl-eval failed (--speed needs a run without it first): {told}");
+    println!("{}", String::from_utf8_lossy(&ran.stdout).trim());
     speed(&folder)?;
     if only_speed { Ok(true) } else { compare(&proof(given.as_deref())?, &folder) }
 }
@@ -99,7 +97,7 @@ fn shown((valid, error, raises): &Said) -> String {
 
 fn files(folder: &Path, end: &str) -> anyhow::Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .with_context(|| format!("cannot read {}: run without --speed first", folder.display()))?
+        .with_context(|| format!("cannot read {}", folder.display()))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(end))
         .collect();
@@ -133,10 +131,28 @@ fn ours(proof: &Path, folder: &Path, category: &str, results: &Path) -> anyhow::
     entries.iter().map(|entry| said(entry).context("an entry without a verdict")).collect()
 }
 
-/// How many entries a second a release build judges, by a program that needs the crate alone.
+/// How many entries both judge in a second of CPU of one core. Ours is a release build of a program that needs the crate alone.
 fn speed(folder: &Path) -> anyhow::Result<()> {
     let mut command = crate::cargo::cargo();
     command.args(["run", "--quiet", "--release", "-p", "eval", "--example", "bfcl_speed", "--"]).arg(folder);
-    ensure!(command.status()?.success(), "the measurement failed");
+    let ran = command.stderr(Stdio::inherit()).output()?;
+    ensure!(ran.status.success(), "the measurement failed");
+    let theirs: BTreeMap<String, f64> = serde_json::from_slice(&fs::read(folder.join("speeds.json"))?)?;
+    let ours = String::from_utf8(ran.stdout)?;
+    println!("{:<24} {:>8} {:>12} {:>12} {:>7}", "entries a second of CPU", "entries", "bfcl-eval", "proof", "ratio");
+    let mut sums = [0.0; 3];
+    for line in ours.lines() {
+        let mut columns = line.split('\t');
+        let (name, mut number) = (columns.next().unwrap_or_default(), || columns.next()?.parse::<f64>().ok());
+        let (count, our) = number().zip(number()).with_context(|| format!("no figures: {line}"))?;
+        let their = *theirs.get(name).with_context(|| format!("bfcl-eval was not measured on {name}"))?;
+        compared(name, count, their, our);
+        sums = [sums[0] + count, sums[1] + count / their, sums[2] + count / our];
+    }
+    compared("all", sums[0], sums[0] / sums[1], sums[0] / sums[2]);
     Ok(())
+}
+
+fn compared(name: &str, count: f64, their: f64, our: f64) {
+    println!("{name:<24} {count:>8} {their:>12.0} {our:>12.0} {:>7.1}", our / their);
 }

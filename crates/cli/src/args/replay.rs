@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Arg, ArgGroup, Args, ValueEnum};
+use client::CallPolicy;
 use net::client::Address;
 use replay::{self, LiveServer, Miss};
 use serde_json_path::JsonPath;
@@ -12,6 +13,7 @@ use wire::redact::Secrets;
 
 use super::access::AccessArgs;
 use super::address::socket;
+use super::check::CallArg;
 use super::reach::{Reach, Target};
 use crate::exit::{Exit, usage};
 
@@ -26,13 +28,17 @@ Examples:
   proof replay weather.jsonl -- node weather.js     Forward unrecorded requests
   proof replay weather.jsonl --live URL --oauth     Same, with authorization
   proof replay weather.jsonl --live URL --miss live,simulate --save
+  proof replay weather.jsonl --verify --live URL    Call again: what has changed?
+  proof replay weather.jsonl --prune good.jsonl     Drop calls that failed
 
 A request gets the recorded answer to the same method, name and arguments.
 Repeated requests get the recorded answers in order, then the last one again.
 Every revision is served, whichever was recorded.
 
 The server stops on Ctrl-C or SIGTERM, over stdio also at the end of stdin.
-Exit codes: 0 stopped; 2 usage error or invalid recording.")]
+Exit codes: 0 stopped, pruned, or every call answered as before; 1 --verify: a
+call does not work any more, or none was made; 2 usage error or invalid
+recording; 3 --verify: the server does not answer.")]
 pub(crate) struct ReplayArgs {
     /// Recording made by `proof record` or `--save-trace`
     #[arg(value_name = "FILE")]
@@ -58,6 +64,53 @@ pub(crate) struct ReplayArgs {
 
     #[command(flatten, next_help_heading = "Options")]
     pub(crate) meaning: MeaningArgs,
+    #[command(flatten, next_help_heading = "Instead of serving")]
+    pub(crate) task: TaskArgs,
+}
+
+/// What is done with a recording instead of serving it.
+#[derive(Args)]
+pub(crate) struct TaskArgs {
+    /// Make the recorded calls again at the live server, and report in which way
+    /// they fail now
+    #[arg(
+        long,
+        requires = "asked",
+        conflicts_with_all = ["http", "stdio", "miss", "save", "prune", "latency", "error_rate", "drop_rate"]
+    )]
+    pub(crate) verify: bool,
+    /// Which tools --verify may call
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", requires = "verify")]
+    call: CallArg,
+    /// Call this tool, too, although it may do more than read (repeatable)
+    #[arg(long, value_name = "NAME", requires = "verify")]
+    allow_tool: Vec<String>,
+    /// Format of the report of --verify
+    #[arg(long, value_enum, default_value = "human", requires = "verify")]
+    pub(crate) format: VerifyFormat,
+    /// Write the recording without calls that failed to the new file OUT
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["asked", "http", "stdio", "miss", "save"])]
+    pub(crate) prune: Option<PathBuf>,
+}
+
+/// Format of the report of `--verify`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerifyFormat {
+    /// Text
+    Human,
+    /// One JSON document: proof.replay-verify/1
+    Json,
+}
+
+impl TaskArgs {
+    /// The tools that may be called.
+    pub(crate) fn calls(&self) -> CallPolicy {
+        match self.call {
+            CallArg::None => CallPolicy::None,
+            CallArg::All => CallPolicy::All,
+            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
+        }
+    }
 }
 
 /// How requests are answered.

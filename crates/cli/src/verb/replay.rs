@@ -1,4 +1,4 @@
-//! `proof replay`: serves a recording over one or several transports.
+//! `proof replay`: serves a recording over one or several transports, prunes it, or makes its calls again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use replay::{BadRecording, LiveServer, Options, Replay};
 
 use crate::advice::asking;
 use crate::args::reach::environment;
-use crate::args::replay::{MeaningArgs, ReplayArgs};
+use crate::args::replay::{MeaningArgs, ReplayArgs, VerifyFormat};
 use crate::exit::{self, Exit, tell, usage};
+use crate::format::replay as format;
 use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::serving::{self, Endpoints, Stop};
@@ -21,8 +22,14 @@ use crate::verb::{client_options, output, sign_in};
 pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
     let run = &run.with_environment(environment(&args.meaning.reach.inherit_env));
     exit::conceal(run.redactor_of(&args.meaning.secrets()));
+    if let Some(out) = &args.task.prune {
+        return pruned(&args.file, out).unwrap_or_else(|exit| exit);
+    }
     run.children.adopt_orphans();
     let exit = serving::run(async {
+        if args.task.verify {
+            return verified(run, args).await.unwrap_or_else(|exit| exit);
+        }
         let live = live(run, &args.meaning).await;
         let replay = match live.and_then(|live| open(&args.file, args.meaning.options(&args.file, live))) {
             Ok(replay) => replay,
@@ -49,10 +56,48 @@ async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit>
     Ok(Some(LiveServer { options, secrets, redactor: run.redactor(), words: asking }))
 }
 
+fn pruned(path: &Path, out: &Path) -> Result<Exit, Exit> {
+    if out.exists() {
+        return Err(usage(&format!("{} exists already", output::shown(out)), "a new file"));
+    }
+    let pruned = replay::prune(path, out).map_err(|bad| refused(path, bad))?;
+    output::print(&format::pruned(&pruned, out))?;
+    Ok(Exit::Clean)
+}
+
+/// Makes the recorded calls again, and reports.
+async fn verified(run: &Run, args: &ReplayArgs) -> Result<Exit, Exit> {
+    let calls = replay::recorded_calls(&args.file, &args.meaning.volatile).map_err(|bad| refused(&args.file, bad))?;
+    let Some(server) = live(run, &args.meaning).await? else {
+        return Err(usage("--verify needs a server", "--live URL, or -- COMMAND"));
+    };
+    let found = replay::verify(calls, server.options, &args.task.calls()).await;
+    let report = format::Drift::of(&found, &run.redactor_of(&args.meaning.secrets()));
+    output::print(&match args.task.format {
+        VerifyFormat::Human => report.human(),
+        VerifyFormat::Json => report.json(),
+    })?;
+    Ok(match report.verdict() {
+        format::Verdict::Passed => Exit::Clean,
+        format::Verdict::Failed => Exit::Finding,
+        format::Verdict::NoAnswer => Exit::NoAnswer,
+    })
+}
+
 /// Reads a recording; reports what is wrong with it.
 pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
+    let replay = Replay::open(path, options).map_err(|bad| refused(path, bad))?;
+    if let Some(truncated) = replay.contents().truncated {
+        let shown = output::shown(path);
+        tell(format_args!("note: {shown}: ignoring truncated line {} ({} bytes)", truncated.line, truncated.bytes));
+    }
+    Ok(replay)
+}
+
+/// Reports what is wrong with a recording.
+fn refused(path: &Path, bad: BadRecording) -> Exit {
     let shown = output::shown(path);
-    let replay = Replay::open(path, options).map_err(|bad| match bad {
+    match bad {
         BadRecording::Unreadable(error) => {
             usage(&format!("cannot read {shown}: {error}"), "check the path and its permissions")
         }
@@ -72,11 +117,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
         BadRecording::NoAnswers => {
             usage(&format!("nothing to replay in {shown}: {bad}"), "record a client at work with `proof record`")
         }
-    })?;
-    if let Some(truncated) = replay.contents().truncated {
-        tell(format_args!("note: {shown}: ignoring truncated line {} ({} bytes)", truncated.line, truncated.bytes));
     }
-    Ok(replay)
 }
 
 async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {

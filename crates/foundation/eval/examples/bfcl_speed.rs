@@ -1,6 +1,7 @@
 //! How many entries a second are judged as bfcl-eval judges them: calls are decoded and checked, files are not read again.
 //! A second of CPU of one thread counts, which other work on the machine changes least.
-//! The argument is the folder that `cargo xtask bfcl` fills; each line is a category with the key as the answer.
+//! The argument is the folder that `cargo xtask bfcl` fills. Each line is a category with the key as the answer: its name, how
+//! many entries it has, and how many are judged in a second. Categories that want no certain call are only decoded, and left out.
 
 #![expect(clippy::print_stdout, reason = "the figures are what it is run for")]
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use eval::bfcl::{self, Entry, Mode, Output, Results, Suite};
+use eval::bfcl::{self, Entry, Mode, Output};
 
 const LONG: Duration = Duration::from_millis(700);
 
@@ -18,36 +19,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.to_string_lossy().ends_with(".calls-0.results.json"));
     files.sort();
-    println!("{:<24} {:>8} {:>16}", "category", "entries", "a second of CPU");
-    let mut sums = [0.0; 2];
     for path in &files {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let category = name.split('.').next().unwrap_or_default();
-        let (suite, results) = read(&folder, category, path)?;
-        let pairs: Vec<(&Entry, &Output)> =
-            suite.entries.iter().zip(results.iter().map(|(_, output)| output)).collect();
-        let mode = bfcl::mode(pairs.iter().map(|(_, output)| *output));
-        let one = speed(&pairs, mode);
-        println!("{category:<24} {:>8} {one:>16.0}", pairs.len());
-        // Categories that want no certain call are not checked, only decoded.
         if !category.contains("relevance") {
-            let count = pairs.len() as f64;
-            sums = [sums[0] + count, sums[1] + count / one];
+            let (entries, speed) = measured(&folder, category, path)?;
+            println!("{category}\t{entries}\t{speed:.0}");
         }
     }
-    let [count, one] = sums;
-    println!("{:<24} {count:>8} {:>16.0}", "all that are checked", count / one);
     Ok(())
 }
 
-fn read(folder: &Path, category: &str, results: &Path) -> Result<(Suite, Results), Box<dyn Error>> {
+fn measured(folder: &Path, category: &str, results: &Path) -> Result<(usize, f64), Box<dyn Error>> {
     let questions = fs::read_to_string(folder.join(format!("{category}.questions.json")))?;
-    let answers = fs::read_to_string(folder.join(format!("{category}.answers.json"))).ok();
-    let suite = bfcl::entries(&questions, answers.as_deref()).map_err(|(_, error)| error)?;
-    Ok((suite, bfcl::results(&fs::read_to_string(results)?)?))
+    let answers = fs::read_to_string(folder.join(format!("{category}.answers.json")))?;
+    let suite = bfcl::entries(&questions, Some(&answers)).map_err(|(_, error)| error)?;
+    let results = fs::read_to_string(results)?;
+    let results = bfcl::results(&results)?;
+    let pairs: Vec<_> = suite.entries.iter().zip(results.iter().map(|(_, output)| output)).collect();
+    Ok((pairs.len(), speed(&pairs, bfcl::mode(pairs.iter().map(|(_, output)| *output)))))
 }
 
-fn speed(pairs: &[(&Entry, &Output)], mode: Mode) -> f64 {
+fn speed(pairs: &[(&Entry, &Output<'_>)], mode: Mode) -> f64 {
     let (mut count, mut valid, begin, before) = (0, 0, Instant::now(), cpu());
     while begin.elapsed() < LONG {
         valid += pairs.iter().filter(|(entry, output)| bfcl::judge(entry, output, mode).is_valid()).count();

@@ -2,7 +2,8 @@
 //! with its origin. Only `--miss live` connects to another server. [`saved`] keeps simulated answers.
 //!
 //! [`request_key`] decides when two requests are equal, [`index`] finds the answers, [`wire::translate`] converts them to the
-//! client's revision, and [`miss`] answers unrecorded requests.
+//! client's revision, and [`miss`] answers unrecorded requests. [`prune`] drops calls that failed from a recording, and
+//! [`verify`] makes the recorded calls again.
 
 mod failure_rates;
 mod greeting;
@@ -10,7 +11,9 @@ mod index;
 mod likeness;
 mod live;
 mod miss;
+mod objects;
 mod provenance;
+mod prune;
 mod questions;
 mod request_key;
 mod saved;
@@ -21,6 +24,7 @@ mod simulate;
 mod spill;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,8 +39,10 @@ use wire::trace::Header;
 pub use live::LiveServer;
 pub use miss::Miss;
 pub use provenance::TAG;
+pub use prune::{Pruned, prune};
 pub use saved::saved_path;
 pub use scan::{BadRecording, TruncatedLine};
+pub use verify::{Class, RecordedCall, Verified, recorded_calls, verify};
 
 use index::Index;
 use live::Live;

@@ -135,6 +135,15 @@ fn without_secrets(arguments: Value) -> Value {
     blank_differences(&one, &other)
 }
 
+/// Whether a request's arguments had a secret.
+pub(super) fn has_secret(arguments: &Value) -> bool {
+    match arguments {
+        Value::Object(members) => members.values().any(has_secret),
+        Value::Array(items) => items.iter().any(has_secret),
+        other => other == SECRET,
+    }
+}
+
 fn blank_differences(one: &Value, other: &Value) -> Value {
     match (one, other) {
         (Value::Object(a), Value::Object(b)) => {

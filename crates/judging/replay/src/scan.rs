@@ -87,10 +87,16 @@ impl Location {
         Self { offset, length: half(8), part: half(12) }
     }
 
+    /// Reads the whole line from the file.
+    pub(super) fn line(self, file: &File) -> io::Result<Vec<u8>> {
+        let mut line = vec![0; self.length as usize];
+        file.read_exact_at(&mut line, self.offset)?;
+        Ok(line)
+    }
+
     /// Reads the message from the file.
     pub(super) fn load(self, file: &File) -> Result<Message, String> {
-        let mut line = vec![0; self.length as usize];
-        file.read_exact_at(&mut line, self.offset).map_err(|error| error.to_string())?;
+        let line = self.line(file).map_err(|error| error.to_string())?;
         let frame = std::str::from_utf8(&line).map_err(|error| error.to_string()).and_then(read_frame)?;
         let message = messages(&frame).into_iter().find(|(part, _)| *part == self.part);
         message.map(|(_, message)| message).ok_or_else(|| "the message is missing".to_owned())

@@ -3,7 +3,7 @@
 use std::io;
 
 use net::service::{Answer, Call, Reply, RpcError, Service};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wire::{Era, Kind, Message, Revision, meta, translate};
 
 use super::failure_rates::{self, Outcome};
@@ -363,9 +363,25 @@ impl State {
         pages.flatten().collect()
     }
 
+    /// The result of a call where simulated calls of the same session changed what it is about.
+    fn settled(&self, call: &Call, result: Option<&Value>, origin: Origin) -> Option<Value> {
+        if !self.options.miss.simulate || call.message.method() != Some("tools/call") {
+            return None;
+        }
+        let params = call.message.params()?;
+        let empty = Map::new();
+        let arguments = params.get("arguments").and_then(Value::as_object).unwrap_or(&empty);
+        let name = params.get("name")?.as_str()?;
+        self.session_state(call).settle(name, arguments, result, origin == Origin::Simulated)
+    }
+
     /// An answer in the client's revision, with its origin.
     fn finish(&self, call: &Call, body: Result<Value, RpcError>, origin: Origin) -> Answer {
         let revision = call.context.revision;
+        let (body, origin) = match self.settled(call, body.as_ref().ok(), origin) {
+            Some(result) => (Ok(result), Origin::Simulated),
+            None => (body, origin),
+        };
         match body {
             Ok(body) => {
                 let method = call.message.method().unwrap_or_default();

@@ -1,8 +1,11 @@
-//! The state of a session: how often each request was sent, and its log level.
+//! The state of a session: how often each request was sent, its log level, and the objects that simulated calls made up.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde_json::{Map, Value};
+
+use super::objects::Objects;
 use super::request_key::Key;
 
 /// Log levels, least severe first.
@@ -16,6 +19,7 @@ pub(super) struct SessionState(Mutex<Inner>);
 struct Inner {
     counts: HashMap<Key, u64>,
     log_level: usize,
+    objects: Objects,
 }
 
 impl SessionState {
@@ -29,6 +33,17 @@ impl SessionState {
         let count = inner.counts.entry(key).or_default();
         *count += 1;
         *count - 1
+    }
+
+    /// The result of a call of a tool as the objects of this session demand it; see [`Objects::settle`].
+    pub(super) fn settle(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        result: Option<&Value>,
+        is_simulated: bool,
+    ) -> Option<Value> {
+        self.lock().objects.settle(tool, arguments, result, is_simulated)
     }
 
     /// Sets the lowest severity of log messages that the client receives.

@@ -29,9 +29,10 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
     let answer_text = answers.map(|path| text(path)).transpose()?;
     let suite = bfcl::entries(&text(questions)?, answer_text.as_deref())
         .map_err(|(file, error)| bad(if file == 0 { questions } else { answers.unwrap_or(questions) }, &error))?;
-    let found = bfcl::results(&text(results)?).map_err(|error| bad(results, &error))?;
+    let result_text = text(results)?;
+    let found = bfcl::results(&result_text).map_err(|error| bad(results, &error))?;
     let mode = bfcl::mode(found.iter().map(|(_, output)| output));
-    let mut outputs: HashMap<&str, &Output> = HashMap::new();
+    let mut outputs: HashMap<&str, &Output<'_>> = HashMap::new();
     for (id, output) in &found {
         if outputs.insert(id, output).is_some() {
             return Err(bad(results, &twice(id)));

@@ -2,50 +2,54 @@
 
 use std::borrow::Cow;
 
-use super::values::{Type, alike, equal, is_empty_text, member, standard, type_of};
+use super::kinds::{Described, Items, Type};
+use super::values::{alike, equal, is_empty_text, is_standard, member, standard, type_of};
 use super::{Decoded, Entry, Kind, Language, Mode, Verdict, java, javascript};
 use crate::python::Py;
 
 /// A function as the question describes it.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub(super) struct Function {
     pub(super) name: String,
     /// The name with underscores in place of dots.
     pub(super) underscored: String,
     pub(super) required: Vec<String>,
-    /// The types by name: of the value, and of its items.
-    pub(super) parameters: Vec<(String, Parameter)>,
     /// Whether the description has all members that bfcl-eval reads.
     pub(super) is_complete: bool,
 }
 
-/// A parameter as the question describes it.
-#[derive(Clone, Debug)]
-pub(super) struct Parameter {
-    pub(super) kind: Option<String>,
-    pub(super) items: Option<String>,
-}
-
-/// One call that is possible: a function, and the alternatives of each argument.
+/// One call that is possible, and what the question says of its function. Other functions are not kept: what is judged
+/// stays together in memory.
 #[derive(Clone, Debug)]
 pub struct Possible {
-    pub(super) function: String,
-    /// The question's description of it, by number.
-    pub(super) described: Option<usize>,
-    pub(super) arguments: Vec<(String, Alternatives)>,
+    /// `None` if the question has no such function.
+    pub(super) function: Option<Function>,
+    pub(super) arguments: Vec<Argument>,
 }
+
+/// An argument that the key has.
+#[derive(Clone, Debug)]
+pub(super) struct Argument {
+    pub(super) name: String,
+    /// `None` if the function has no such parameter.
+    pub(super) parameter: Option<Parameter>,
+    pub(super) alternatives: Alternatives,
+}
+
+/// What the question says of a parameter; `None` if bfcl-eval knows no such type.
+pub(super) type Parameter = Option<Described>;
 
 /// The values that an argument may have.
 #[derive(Clone, Debug)]
 pub(super) struct Alternatives {
-    pub(super) values: Vec<Py>,
+    pub(super) values: Vec<Py<'static>>,
     /// Those that are texts, as they are compared.
     texts: Vec<String>,
 }
 
 impl Alternatives {
-    pub(super) fn new(values: Vec<Py>) -> Self {
-        let text = |value: &Py| match value {
+    pub(super) fn new(values: Vec<Py<'static>>) -> Self {
+        let text = |value: &Py<'_>| match value {
             Py::Str(text) => Some(standard(text).into_owned()),
             _ => None,
         };
@@ -67,7 +71,7 @@ const fn error<T>(name: &'static str) -> Checked<T> {
 }
 
 /// Judges all calls of an entry.
-pub(super) fn calls(entry: &Entry, calls: &[Decoded], mode: Mode) -> Verdict {
+pub(super) fn calls(entry: &Entry, calls: &[Decoded<'_>], mode: Mode) -> Verdict {
     let checked = match entry.kind {
         Kind::Parallel => parallel(entry, calls, mode),
         Kind::Multiple => multiple(entry, calls, mode),
@@ -80,24 +84,21 @@ pub(super) fn calls(entry: &Entry, calls: &[Decoded], mode: Mode) -> Verdict {
     }
 }
 
-fn simple(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
+fn simple(entry: &Entry, calls: &[Decoded<'_>], mode: Mode) -> Checked {
     let [call] = calls else { return error("simple_function_checker:wrong_count") };
-    let (Some(function), Some(possible)) = (entry.functions.first(), entry.possible.first()) else {
-        return Err(Fault::Raises);
-    };
-    one(function, call, possible, entry.language, mode)
+    one(call, entry.possible.first().ok_or(Fault::Raises)?, entry.language, mode)
 }
 
-fn multiple(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
+fn multiple(entry: &Entry, calls: &[Decoded<'_>], mode: Mode) -> Checked {
     if calls.len() != entry.possible.len() {
         return error("multiple_function_checker:wrong_count");
     }
     let (Some(call), Some(possible)) = (calls.first(), entry.possible.first()) else { return Err(Fault::Raises) };
-    one(described(entry, possible)?, call, possible, entry.language, mode)
+    one(call, possible, entry.language, mode)
 }
 
 /// Each possible call takes the first call left that fits: no assignment that is better is looked for.
-fn parallel(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
+fn parallel(entry: &Entry, calls: &[Decoded<'_>], mode: Mode) -> Checked {
     if calls.len() != entry.possible.len() {
         return error("parallel_function_checker_no_order:wrong_count");
     }
@@ -105,7 +106,7 @@ fn parallel(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
     for possible in &entry.possible {
         let mut found = None;
         for (at, call) in calls.iter().enumerate().filter(|(at, _)| !is_taken[*at]) {
-            match described(entry, possible).and_then(|function| one(function, call, possible, entry.language, mode)) {
+            match one(call, possible, entry.language, mode) {
                 Ok(()) => {
                     found = Some(at);
                     break;
@@ -122,15 +123,9 @@ fn parallel(entry: &Entry, calls: &[Decoded], mode: Mode) -> Checked {
     Ok(())
 }
 
-pub(super) fn described<'e>(entry: &'e Entry, possible: &Possible) -> Checked<&'e Function> {
-    possible.described.and_then(|at| entry.functions.get(at)).ok_or(Fault::Raises)
-}
-
 /// One call against one that is possible.
-pub(super) fn one(function: &Function, call: &Decoded, possible: &Possible, language: Language, mode: Mode) -> Checked {
-    if !function.is_complete {
-        return Err(Fault::Raises);
-    }
+pub(super) fn one(call: &Decoded<'_>, possible: &Possible, language: Language, mode: Mode) -> Checked {
+    let function = possible.function.as_ref().filter(|function| function.is_complete).ok_or(Fault::Raises)?;
     let (name, given) = call;
     let expected = if mode == Mode::CallsWithUnderscores { &function.underscored } else { &function.name };
     if name != expected {
@@ -142,68 +137,38 @@ pub(super) fn one(function: &Function, call: &Decoded, possible: &Possible, lang
     }
     for (name, value) in given {
         let Py::Str(name) = name else { return error("simple_function_checker:unexpected_param") };
-        let parameter = function.parameters.iter().find(|(known, _)| known == name);
-        let alternatives = possible.arguments.iter().find(|(known, _)| known == name);
-        let (Some((_, parameter)), Some((_, alternatives))) = (parameter, alternatives) else {
+        let known = possible.arguments.iter().find(|known| known.name == *name);
+        let Some(Argument { parameter: Some(parameter), alternatives, .. }) = known else {
             return error("simple_function_checker:unexpected_param");
         };
-        argument(parameter, value, alternatives, language)?;
+        argument(parameter.as_ref(), value, alternatives, language)?;
     }
-    let is_left_out =
-        |name: &str, alternatives: &Alternatives| !is_given(name) && !alternatives.values.iter().any(is_empty_text);
-    if possible.arguments.iter().any(|(name, alternatives)| is_left_out(name, alternatives)) {
+    let is_left_out = |known: &Argument| !is_given(&known.name) && !known.alternatives.values.iter().any(is_empty_text);
+    if possible.arguments.iter().any(is_left_out) {
         return error("simple_function_checker:missing_optional");
     }
     Ok(())
 }
 
-/// The type that a description means, and whether its items are looked at, too.
-fn meant(kind: &str, language: Language) -> Option<(Type, bool)> {
-    let has_items = matches!(kind, "Array" | "ArrayList" | "array");
-    Some(match language {
-        Language::Python => match kind {
-            "string" | "any" => (Type::Str, false),
-            "integer" => (Type::Int, false),
-            "float" => (Type::Float, false),
-            "boolean" => (Type::Bool, false),
-            "array" | "tuple" => (Type::List, true),
-            "dict" => (Type::Dict, false),
-            _ => return None,
-        },
-        Language::Java => match kind {
-            "byte" | "short" | "integer" | "long" => (Type::Int, false),
-            "float" | "double" => (Type::Float, false),
-            "boolean" => (Type::Bool, false),
-            "char" | "String" | "any" => (Type::Str, false),
-            "Array" | "ArrayList" | "Queue" | "Stack" => (Type::List, has_items),
-            "HashMap" | "Hashtable" => (Type::Dict, false),
-            "Set" => (Type::Set, false),
-            _ => return None,
-        },
-        Language::JavaScript => match kind {
-            "String" | "any" => (Type::Str, false),
-            "integer" | "Bigint" => (Type::Int, false),
-            "float" => (Type::Float, false),
-            "Boolean" => (Type::Bool, false),
-            "dict" => (Type::Dict, false),
-            "array" => (Type::List, has_items),
-            _ => return None,
-        },
-    })
-}
-
-pub(super) fn argument(parameter: &Parameter, value: &Py, all: &Alternatives, language: Language) -> Checked {
+pub(super) fn argument(
+    described: Option<&Described>,
+    value: &Py<'_>,
+    all: &Alternatives,
+    language: Language,
+) -> Checked {
     let alternatives = all.values.as_slice();
-    let kind = parameter.kind.as_deref().ok_or(Fault::Raises)?;
-    let (expected, has_items) = meant(kind, language).ok_or(Fault::Raises)?;
+    let Described { kind, value: expected, items } = *described.ok_or(Fault::Raises)?;
     let source = match (language, value) {
         (Language::Python, _) => "",
-        (_, Py::Str(text)) => text.as_str(),
+        (_, Py::Str(text)) => text,
         (Language::Java, _) => return error("type_error:java"),
         (Language::JavaScript, _) => return error("type_error:js"),
     };
-    let items = if has_items { Some(parameter.items.as_deref().ok_or(Fault::Raises)?) } else { None };
-    let nested = items.map(|items| meant(items, language).map(|(kind, _)| kind).ok_or(Fault::Raises)).transpose()?;
+    let (items, nested) = match items {
+        Items::NotRead => (None, None),
+        Items::Of(kind, value) => (Some(kind), Some(value)),
+        Items::Unknown => return Err(Fault::Raises),
+    };
     let value = match (language, value) {
         (Language::Java, _) => Cow::Owned(java::convert(source, kind, items)?),
         (Language::JavaScript, _) => Cow::Owned(javascript::convert(source, kind, items)?),
@@ -226,7 +191,7 @@ pub(super) fn argument(parameter: &Parameter, value: &Py, all: &Alternatives, la
 
 /// Whether a value has the expected type; `true` where it may only be equal to an alternative, because that has another type
 /// than the description says.
-fn fits_type(value: &Py, alternatives: &[Py], expected: Type, nested: Option<Type>) -> Checked<bool> {
+fn fits_type(value: &Py<'_>, alternatives: &[Py<'_>], expected: Type, nested: Option<Type>) -> Checked<bool> {
     let of_key = alternatives.iter().find(|one| !is_empty_text(one)).map(type_of);
     let is_variable = of_key.is_some_and(|kind| kind != expected);
     let mut fault = "type_error:simple";
@@ -236,7 +201,7 @@ fn fits_type(value: &Py, alternatives: &[Py], expected: Type, nested: Option<Typ
             Py::List(items) => items.as_slice(),
             _ => &[],
         };
-        let fits = |alternative: &Py| match alternative {
+        let fits = |alternative: &Py<'_>| match alternative {
             Py::List(keys) => items.iter().all(|item| fits_type(item, keys, nested, None).is_ok()),
             _ => true,
         };
@@ -253,22 +218,21 @@ fn fits_type(value: &Py, alternatives: &[Py], expected: Type, nested: Option<Typ
 }
 
 fn string(text: &str, alternatives: &Alternatives) -> Checked {
-    let given = standard(text);
-    let is_one = alternatives.texts.iter().any(|one| *one == given);
+    let is_one = alternatives.texts.iter().any(|one| is_standard(text, one));
     if is_one { Ok(()) } else { error("value_error:string") }
 }
 
 /// The items of an alternative: a text is a list of its characters.
-fn items_of(alternative: &Py) -> Checked<Cow<'_, [Py]>> {
+fn items_of<'a, 't>(alternative: &'a Py<'t>) -> Checked<Cow<'a, [Py<'t>]>> {
     match alternative {
         Py::List(items) | Py::Tuple(items) => Ok(Cow::Borrowed(items)),
-        Py::Str(text) => Ok(Cow::Owned(text.chars().map(|c| Py::Str(c.to_string())).collect())),
+        Py::Str(text) => Ok(Cow::Owned(text.chars().map(|c| Py::Str(c.to_string().into())).collect())),
         Py::Dict(members) if members.is_empty() => Ok(Cow::Borrowed(&[])),
         _ => Err(Fault::Raises),
     }
 }
 
-fn list(given: &[Py], alternatives: &[Py]) -> Checked {
+fn list(given: &[Py<'_>], alternatives: &[Py<'_>]) -> Checked {
     let mut is_one = false;
     for alternative in alternatives {
         let items = items_of(alternative)?;
@@ -277,7 +241,7 @@ fn list(given: &[Py], alternatives: &[Py]) -> Checked {
     if is_one { Ok(()) } else { error("value_error:list/tuple") }
 }
 
-fn dict(given: &[(Py, Py)], alternatives: &[Py]) -> Checked {
+fn dict(given: &[(Py<'_>, Py<'_>)], alternatives: &[Py<'_>]) -> Checked {
     let mut fault = "dict_checker:unclear";
     for alternative in alternatives.iter().filter(|one| !is_empty_text(one)) {
         let Py::Dict(keys) = alternative else { return Err(Fault::Raises) };
@@ -290,7 +254,7 @@ fn dict(given: &[(Py, Py)], alternatives: &[Py]) -> Checked {
 }
 
 /// What is wrong with a dict: the last of what is found.
-fn dict_fault(given: &[(Py, Py)], keys: &[(Py, Py)]) -> Checked<Option<&'static str>> {
+fn dict_fault(given: &[(Py<'_>, Py<'_>)], keys: &[(Py<'_>, Py<'_>)]) -> Checked<Option<&'static str>> {
     let mut fault = None;
     for (name, value) in given {
         let Some(alternatives) = member(keys, name) else {
@@ -318,7 +282,7 @@ fn dict_fault(given: &[(Py, Py)], keys: &[(Py, Py)]) -> Checked<Option<&'static 
     Ok(fault)
 }
 
-fn list_of_dicts(given: &[Py], alternatives: &[Py]) -> Checked {
+fn list_of_dicts(given: &[Py<'_>], alternatives: &[Py<'_>]) -> Checked {
     let mut fault = "list_dict_checker:unclear";
     for alternative in alternatives {
         let length = match alternative {

@@ -1,5 +1,7 @@
 //! What a model put out, decoded as the handlers of bfcl-eval do: calls of models that call tools, or the text of Python calls.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{Decoded, json};
@@ -7,11 +9,20 @@ use crate::python::{self, Py};
 
 /// What a model put out for one entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Output {
+pub enum Output<'t> {
     /// A text: calls in Python's syntax, or words for people.
-    Text(String),
+    Text(Cow<'t, str>),
     /// A list: `[{"f": "{\"a\": 1}"}]`.
-    List(Vec<Value>),
+    List(Vec<Made<'t>>),
+}
+
+/// A call in a list; `None` where an item is no object with a member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made<'t> {
+    /// The function.
+    pub name: Option<Cow<'t, str>>,
+    /// Its arguments as a text of JSON; `None` for anything but a text.
+    pub arguments: Option<Cow<'t, str>>,
 }
 
 /// How outputs of a file are decoded. bfcl-eval knows it from the name of the model; here the file shows it.
@@ -26,13 +37,12 @@ pub enum Mode {
 }
 
 /// The mode of all outputs of a file: lists of calls make it calls; underscores, unless a name has a dot.
-pub fn mode<'o>(outputs: impl Iterator<Item = &'o Output>) -> Mode {
+pub fn mode<'o, 't: 'o>(outputs: impl Iterator<Item = &'o Output<'t>>) -> Mode {
     let (mut has_lists, mut has_dots) = (false, false);
     for output in outputs {
         if let Output::List(items) = output {
             has_lists = true;
-            let mut names = items.iter().filter_map(|item| item.as_object()?.keys().next());
-            has_dots |= names.any(|name| name.contains('.'));
+            has_dots |= items.iter().filter_map(|item| item.name.as_deref()).any(|name| name.contains('.'));
         }
     }
     match (has_lists, has_dots) {
@@ -47,7 +57,7 @@ pub fn mode<'o>(outputs: impl Iterator<Item = &'o Output>) -> Mode {
 pub(super) struct Failed;
 
 /// Decodes an output; `None` where it is decoded, but is no list of calls.
-pub(super) fn decode(output: &Output, mode: Mode) -> Result<Option<Vec<Decoded>>, Failed> {
+pub(super) fn decode<'o>(output: &'o Output<'_>, mode: Mode) -> Result<Option<Vec<Decoded<'o>>>, Failed> {
     match (mode, output) {
         (Mode::Prompt, Output::Text(text)) => prompted(text).map(Some),
         (_, Output::Text(text)) if text.is_empty() => Ok(Some(Vec::new())),
@@ -56,32 +66,32 @@ pub(super) fn decode(output: &Output, mode: Mode) -> Result<Option<Vec<Decoded>>
     }
 }
 
-fn called(items: &[Value]) -> Result<Option<Vec<Decoded>>, Failed> {
+fn called<'o>(items: &'o [Made<'_>]) -> Result<Option<Vec<Decoded<'o>>>, Failed> {
     let (mut calls, mut are_calls) = (Vec::with_capacity(items.len()), true);
     for item in items {
-        let (name, arguments) = item.as_object().and_then(|members| members.iter().next()).ok_or(Failed)?;
-        let text = arguments.as_str().ok_or(Failed)?;
-        match json::parse(text).map_err(|_| Failed)? {
-            Py::Dict(arguments) => calls.push((name.clone(), arguments)),
+        let (Some(name), Some(arguments)) = (&item.name, &item.arguments) else { return Err(Failed) };
+        match json::parse(arguments).map_err(|_| Failed)? {
+            Py::Dict(arguments) => calls.push((Cow::Borrowed(name.as_ref()), arguments)),
             _ => are_calls = false,
         }
     }
     Ok(are_calls.then_some(calls))
 }
 
-fn prompted(text: &str) -> Result<Vec<Decoded>, Failed> {
+fn prompted(text: &str) -> Result<Vec<Decoded<'static>>, Failed> {
     let text = text.trim_matches(['`', '\n', ' ']);
     let open = if text.starts_with('[') { "" } else { "[" };
     let close = if text.ends_with(']') { "" } else { "]" };
     let calls = python::calls(&format!("{open}{text}{close}")).map_err(|_| Failed)?;
     let decoded = |call: python::Call| {
-        (call.name, call.arguments.into_iter().map(|(name, value)| (Py::Str(name), value)).collect())
+        let arguments = call.arguments.into_iter().map(|(name, value)| (Py::Str(name.into()), value));
+        (call.name.into(), arguments.collect())
     };
     Ok(calls.into_iter().map(decoded).collect())
 }
 
 /// A value of JSON as Python reads it: numbers with a point are floats.
-pub(super) fn from_json(value: Value) -> Py {
+pub(super) fn from_json(value: Value) -> Py<'static> {
     match value {
         Value::Null => Py::None,
         Value::Bool(flag) => Py::Bool(flag),
@@ -89,10 +99,10 @@ pub(super) fn from_json(value: Value) -> Py {
             Some(whole) => Py::Int(whole),
             None => Py::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
-        Value::String(text) => Py::Str(text),
+        Value::String(text) => Py::Str(text.into()),
         Value::Array(items) => Py::List(items.into_iter().map(from_json).collect()),
         Value::Object(members) => {
-            Py::Dict(members.into_iter().map(|(name, value)| (Py::Str(name), from_json(value))).collect())
+            Py::Dict(members.into_iter().map(|(name, value)| (Py::Str(name.into()), from_json(value))).collect())
         }
     }
 }

@@ -6,7 +6,10 @@ use regex::Regex;
 
 use super::check::Fault;
 use super::numbers::{after_decimal, float, is_end, leading_digits, number, whole};
-use crate::python::Py;
+use crate::python;
+
+/// Sources are converted: texts are owned.
+type Py = python::Py<'static>;
 
 fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
@@ -34,7 +37,7 @@ fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 
 /// A value of the type that a question names.
 pub(super) fn convert(text: &str, kind: &str, items: Option<&str>) -> Result<Py, Fault> {
-    let source = || Py::Str(text.to_owned());
+    let source = || Py::Str(text.to_owned().into());
     Ok(match kind {
         "byte" | "short" | "integer" => {
             let (digits, rest) = leading_digits(text);
@@ -79,7 +82,7 @@ fn item(text: &str, kind: Option<&str>) -> Result<Py, Fault> {
             let mut inner = text.chars();
             inner.next();
             inner.next_back();
-            Ok(Py::Str(inner.as_str().to_owned()))
+            Ok(Py::Str(inner.as_str().to_owned().into()))
         }
         Some(kind) => convert(text, kind, None),
         None => Ok(value(text)),
@@ -94,11 +97,11 @@ fn array_list(text: &str, items: Option<&str>) -> Result<Py, Fault> {
         let added = add.captures_iter(list).filter_map(|found| found.get(1));
         return added.map(|one| item(one.as_str().trim(), items)).collect::<Result<_, _>>().map(Py::List);
     }
-    Ok(if matches(&EMPTY_LIST, text) { Py::List(Vec::new()) } else { Py::Str(text.to_owned()) })
+    Ok(if matches(&EMPTY_LIST, text) { Py::List(Vec::new()) } else { Py::Str(text.to_owned().into()) })
 }
 
 fn array(text: &str, items: Option<&str>) -> Result<Py, Fault> {
-    let Some(list) = first(&ARRAY, text) else { return Ok(Py::Str(text.to_owned())) };
+    let Some(list) = first(&ARRAY, text) else { return Ok(Py::Str(text.to_owned().into())) };
     let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
     let read = |part: &str| items.map_or_else(|| Ok(value(part)), |kind| convert(part, kind, None));
     parts.map(read).collect::<Result<_, _>>().map(Py::List)
@@ -106,11 +109,11 @@ fn array(text: &str, items: Option<&str>) -> Result<Py, Fault> {
 
 fn map(text: &str) -> Py {
     let Some(puts) = first(&MAP, text) else {
-        return if matches(&EMPTY_MAP, text) { Py::Dict(Vec::new()) } else { Py::Str(text.to_owned()) };
+        return if matches(&EMPTY_MAP, text) { Py::Dict(Vec::new()) } else { Py::Str(text.to_owned().into()) };
     };
     let mut members: Vec<(Py, Py)> = Vec::new();
     for found in PUT.as_ref().into_iter().flat_map(|put| put.captures_iter(puts)) {
-        let (name, read) = (Py::Str(found[1].to_owned()), value(found[2].trim()));
+        let (name, read) = (Py::Str(found[1].to_owned().into()), value(found[2].trim()));
         match members.iter_mut().find(|(known, _)| *known == name) {
             Some(member) => member.1 = read,
             None => members.push((name, read)),
@@ -127,11 +130,11 @@ fn value(text: &str) -> Py {
         _ => {}
     }
     if text.starts_with('"') && text.ends_with('"') {
-        return Py::Str(text.get(1..text.len() - 1).unwrap_or_default().to_owned());
+        return Py::Str(text.get(1..text.len() - 1).unwrap_or_default().to_owned().into());
     }
     let (digits, rest) = leading_digits(text);
     if !digits.is_empty() && rest.strip_prefix(['l', 'L']).is_some_and(is_end) {
-        return whole(digits).map_or_else(|| Py::Str(text.to_owned()), Py::Int);
+        return whole(digits).map_or_else(|| Py::Str(text.to_owned().into()), Py::Int);
     }
-    as_float(text).or_else(|| number(text)).unwrap_or_else(|| Py::Str(text.to_owned()))
+    as_float(text).or_else(|| number(text)).unwrap_or_else(|| Py::Str(text.to_owned().into()))
 }

@@ -6,7 +6,10 @@ use regex::Regex;
 
 use super::check::Fault;
 use super::numbers::{after_decimal, float, is_end, leading_digits, number, whole};
-use crate::python::Py;
+use crate::python;
+
+/// Sources are converted: texts are owned.
+type Py = python::Py<'static>;
 
 /// How deep dicts are read.
 const DEEPEST: usize = 32;
@@ -22,7 +25,7 @@ static DICT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\{(.*?)\}"
 
 /// A value of the type that a question names.
 pub(super) fn convert(text: &str, kind: &str, items: Option<&str>) -> Result<Py, Fault> {
-    let source = || Py::Str(text.to_owned());
+    let source = || Py::Str(text.to_owned().into());
     Ok(match kind {
         "String" => unquoted(text).unwrap_or_else(source),
         "integer" => {
@@ -54,11 +57,11 @@ pub(super) fn convert(text: &str, kind: &str, items: Option<&str>) -> Result<Py,
 /// A text in quotes of one kind, without them; a lone quote is both its own beginning and end.
 fn unquoted(text: &str) -> Option<Py> {
     let is_quoted = ['"', '\''].iter().any(|quote| text.starts_with(*quote) && text.ends_with(*quote));
-    is_quoted.then(|| Py::Str(text.get(1..text.len() - 1).unwrap_or_default().to_owned()))
+    is_quoted.then(|| Py::Str(text.get(1..text.len() - 1).unwrap_or_default().to_owned().into()))
 }
 
 fn array(code: &str, items: Option<&str>, room: usize) -> Py {
-    let source = || Py::Str(code.to_owned());
+    let source = || Py::Str(code.to_owned().into());
     if let (Some(whole), Some(inner)) = (NESTED.as_ref().and_then(|nested| nested.find(code)), INNER.as_ref()) {
         let lists = inner.captures_iter(whole.as_str()).enumerate().filter_map(|(at, found)| Some((at, found.get(1)?)));
         let read = |(at, list): (usize, regex::Match<'_>)| {
@@ -85,11 +88,11 @@ fn dict(code: &str, room: usize) -> Py {
         return Py::Dict(Vec::new());
     }
     let content = DICT.as_ref().and_then(|dict| dict.captures(code)).and_then(|found| found.get(1));
-    let Some(content) = content.filter(|_| room > 0) else { return Py::Str(code.to_owned()) };
+    let Some(content) = content.filter(|_| room > 0) else { return Py::Str(code.to_owned().into()) };
     let mut members: Vec<(Py, Py)> = Vec::new();
     for (key, text) in pairs(content.as_str()) {
         let quotes = ['\'', '"'];
-        let (key, text) = (Py::Str(key.trim().trim_matches(quotes).to_owned()), text.trim());
+        let (key, text) = (Py::Str(key.trim().trim_matches(quotes).to_owned().into()), text.trim());
         let read = if text.starts_with('[') && text.ends_with(']') {
             array(text, None, room - 1)
         } else if text.starts_with('{') && text.ends_with('}') {
@@ -161,5 +164,5 @@ fn value(text: &str) -> Py {
         "false" => return Py::Bool(false),
         _ => {}
     }
-    unquoted(text).or_else(|| number(text)).unwrap_or_else(|| Py::Str(text.to_owned()))
+    unquoted(text).or_else(|| number(text)).unwrap_or_else(|| Py::Str(text.to_owned().into()))
 }

@@ -1,5 +1,6 @@
 //! Values of JSON as Python reads them, without a tree of JSON in between: arguments are most of what is decoded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -11,13 +12,13 @@ use crate::python::Py;
 const FEW: usize = 16;
 
 /// Reads one value; an integer beyond 64 bits is a double.
-pub(super) fn parse(text: &str) -> Result<Py, serde_json::Error> {
-    serde_json::from_str::<Read>(text).map(|Read(value)| value)
+pub(super) fn parse(text: &str) -> Result<Py<'_>, serde_json::Error> {
+    serde_json::from_str::<Read<'_>>(text).map(|Read(value)| value)
 }
 
-struct Read(Py);
+struct Read<'t>(Py<'t>);
 
-impl<'de> Deserialize<'de> for Read {
+impl<'de> Deserialize<'de> for Read<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Values).map(Self)
     }
@@ -26,41 +27,41 @@ impl<'de> Deserialize<'de> for Read {
 struct Values;
 
 impl<'de> Visitor<'de> for Values {
-    type Value = Py;
+    type Value = Py<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Py, E> {
+    fn visit_unit<E>(self) -> Result<Py<'de>, E> {
         Ok(Py::None)
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<Py, E> {
+    fn visit_bool<E>(self, flag: bool) -> Result<Py<'de>, E> {
         Ok(Py::Bool(flag))
     }
 
-    fn visit_i64<E>(self, whole: i64) -> Result<Py, E> {
+    fn visit_i64<E>(self, whole: i64) -> Result<Py<'de>, E> {
         Ok(Py::Int(whole.into()))
     }
 
-    fn visit_u64<E>(self, whole: u64) -> Result<Py, E> {
+    fn visit_u64<E>(self, whole: u64) -> Result<Py<'de>, E> {
         Ok(Py::Int(whole.into()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Py, E> {
+    fn visit_f64<E>(self, number: f64) -> Result<Py<'de>, E> {
         Ok(Py::Float(number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Py, E> {
-        Ok(Py::Str(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<Py<'de>, E> {
+        Ok(Py::Str(text.to_owned().into()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Py, E> {
-        Ok(Py::Str(text))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Py<'de>, E> {
+        Ok(Py::Str(text.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Py, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Py<'de>, A::Error> {
         let mut read = Vec::new();
         while let Some(Read(item)) = items.next_element()? {
             read.push(item);
@@ -68,28 +69,58 @@ impl<'de> Visitor<'de> for Values {
         Ok(Py::List(read))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Py, A::Error> {
-        let mut read: Vec<(Py, Py)> = Vec::new();
-        while let Some((name, Read(value))) = members.next_entry::<String, Read>()? {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Py<'de>, A::Error> {
+        let mut read = Vec::new();
+        while let Some((Text(name), Read(value))) = members.next_entry()? {
             read.push((Py::Str(name), value));
         }
         Ok(Py::Dict(last_of_equal(read)))
     }
 }
 
+/// A text, borrowed where it has no escapes.
+pub(super) struct Text<'t>(pub(super) Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Texts).map(Self)
+    }
+}
+
+struct Texts;
+
+impl<'de> Visitor<'de> for Texts {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(text.to_owned().into())
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(text.into())
+    }
+}
+
+/// The members of an object.
+type Members<'t> = Vec<(Py<'t>, Py<'t>)>;
+
 /// Of members with equal names the last value, at the first place.
-fn last_of_equal(read: Vec<(Py, Py)>) -> Vec<(Py, Py)> {
-    let is_unique = |(at, (name, _)): (usize, &(Py, Py))| read[..at].iter().all(|(other, _)| other != name);
+fn last_of_equal(read: Members<'_>) -> Members<'_> {
+    let is_unique = |(at, (name, _)): (usize, &(Py<'_>, Py<'_>))| read[..at].iter().all(|(other, _)| other != name);
     if read.len() <= FEW && read.iter().enumerate().all(is_unique) {
         return read;
     }
-    let (mut kept, mut places): (Vec<(Py, Py)>, HashMap<String, usize>) = (Vec::new(), HashMap::new());
+    let (mut kept, mut places): (Members<'_>, HashMap<String, usize>) = (Vec::new(), HashMap::new());
     for (name, value) in read {
         let Py::Str(text) = &name else { continue };
-        if let Some(at) = places.get(text) {
+        if let Some(at) = places.get(text.as_ref()) {
             kept[*at].1 = value;
         } else {
-            places.insert(text.clone(), kept.len());
+            places.insert(text.to_string(), kept.len());
             kept.push((name, value));
         }
     }

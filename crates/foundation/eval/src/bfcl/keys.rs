@@ -1,6 +1,6 @@
 //! Entries whose key no answer can meet: every alternative of every argument is tried.
 
-use super::check::{Alternatives, Fault, Function, Possible, argument, described, one};
+use super::check::{Argument, Fault, Possible, argument, one};
 use super::values::is_empty_text;
 use super::{Decoded, Entry, Kind, Language, Mode, Suite};
 use crate::python::Py;
@@ -41,38 +41,35 @@ pub fn keys(suite: &Suite) -> Keys {
 
 /// Looks for a call that one key accepts. Arguments are judged apart from each other.
 fn meet(entry: &Entry, possible: &Possible) -> Result<(), Fault> {
-    let function = match entry.kind {
-        Kind::Simple => entry.functions.first().ok_or(Fault::Raises)?,
-        _ => described(entry, possible)?,
-    };
-    let chosen = possible.arguments.iter().filter_map(|(name, alternatives)| {
-        let value = chosen(function, name, alternatives, entry.language)?;
-        Some((Py::Str(name.clone()), value))
+    let function = possible.function.as_ref().ok_or(Fault::Raises)?;
+    let chosen = possible.arguments.iter().filter_map(|known| {
+        let is_required = function.required.contains(&known.name);
+        let value = chosen(known, is_required, entry.language)?;
+        Some((Py::Str(known.name.as_str().into()), value))
     });
-    let call: Decoded = (function.name.clone(), chosen.collect());
-    one(function, &call, possible, entry.language, Mode::Prompt)
+    let call: Decoded<'_> = (function.name.as_str().into(), chosen.collect());
+    one(&call, possible, entry.language, Mode::Prompt)
 }
 
 /// A value that the key accepts for an argument; `None` to leave it out.
-fn chosen(function: &Function, name: &str, alternatives: &Alternatives, language: Language) -> Option<Py> {
-    let (_, parameter) = function.parameters.iter().find(|(known, _)| known == name)?;
-    let values = alternatives.values.iter().filter(|one| !is_empty_text(one));
+fn chosen(known: &Argument, is_required: bool, language: Language) -> Option<Py<'static>> {
+    let described = known.parameter.as_ref()?.as_ref();
+    let is_met = |value: &Py<'_>| argument(described, value, &known.alternatives, language).is_ok();
+    let values = known.alternatives.values.iter().filter(|one| !is_empty_text(one));
     let mut values = values.flat_map(|one| [plain(one), one.clone()]);
-    let met = values.find(|value| argument(parameter, value, alternatives, language).is_ok());
     // An empty text may be the value itself.
-    met.or_else(|| {
-        let is_required = function.required.iter().any(|required| required == name);
-        let empty = Py::Str(String::new());
-        (is_required && argument(parameter, &empty, alternatives, language).is_ok()).then_some(empty)
+    values.find(|value| is_met(value)).or_else(|| {
+        let empty = Py::Str("".into());
+        (is_required && is_met(&empty)).then_some(empty)
     })
 }
 
 /// A value from a key: each member of a dict has a list of alternatives.
-fn plain(key: &Py) -> Py {
+fn plain(key: &Py<'static>) -> Py<'static> {
     match key {
         Py::List(items) => Py::List(items.iter().map(plain).collect()),
         Py::Dict(members) => {
-            let member = |(name, alternatives): &(Py, Py)| {
+            let member = |(name, alternatives): &(Py<'static>, Py<'static>)| {
                 let value = match alternatives {
                     Py::List(all) => all.iter().find(|one| !is_empty_text(one))?.clone(),
                     other => other.clone(),

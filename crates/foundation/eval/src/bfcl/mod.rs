@@ -9,21 +9,23 @@ mod java;
 mod javascript;
 mod json;
 mod keys;
+mod kinds;
+mod members;
 mod numbers;
 mod read;
 mod values;
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
-pub use check::{Function, Possible};
-pub use decode::{Mode, Output, mode};
+pub use decode::{Made, Mode, Output, mode};
 pub use keys::{Keys, keys};
 pub use read::{Entry, Results, Suite, entries, results};
 
 use crate::python::Py;
 
 /// A decoded call: the function and its arguments.
-pub(crate) type Decoded = (String, Vec<(Py, Py)>);
+pub(crate) type Decoded<'t> = (Cow<'t, str>, Vec<(Py<'t>, Py<'t>)>);
 
 /// The language of a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +133,7 @@ impl Display for Verdict {
 }
 
 /// Judges what a model put out for one entry.
-pub fn judge(entry: &Entry, output: &Output, mode: Mode) -> Verdict {
+pub fn judge(entry: &Entry, output: &Output<'_>, mode: Mode) -> Verdict {
     let is_source = entry.language != Language::Python;
     if mode == Mode::Prompt && is_source && matches!(output, Output::Text(_)) {
         return Verdict::Unsupported;
@@ -149,7 +151,7 @@ pub fn judge(entry: &Entry, output: &Output, mode: Mode) -> Verdict {
     }
 }
 
-fn has_call(decoded: &Result<Option<Vec<Decoded>>, decode::Failed>) -> bool {
+fn has_call(decoded: &Result<Option<Vec<Decoded<'_>>>, decode::Failed>) -> bool {
     matches!(decoded, Ok(Some(calls)) if !calls.is_empty())
 }
 

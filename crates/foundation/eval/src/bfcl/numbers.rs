@@ -1,6 +1,9 @@
 //! Numbers in texts, as Python's `int` and `float` read them.
 
-use crate::python::Py;
+use crate::python;
+
+/// Sources are converted: texts are owned.
+type Py = python::Py<'static>;
 
 /// `int(text)`, or else `float(text)`.
 pub(super) fn number(text: &str) -> Option<Py> {

@@ -15,8 +15,13 @@ fn function(name: &str, properties: Value, required: Value) -> Value {
 }
 
 fn called(entry: &Entry, calls: &[(&str, Value)]) -> String {
-    let list = calls.iter().map(|(name, arguments)| json!({ *name: arguments.to_string() })).collect();
-    judge(entry, &Output::List(list), Mode::CallsWithUnderscores).to_string()
+    let list: Vec<_> = calls.iter().map(|(name, arguments)| json!({ *name: arguments.to_string() })).collect();
+    judge_list(entry, &json!(list))
+}
+
+fn judge_list(entry: &Entry, list: &Value) -> String {
+    let line = json!({ "id": entry.id, "result": list }).to_string();
+    judge(entry, &results(&line).unwrap()[0].1, Mode::CallsWithUnderscores).to_string()
 }
 
 fn one(kind: Value, alternatives: Value, given: Value) -> String {
@@ -83,7 +88,7 @@ fn calls_are_counted_named_and_complete() {
     assert_eq!(called(&simple, &[("a_f", json!({ "y": "2" }))]), "simple_function_checker:missing_required");
     assert_eq!(called(&simple, &[("a_f", json!({ "x": "1", "z": 1 }))]), "simple_function_checker:unexpected_param");
     assert_eq!(called(&simple, &[("a_f", json!([]))]), "ast_decoder:decoder_wrong_output_format");
-    let text = |text: &str| judge(&simple, &Output::Text(text.to_owned()), Mode::Prompt).to_string();
+    let text = |text: &str| judge(&simple, &Output::Text(text.into()), Mode::Prompt).to_string();
     assert_eq!(
         (text("[a.f(x='1')]"), text("a.f(x='1')"), text("Sorry.")),
         ("valid".to_owned(), "valid".to_owned(), "ast_decoder:decoder_failed".to_owned())
@@ -106,16 +111,53 @@ fn parallel_calls_are_taken_greedily() {
 #[test]
 fn silence_is_what_irrelevance_wants() {
     let functions = json!([function("f", json!({}), json!([]))]);
+    let made = |arguments: &'static str| {
+        Output::List(vec![Made { name: Some("f".into()), arguments: Some(arguments.into()) }])
+    };
     let none = entry("live_irrelevance_0-0-0", functions.clone(), json!([]));
     let any = entry("live_relevance_0-0-0", functions, json!([]));
     for (output, irrelevance, relevance) in [
-        (Output::Text("No.".to_owned()), "valid", "relevance_error:decoder_failed"),
-        (Output::List(vec![json!({ "f": "{}" })]), "irrelevance_error:decoder_success", "valid"),
+        (Output::Text("No.".into()), "valid", "relevance_error:decoder_failed"),
+        (made("{}"), "irrelevance_error:decoder_success", "valid"),
         // A call that cannot be read is credited as an abstention.
-        (Output::List(vec![json!({ "f": "{" })]), "valid", "relevance_error:decoder_failed"),
+        (made("{"), "valid", "relevance_error:decoder_failed"),
     ] {
         assert_eq!(judge(&none, &output, Mode::Calls).to_string(), irrelevance, "{output:?}");
         assert_eq!(judge(&any, &output, Mode::Calls).to_string(), relevance, "{output:?}");
+    }
+}
+
+/// Written results, with what bfcl-eval makes of them.
+#[test]
+fn items_that_are_no_calls_cannot_be_decoded() {
+    let functions = json!([function("f", json!({ "x": { "type": "integer" } }), json!([]))]);
+    let simple = entry("simple_python_0", functions, json!([{ "f": { "x": [1] } }]));
+    for (list, expected) in [
+        (json!([{}]), "ast_decoder:decoder_failed"),
+        (json!(["f"]), "ast_decoder:decoder_failed"),
+        (json!([{ "f": { "x": 1 } }]), "ast_decoder:decoder_failed"),
+        (json!([{ "f": "1" }]), "ast_decoder:decoder_wrong_output_format"),
+        (json!([{ "f": "{\"x\": 2, \"x\": 1}", "g": "{" }]), "valid"),
+        (json!([{ "f": "{\"\\u0078\": 1}" }]), "valid"),
+    ] {
+        assert_eq!(judge_list(&simple, &list), expected, "{list}");
+    }
+}
+
+#[test]
+fn broken_lines_are_named() {
+    let unread = |text: &str| results(text).expect_err(text).to_string();
+    let good = r#"{"id":"a","result":[]}"#;
+    for (text, what) in [
+        ("{\"id\":\"a\",", "not JSON: column 10"),
+        ("[1]", "no `id`"),
+        (r#"{"id":1,"result":[]}"#, "no `id`"),
+        (r#"{"id":"a"}"#, "`result` is no text and no list"),
+        (r#"{"id":"a","result":1}"#, "`result` is no text and no list"),
+    ] {
+        let text = format!("{good}\n\n{text}");
+        assert_eq!(results(&text).expect_err(&text).line, Some(3));
+        assert_eq!(unread(&text), what, "{text}");
     }
 }
 

@@ -2,23 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::kinds::Type;
 use crate::python::Py;
 
-/// A type of Python.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
-    Nothing,
-    Bool,
-    Int,
-    Float,
-    Str,
-    List,
-    Tuple,
-    Dict,
-    Set,
-}
-
-pub(super) const fn type_of(value: &Py) -> Type {
+pub(super) const fn type_of(value: &Py<'_>) -> Type {
     match value {
         Py::None => Type::Nothing,
         Py::Bool(_) => Type::Bool,
@@ -32,7 +19,7 @@ pub(super) const fn type_of(value: &Py) -> Type {
 }
 
 /// `==` of Python: `1 == 1.0 == True`.
-pub(super) fn equal(one: &Py, other: &Py) -> bool {
+pub(super) fn equal(one: &Py<'_>, other: &Py<'_>) -> bool {
     match (one, other) {
         (Py::Str(a), Py::Str(b)) => a == b,
         (Py::None, Py::None) => true,
@@ -53,7 +40,7 @@ pub(super) fn equal(one: &Py, other: &Py) -> bool {
     }
 }
 
-fn whole(value: &Py) -> Option<i128> {
+fn whole(value: &Py<'_>) -> Option<i128> {
     match value {
         Py::Bool(flag) => Some(i128::from(*flag)),
         Py::Int(whole) => Some(*whole),
@@ -67,11 +54,11 @@ fn is_whole(double: f64, whole: i128) -> bool {
 }
 
 /// A member of a dict.
-pub(super) fn member<'v>(members: &'v [(Py, Py)], name: &Py) -> Option<&'v Py> {
+pub(super) fn member<'v, 't>(members: &'v [(Py<'t>, Py<'t>)], name: &Py<'_>) -> Option<&'v Py<'t>> {
     members.iter().find(|(known, _)| equal(known, name)).map(|(_, value)| value)
 }
 
-pub(super) fn is_empty_text(value: &Py) -> bool {
+pub(super) fn is_empty_text(value: &Py<'_>) -> bool {
     matches!(value, Py::Str(text) if text.is_empty())
 }
 
@@ -85,8 +72,18 @@ pub(super) fn standard(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.to_lowercase().replace('\'', "\""))
 }
 
+/// Whether a text is [`standard`] text; most texts are ASCII, and are compared without a copy.
+pub(super) fn is_standard(text: &str, standardized: &str) -> bool {
+    if !text.is_ascii() {
+        return standard(text) == standardized;
+    }
+    let kept = text.bytes().filter(|byte| !matches!(byte, b' ' | b',' | b'.' | b'/' | b'-' | b'_' | b'*' | b'^'));
+    let kept = kept.map(|byte| if byte == b'\'' { b'"' } else { byte.to_ascii_lowercase() });
+    kept.eq(standardized.bytes())
+}
+
 /// Equality of two values, texts compared by [`standard`].
-pub(super) fn alike(one: &Py, other: &Py) -> bool {
+pub(super) fn alike(one: &Py<'_>, other: &Py<'_>) -> bool {
     match (one, other) {
         (Py::Str(a), Py::Str(b)) => a == b || standard(a) == standard(b),
         _ => equal(one, other),

@@ -5,11 +5,13 @@
 mod read;
 mod tokens;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Number, Value};
 
-/// A value of Python, as far as arguments have them.
+/// A value of Python, as far as arguments have them. Texts may be borrowed from what was read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Py {
+pub enum Py<'t> {
     /// `None`
     None,
     /// `True` or `False`
@@ -19,7 +21,7 @@ pub enum Py {
     /// A number with a point or an exponent.
     Float(f64),
     /// A text; also the name of a variable, and the source of an expression.
-    Str(String),
+    Str(Cow<'t, str>),
     /// `[…]`
     List(Vec<Self>),
     /// `(…, …)`
@@ -34,7 +36,7 @@ pub struct Call {
     /// The function, with dots.
     pub name: String,
     /// The arguments by name, in order, the last of equal names.
-    pub arguments: Vec<(String, Py)>,
+    pub arguments: Vec<(String, Py<'static>)>,
 }
 
 impl Call {
@@ -44,7 +46,7 @@ impl Call {
     }
 }
 
-impl Py {
+impl Py<'_> {
     /// The value as JSON: a tuple is a list, a key that is no text is its text.
     pub fn to_json(&self) -> Value {
         match self {
@@ -55,11 +57,11 @@ impl Py {
                 .or_else(|_| u64::try_from(*whole).map(Value::from))
                 .unwrap_or_else(|_| Number::from_f64(*whole as f64).map_or(Value::Null, Value::Number)),
             Self::Float(number) => Number::from_f64(*number).map_or(Value::Null, Value::Number),
-            Self::Str(text) => Value::String(text.clone()),
+            Self::Str(text) => Value::String(text.to_string()),
             Self::List(items) | Self::Tuple(items) => items.iter().map(Self::to_json).collect(),
             Self::Dict(members) => {
                 let key = |key: &Self| match key {
-                    Self::Str(text) => text.clone(),
+                    Self::Str(text) => text.to_string(),
                     other => other.to_json().to_string(),
                 };
                 Value::Object(members.iter().map(|(name, value)| (key(name), value.to_json())).collect::<Map<_, _>>())

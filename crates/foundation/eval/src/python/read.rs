@@ -1,7 +1,10 @@
 //! From words to calls and values.
 
+use super::Call;
 use super::tokens::{Token, tokens};
-use super::{Call, Py};
+
+/// The texts of calls are put together from several tokens: all are owned.
+type Py = super::Py<'static>;
 
 /// How deep values may nest.
 const DEEPEST: usize = 64;
@@ -102,7 +105,7 @@ impl Reader {
         }
         let base = match self.primary(room)? {
             Expression::Value(value) => value,
-            Expression::Name(name) => Py::Str(name),
+            Expression::Name(name) => Py::Str(name.into()),
             Expression::Call(call, positional) => nested(call, &positional),
         };
         if self.takes("**") { calculate(&base, "**", &self.signed(room)?) } else { Ok(base) }
@@ -115,10 +118,10 @@ impl Reader {
         let value = match token {
             Token::Int(whole) => Py::Int(whole),
             Token::Float(number) => Py::Float(number),
-            Token::Text(text) => Py::Str(text),
+            Token::Text(text) => Py::Str(text.into()),
             Token::Sign("[") => Py::List(self.items("]", room)?.0),
             Token::Sign("{") => self.dict(room)?,
-            Token::Sign("...") => Py::Str("...".to_owned()),
+            Token::Sign("...") => Py::Str("...".into()),
             Token::Sign("(") => match self.items(")", room)? {
                 (mut items, false) if items.len() == 1 => items.remove(0),
                 (items, _) => Py::Tuple(items),
@@ -218,10 +221,10 @@ impl Reader {
 fn nested(call: Call, positional: &[Py]) -> Py {
     if call.arguments.is_empty() {
         let list = positional.iter().map(source).collect::<Vec<_>>().join(", ");
-        return Py::Str(format!("{}({list})", call.name));
+        return Py::Str(format!("{}({list})", call.name).into());
     }
-    let arguments = call.arguments.into_iter().map(|(name, value)| (Py::Str(name), value)).collect();
-    Py::Dict(vec![(Py::Str(call.name), Py::Dict(arguments))])
+    let arguments = call.arguments.into_iter().map(|(name, value)| (Py::Str(name.into()), value)).collect();
+    Py::Dict(vec![(Py::Str(call.name.into()), Py::Dict(arguments))])
 }
 
 /// A value as Python writes it. A name and a text are not told apart.
@@ -233,7 +236,7 @@ fn source(value: &Py) -> String {
         Py::Bool(false) => "False".to_owned(),
         Py::Int(whole) => whole.to_string(),
         Py::Float(number) => format!("{number:?}"),
-        Py::Str(text) => text.clone(),
+        Py::Str(text) => text.to_string(),
         Py::List(items) => format!("[{}]", list(items)),
         Py::Tuple(items) => format!("({})", list(items)),
         Py::Dict(members) => {

@@ -53,6 +53,8 @@ pub(super) struct Index {
     families: Table,
     /// The first entry of each family, by method.
     methods: Table,
+    /// Every entry, in the order of the answers.
+    all: List,
     /// How many requests of each method were answered.
     pub(super) counts: BTreeMap<String, usize>,
     /// The first result of `initialize`.
@@ -122,6 +124,11 @@ impl Index {
         self.lookup(&self.entries, key)
     }
 
+    /// Every entry, in the order of the answers.
+    pub(super) const fn all(&self) -> Entries<'_> {
+        Entries { index: self, list: self.all }
+    }
+
     /// The first entry of each request key with this method and name.
     pub(super) fn family(&self, family: &Key) -> io::Result<Entries<'_>> {
         self.lookup(&self.families, family)
@@ -165,6 +172,7 @@ impl Index {
         let bytes = [entry.request.to_bytes(), answer.to_bytes(), entry.preceding.to_bytes()].concat();
         let store = &mut self.store;
         let at = store.append(&bytes)?;
+        self.all.push(store, at)?;
         if self.entries.push(store, &label.key, at)? && self.families.push(store, &label.family, at)? {
             self.methods.push(store, &method_key(&label.method), at)?;
         }
