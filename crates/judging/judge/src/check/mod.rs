@@ -6,6 +6,7 @@
 mod answers;
 mod confirm;
 mod context;
+mod early;
 mod gone;
 mod greeting;
 pub mod hints;
