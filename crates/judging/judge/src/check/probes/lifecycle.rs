@@ -20,10 +20,10 @@ fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let own = case.revision().as_str();
         if is_extended_first(case) {
-            // A process can be greeted again after a refusal; then it shows over what the first greeting was refused.
             let refused = greet_extended(case).await?.0.is_some_and(|answer| answer.kind() == Kind::Error);
+            // Over what it was refused, a greeting without the extension tells.
             if refused {
-                initialize_as(case, own).await?;
+                case.on_another_connection(async |other| initialize_as(other, own).await).await?;
             }
         } else {
             initialize_as(case, own).await?;
