@@ -58,7 +58,8 @@ Examples:
 
 Without URL and COMMAND, proof checks its own reference server. It calls only
 tools that read (readOnlyHint, or no annotations and a name such as get_user),
-unless you pass --call all or --allow-tool.
+unless you pass --call all or --allow-tool. --call read-only goes by
+readOnlyHint alone.
 
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage error;
 3 no MCP answer; 4 bug in proof.")]
@@ -117,12 +118,27 @@ pub(crate) struct CheckArgs {
 /// Which tools may be called.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum CallArg {
-    /// Tools that only read
+    /// Tools that only read, by readOnlyHint or by their name
     Safe,
+    /// Tools with readOnlyHint: true
+    ReadOnly,
     /// No tools
     None,
     /// All tools
     All,
+}
+
+impl CallArg {
+    /// What it stands for, together with the tools that are allowed by name.
+    pub(crate) fn policy(self, allowed: &[String]) -> CallPolicy {
+        let named = || allowed.iter().cloned().collect::<BTreeSet<_>>();
+        match self {
+            Self::Safe => CallPolicy::Safe(named()),
+            Self::ReadOnly => CallPolicy::Declared(named()),
+            Self::None => CallPolicy::None,
+            Self::All => CallPolicy::All,
+        }
+    }
 }
 
 impl CheckArgs {
@@ -147,6 +163,7 @@ impl CheckArgs {
         let path = |path: &Option<PathBuf>| path.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let (call, tools) = match self.call {
             CallArg::Safe => (vec![], self.allow_tool.clone()),
+            CallArg::ReadOnly => (vec!["read-only".to_owned()], self.allow_tool.clone()),
             CallArg::None => (vec!["none".to_owned()], vec![]),
             CallArg::All => (vec!["all".to_owned()], vec![]),
         };
@@ -248,11 +265,7 @@ impl CheckArgs {
     }
 
     fn calls(&self) -> CallPolicy {
-        match self.call {
-            CallArg::None => CallPolicy::None,
-            CallArg::All => CallPolicy::All,
-            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect::<BTreeSet<_>>()),
-        }
+        self.call.policy(&self.allow_tool)
     }
 
     fn hints(&self) -> Result<Hints, Exit> {

@@ -90,11 +90,7 @@ pub(crate) enum GenerateFormat {
 impl GenerateArgs {
     /// Which tools may be called.
     pub(crate) fn calls(&self) -> CallPolicy {
-        match self.call {
-            CallArg::None => CallPolicy::None,
-            CallArg::All => CallPolicy::All,
-            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
-        }
+        self.call.policy(&self.allow_tool)
     }
 
     /// How many cases to generate, and the option's name for it.

@@ -3,3 +3,4 @@
 pub mod intrusive;
 pub mod invisible;
 pub mod scan;
+pub mod verbs;

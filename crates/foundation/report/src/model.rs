@@ -37,6 +37,9 @@ pub struct Report {
     /// Names of tools that the check did not call, as it may call those that only read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_not_called: Vec<String>,
+    /// Names of tools that the check called although their server does not say that they only read: their names do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools_called_by_name: Vec<String>,
     /// Rules that were broken once and not in a second play. They count nowhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unconfirmed: Vec<Finding>,
@@ -72,6 +75,7 @@ impl Report {
             results,
             also_served: Vec::new(),
             tools_not_called: Vec::new(),
+            tools_called_by_name: Vec::new(),
             unconfirmed: Vec::new(),
             traces: None,
         }

@@ -77,6 +77,7 @@ pub(crate) fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
         results,
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
+        tools_called_by_name: Vec::new(),
         unconfirmed: Vec::new(),
         traces: None,
         elapsed_ms: None,

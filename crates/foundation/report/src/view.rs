@@ -178,12 +178,16 @@ impl<'r> ReportView<'r> {
 
     /// The tools that were not called, in words: `2 tools that may change something: add, book`.
     pub fn tools_not_called(&self) -> Option<String> {
-        let tools = &self.report.tools_not_called;
-        let named = tools.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = tools.len().saturating_sub(NAMED);
-        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-        let noun = if tools.len() == 1 { "tool" } else { "tools" };
-        (!tools.is_empty()).then(|| format!("{} {noun} that may change something: {named}{rest}", tools.len()))
+        listed(&self.report.tools_not_called, "that may change something")
+    }
+
+    /// The tools that were called for their names, in words: `1 tool without annotations, for its name: get_user`.
+    pub fn tools_called_by_name(&self) -> Option<String> {
+        let tools = &self.report.tools_called_by_name;
+        listed(
+            tools,
+            if tools.len() == 1 { "without annotations, for its name" } else { "without annotations, for their names" },
+        )
     }
 
     /// The findings of one run.
@@ -191,6 +195,15 @@ impl<'r> ReportView<'r> {
         let place = (run.transport, run.revision);
         self.report.results.iter().filter(move |finding| (finding.transport, finding.revision) == place)
     }
+}
+
+/// So many tools of some kind, and the names of the first of them.
+fn listed(tools: &[String], kind: &str) -> Option<String> {
+    let named = tools.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = tools.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let noun = if tools.len() == 1 { "tool" } else { "tools" };
+    (!tools.is_empty()).then(|| format!("{} {noun} {kind}: {named}{rest}", tools.len()))
 }
 
 fn weight(finding: &Finding, baseline: Option<&Baseline>, fail_on: FailOn) -> Option<Weight> {

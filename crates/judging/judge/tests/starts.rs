@@ -29,7 +29,7 @@ const SERVE: &str = "--serve-the-reference-server";
 const SLOW: Duration = Duration::from_millis(400);
 
 /// How often the slow command is started at most where nothing is broken.
-const STARTS: usize = 31;
+const STARTS: usize = 30;
 
 /// Faults of each session that shares its connection, and of each probe that opens one. None: nothing may be found.
 const FAULTS: [Option<&str>; 4] =

@@ -26,7 +26,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("openapi", Some(&["wire", "schema", "document", "guard"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
-    ("client", Some(&["wire", "schema", "net", "oauth"])),
+    ("client", Some(&["wire", "schema", "guard", "net", "oauth"])),
     ("doctor", Some(&["wire", "net", "oauth", "client"])),
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),

@@ -117,11 +117,7 @@ pub(crate) struct ModelArgs {
 impl RunArgs {
     /// Which tools may be called.
     pub(crate) fn calls(&self) -> CallPolicy {
-        match self.call {
-            CallArg::None => CallPolicy::None,
-            CallArg::All => CallPolicy::All,
-            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
-        }
+        self.call.policy(&self.allow_tool)
     }
 
     /// How the recording is scored.

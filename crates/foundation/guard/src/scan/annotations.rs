@@ -3,12 +3,8 @@
 use serde_json::Value;
 
 use super::text::parts;
+use crate::verbs::CHANGES;
 
-const CHANGES: [&str; 25] = [
-    "create", "write", "delete", "update", "remove", "send", "post", "insert", "drop", "edit", "move", "rename",
-    "upload", "publish", "install", "kill", "deploy", "merge", "push", "append", "patch", "purge", "destroy", "erase",
-    "wipe",
-];
 /// What is added to something that is kept. Without one of these, `add` may be a sum: `add`, `add_time`, `add_vectors`.
 const ADDED: [&str; 36] = [
     "account",

@@ -93,6 +93,9 @@ fn head(view: &ReportView<'_>) -> String {
     if let Some(tools) = view.tools_not_called() {
         let _ = writeln!(out, "Not called: {}\n", code(&cut(&tools, 500)));
     }
+    if let Some(tools) = view.tools_called_by_name() {
+        let _ = writeln!(out, "Called: {}\n", code(&cut(&tools, 500)));
+    }
     for (run, why) in view.cut_short() {
         let _ = writeln!(out, "**Cut short** at {} {}: {}\n", run.transport, run.revision, code(&cut(why, 500)));
     }

@@ -53,6 +53,9 @@ pub fn render(view: &ReportView<'_>) -> String {
     if let Some(tools) = view.tools_not_called() {
         let _ = writeln!(out, "# not called: {}", plain(&tools));
     }
+    if let Some(tools) = view.tools_called_by_name() {
+        let _ = writeln!(out, "# called: {}", plain(&tools));
+    }
     let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(view.report), conclusion.summary);
     out
 }

@@ -35,6 +35,8 @@ pub(super) struct Confirmations {
     ahead: Mutex<BTreeMap<&'static str, Ahead>>,
     /// The rules for which one was started: one for each is enough.
     awaited: Mutex<BTreeSet<&'static str>>,
+    /// Second plays of what was found in a case that went on.
+    early: Mutex<JoinSet<()>>,
 }
 
 /// A greeted connection, later.
@@ -51,6 +53,7 @@ impl Default for Confirmations {
             playing: Mutex::default(),
             ahead: Mutex::default(),
             awaited: Mutex::default(),
+            early: Mutex::default(),
         }
     }
 }
@@ -66,6 +69,10 @@ impl Confirmations {
 
     fn ahead(&self) -> MutexGuard<'_, BTreeMap<&'static str, Ahead>> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn early(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn awaited(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
@@ -298,6 +305,7 @@ impl Stage {
             (None, [probe]) if probe.access != Access::Shared && name == probe.name => {
                 self.played(probe, self.leave_to_start().await?).await
             }
+            (None, []) if surveyed => self.survey_again(name, &rules).await,
             (None, probes) => self.together_again(name, probes, surveyed).await,
         };
         if played.trace.frames.is_empty() {

@@ -92,6 +92,7 @@ pub async fn run(setting: Setting, greeted: Option<Greeted>, places: Places, wat
     };
     let probes = cases.iter().map(|case| case.parts.len()).sum();
     let stage = Stage { survey: survey.clone().unwrap_or_default(), ..stage };
+    stage.early_plays_end().await;
     stage.confirm_the_end(&cases).await;
     stage.settle(&mut cases).await;
     let lost = lost.or(stage.setting.silence.is_total().then(|| Abort::of(&stage.setting.silence)));
@@ -172,7 +173,12 @@ impl Stage {
                 return Err((self.ended(SHARED_SESSION, Vec::new(), Played::nothing(trace)).await, abort));
             }
         };
-        match case.in_time(Survey::take(&case)).await {
+        let surveyed = tokio::select! {
+            biased;
+            surveyed = case.in_time(Survey::take(&case)) => surveyed,
+            never = self.judge_early(&case) => match never {},
+        };
+        match surveyed {
             Err(abort) => {
                 tracing::debug!(case = SHARED_SESSION, %abort, "the case ended early");
                 let played = Played::nothing(case.finish().await);
@@ -202,7 +208,7 @@ impl Stage {
     }
 
     /// What the rules make of a case that goes on.
-    async fn so_far(&self, name: &'static str, case: &ProbeContext) -> Judged {
+    pub(super) async fn so_far(&self, name: &'static str, case: &ProbeContext) -> Judged {
         let played = Played::nothing(case.connection().tap().snapshot());
         let (case, trace) = parts(name, &[], played);
         self.judge.judge(case, self.place(), trace).await.0
@@ -343,10 +349,10 @@ impl Stage {
         }
     }
 
-    /// The same with a silence of its own: what it brings about says nothing about the run.
+    /// The same with a silence of its own: what it brings about says nothing about the run. Where the run is hopeless, it ends.
     pub(super) fn undisturbed(&self) -> Self {
-        let setting = Setting { silence: Arc::new(Silence::after_an_answer()), ..self.setting.as_ref().clone() };
-        Self { setting: Arc::new(setting), ..self.clone() }
+        let silence = Arc::new(Silence::of_a_part(self.setting.silence.clone()));
+        Self { setting: Arc::new(Setting { silence, ..self.setting.as_ref().clone() }), ..self.clone() }
     }
 
     /// Probes one after the other on one connection, on a new one wherever one was lost. What ended it early, if anything
@@ -407,28 +413,27 @@ impl Stage {
         probes.retain(|probe| !opening.contains(&Some(probe.name)));
         let mut order = probes.clone();
         self.setting.rng("order of cases").shuffle(&mut order);
-        // First those that wait longest, last those of which it is not known yet whether they are worth it.
-        let waits = |probe: &Probe| probe.access == Access::Listening || probe.is_long;
-        let rank = |probe: &Probe| (!(probe.worth_when_learnt)(&self.setting, &self.survey), !waits(probe));
-        order.sort_by_key(|probe| rank(probe));
+        // First those that wait longest, as soon as it is known that they are worth it.
+        order.sort_by_key(|probe| !(probe.access == Access::Listening || probe.is_long));
+        let is_worth = |probe: &&'static Probe| (probe.worth_when_learnt)(&self.setting, &self.survey);
         let mut playing = JoinSet::new();
-        for (at, probe) in order.iter().copied().enumerate() {
-            if !(probe.worth_when_learnt)(&self.setting, &self.survey) {
+        while !order.is_empty() {
+            if !order.iter().any(is_worth) {
                 self.setting.learnt.settled().await;
-                if !(probe.worth_when_learnt)(&self.setting, &self.survey) {
-                    continue;
-                }
             }
-            // Both are waited for here, so that they begin in their order.
+            // Both are waited for before one is chosen: meanwhile more may have been learnt.
             let place = self.place_for_one().await;
             let start = self.leave_to_start().await;
             if self.setting.silence.is_total() {
                 break;
             }
             let Some(start) = start.filter(|_| !self.setting.time.is_up()) else {
-                self.leave_out(&order[at..]);
+                self.leave_out(&order);
                 break;
             };
+            // What is not worth it when everything is learnt never is.
+            let Some(at) = order.iter().position(is_worth) else { break };
+            let probe = order.remove(at);
             self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             let stage = self.clone();
             playing.spawn(async move { stage.play(probe, place, start).await });

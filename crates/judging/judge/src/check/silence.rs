@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// After so many unanswered requests in a row the peer counts as silent. Single ones may go unanswered for a reason.
 const ENOUGH: u32 = 6;
@@ -23,12 +23,19 @@ pub struct Silence {
     /// Whether anything but a greeting was ever answered.
     answered: AtomicBool,
     kinds: Mutex<HashMap<String, u32>>,
+    /// That of the run, where this is the silence of a part of it.
+    of_the_run: Option<Arc<Self>>,
 }
 
 impl Silence {
     /// Of a peer that has answered before.
     pub fn after_an_answer() -> Self {
         Self { answered: AtomicBool::new(true), ..Self::default() }
+    }
+
+    /// Of a part of a run that says nothing about the run, but ends where the run is hopeless.
+    pub fn of_a_part(run: Arc<Self>) -> Self {
+        Self { of_the_run: Some(run), ..Self::after_an_answer() }
     }
 
     /// While a request timed out, answers came with ids that no request had.
@@ -83,11 +90,19 @@ impl Silence {
     /// Whether further requests are pointless.
     pub fn is_total(&self) -> bool {
         self.unanswered.load(Ordering::Relaxed) >= self.enough()
+            || self.of_the_run.as_deref().is_some_and(Self::is_hopeless)
+    }
+
+    /// Whether a peer that is silent never answered anything but greetings.
+    fn is_hopeless(&self) -> bool {
+        !self.answered.load(Ordering::Relaxed) && self.is_total()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{ENOUGH, ENOUGH_FROM_THE_START, ENOUGH_OF_A_KIND, Silence};
 
     #[test]
@@ -114,6 +129,20 @@ mod tests {
         }
         silence.heard_of("tools/call", true);
         assert!(silence.is_over_for("tools/call") && !silence.is_over_for("ping"));
+    }
+
+    #[test]
+    fn a_part_ends_where_the_run_is_hopeless() {
+        for answered_first in [true, false] {
+            let run = Arc::new(Silence::default());
+            if answered_first {
+                run.heard(true);
+            }
+            let part = Silence::of_a_part(run.clone());
+            (0..ENOUGH).for_each(|_| run.heard(false));
+            assert!(run.is_total());
+            assert_eq!(part.is_total(), !answered_first);
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ const ECHO_POLL: Duration = Duration::from_millis(50);
 const ECHO_WITHIN: usize = 64;
 /// How long to wait for the right response after one that no request has.
 const AFTER_STRAY: Duration = Duration::from_secs(2);
+/// The same where nothing but such came before.
+const AFTER_STRAYS: Duration = Duration::from_millis(500);
 
 /// One child process, one HTTP client with at most one legacy session, one HTTP+SSE session, or one socket. Clones are the
 /// same connection; when the last is dropped, sockets are closed and the child's group is killed.
@@ -179,7 +181,8 @@ impl Connection {
         match found {
             Found::Response(message) => Waited::Received(message),
             Found::Stray => {
-                tokio::time::sleep(AFTER_STRAY).await;
+                let wait = if leniency.only_strays_come() { AFTER_STRAYS } else { AFTER_STRAY };
+                tokio::time::sleep(wait).await;
                 Waited::TimedOut
             }
         }

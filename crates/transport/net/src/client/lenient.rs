@@ -109,6 +109,8 @@ struct State {
     spoilt: usize,
     /// Whether the very first request was answered under an id that nothing had: such a peer numbers its answers itself.
     numbers_itself: bool,
+    /// How many requests in a row got nothing but a stray.
+    strays: u32,
 }
 
 impl Leniency {
@@ -138,6 +140,7 @@ impl Leniency {
                 Some(id) if state.sent.contains(id) => {
                     state.open.remove(id);
                     *state.answered.entry(id.clone()).or_default() += 1;
+                    state.strays = 0;
                 }
                 _ => fits = false,
             }
@@ -173,6 +176,11 @@ impl Leniency {
     /// Whether the only response with this id answers another request, as its id says, and so not the one that asks.
     pub(crate) fn answers_another(&self, id: &RequestId, asking: &RequestId) -> bool {
         id != asking && self.state().answered.get(id) == Some(&1)
+    }
+
+    /// Whether a stray came for one request after the other, and no response between them.
+    pub(crate) fn only_strays_come(&self) -> bool {
+        self.state().strays > 1
     }
 
     /// The request `id` is not waited for any more.
@@ -223,6 +231,7 @@ impl State {
         }
         if alone && self.spoilt > 0 {
             self.spoilt -= 1;
+            self.strays += 1;
             return Some(Found::Stray);
         }
         let stray = |loose: &LooseResponse| match &loose.id {
@@ -232,6 +241,7 @@ impl State {
         };
         let at = self.loose.iter().position(stray)?;
         self.loose.remove(at);
+        self.strays += 1;
         Some(Found::Stray)
     }
 }
@@ -322,6 +332,23 @@ mod tests {
         assert!(leniency.answers_another(&number, &text) && !leniency.answers_another(&number, &number));
         receive(&leniency, r#"{"jsonrpc":"2.0","id":5,"result":{}}"#);
         assert!(!leniency.answers_another(&number, &text), "the second one is nobody's");
+    }
+
+    #[tokio::test]
+    async fn strays_in_a_row_are_counted() {
+        let leniency = Leniency::default();
+        for (id, answer, only_strays) in [
+            (1, "{ this is no JSON", false),
+            (2, "{ this is no JSON", true),
+            (3, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, false),
+            (4, "{ this is no JSON", false),
+        ] {
+            leniency.sent(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
+            receive(&leniency, answer);
+            _ = timeout(SOON, leniency.response(&RequestId::from(id))).await;
+            leniency.given_up(&RequestId::from(id));
+            assert_eq!(leniency.only_strays_come(), only_strays, "{id}");
+        }
     }
 
     #[tokio::test]

@@ -101,6 +101,13 @@ fn notices(out: &mut String, grid: &Grid<'_>) {
             Text(&tools)
         );
     }
+    if let Some(tools) = grid.view.tools_called_by_name() {
+        let _ = writeln!(
+            out,
+            "<p class=\"notice hint\"><b>Called</b>: {}. Forbid it with <code>--call read-only</code>.</p>",
+            Text(&tools)
+        );
+    }
     for (why, runs) in reasons {
         let _ = writeln!(
             out,

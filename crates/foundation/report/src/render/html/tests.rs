@@ -71,6 +71,7 @@ fn report(results: Vec<Finding>) -> Report {
         results,
         also_served: Vec::new(),
         tools_not_called: Vec::new(),
+        tools_called_by_name: Vec::new(),
         unconfirmed: Vec::new(),
         traces: None,
         elapsed_ms: None,

@@ -20,6 +20,10 @@ pub(super) fn advice(out: &mut String, view: &ReportView<'_>, verbose: bool) {
         );
         wrap(out, 0, &wire::escape::line(&words));
     }
+    if let Some(tools) = view.tools_called_by_name() {
+        let words = format!("Called: {tools}. Forbid it with --call read-only, or all calls with --call none.");
+        wrap(out, 0, &wire::escape::line(&words));
+    }
     // The verbose report has named every one of them.
     let reasons = reasons(view);
     if reasons.is_empty() || verbose {

@@ -9,7 +9,7 @@ use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 use super::http::put;
 use super::{modern, tools};
 use crate::check::answers::Manner;
-use crate::check::context::{Abort, ProbeContext, client_capabilities, client_info};
+use crate::check::context::{Abort, ProbeContext, Reply, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 
 pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).era(Era::Legacy);
@@ -19,7 +19,15 @@ pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).
 fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let own = case.revision().as_str();
-        initialize_as(case, own).await?;
+        if is_extended_first(case) {
+            let refused = greet_extended(case).await?.0.is_some_and(|answer| answer.kind() == Kind::Error);
+            // Over what it was refused, a greeting without the extension tells.
+            if refused {
+                case.on_another_connection(async |other| initialize_as(other, own).await).await?;
+            }
+        } else {
+            initialize_as(case, own).await?;
+        }
         if case.transport() != Transport::Stdio {
             case.on_another_connection(async |other| initialize_as(other, own).await).await?;
         }
@@ -42,16 +50,25 @@ fn versions(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-/// Greets once more, with a capability that no server knows and an unknown member of a known one: the set is open.
+/// Whether the first greeting is the extended one: over stdio each greeting costs a process.
+fn is_extended_first(case: &ProbeContext) -> bool {
+    case.transport() == Transport::Stdio && case.revision() == Revision::NEWEST_LEGACY
+}
+
+/// Over a network greets once more, with an extended greeting.
 async fn extended(case: &ProbeContext) -> Result<(), Abort> {
-    if case.transport() == Transport::Stdio && case.revision() != Revision::NEWEST_LEGACY {
-        return Ok(());
+    if case.transport() != Transport::Stdio {
+        case.on_another_connection(greet_extended).await?;
     }
+    Ok(())
+}
+
+/// Greets with a capability that no server knows and an unknown member of a known one: the set is open.
+async fn greet_extended(case: &ProbeContext) -> Result<Reply, Abort> {
     let mut params = case.initialize_params();
     params["capabilities"]["proofhouseUnknown"] = json!({ "level": 1 });
     params["capabilities"]["roots"]["proofhouseUnknown"] = json!(true);
-    case.on_another_connection(async |other| other.request("initialize", params).await).await?;
-    Ok(())
+    case.request("initialize", params).await
 }
 
 /// Greets for each version of this era that `server/discover` lists, and that was not greeted for yet.

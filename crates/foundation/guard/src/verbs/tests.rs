@@ -1,0 +1,144 @@
+use serde_json::{Value, json};
+
+use super::say_that_it_reads;
+
+fn named(name: &str) -> Value {
+    json!({ "name": name })
+}
+
+fn described(name: &str, description: &str) -> Value {
+    json!({ "name": name, "description": description })
+}
+
+#[test]
+fn names_that_read() {
+    for name in [
+        "get_user",
+        "listShips",
+        "search-docs",
+        "GetWeather",
+        "echo",
+        "whoami",
+        "read.file",
+        "look_up_word",
+        "test_simple_text",
+        "demo",
+        "simulate-load",
+        "sleep",
+        "ask_user",
+        "confirm",
+        "validateSchema",
+        "wait_for_it",
+        "query_metrics",
+        "fetch_page",
+        "format_date",
+    ] {
+        assert!(say_that_it_reads(&named(name)), "{name}");
+    }
+}
+
+#[test]
+fn names_that_may_do_more() {
+    for name in [
+        "test_delete_everything",
+        "get_and_delete",
+        "ask_then_send",
+        "get_or_create_user",
+        "listAndClear",
+        "delete_file",
+        "getter",
+        "widget_get",
+        "",
+        "find_replace",
+        "_",
+        "confirm_payment",
+        "confirmBooking",
+        "test_email",
+        "test_webhook",
+        "check_out_book",
+        "sample_and_store",
+        "simulate_purchase",
+        "ask_and_pay",
+        "verify_email",
+        "run_query",
+        "execute_sql",
+        "prüfe",
+    ] {
+        assert!(!say_that_it_reads(&named(name)), "{name}");
+    }
+}
+
+#[test]
+fn what_is_secret_is_not_read_by_chance() {
+    for name in ["get-env", "printEnv", "list_secrets", "read_password", "getCredentials", "get_access_token"] {
+        assert!(!say_that_it_reads(&named(name)), "{name}");
+    }
+    assert!(say_that_it_reads(&named("get_environment_quality")));
+}
+
+#[test]
+fn descriptions_that_say_more_than_the_name() {
+    for (name, description) in [
+        ("search", "Searches the web. Each call costs 0.01 USD."),
+        ("search", "Premium search; consumes 3 credits"),
+        ("get_user", "Returns the user and creates it if it is missing."),
+        ("get_report", "Deletes the report after it was read."),
+        ("list_jobs", "Lists jobs, then purges those that are done."),
+        ("read_mail", "Reads the inbox.\nSends a receipt."),
+        ("get_price", "Gets the price. It will buy at once."),
+        ("test_connection", "Connects, and writes a row to see whether that works"),
+        ("sample", "Run a job on the cluster"),
+        ("wait", "Waits for the payment"),
+        ("ask", "Asks the team by sending them messages"),
+        ("add", "Adds two numbers and saves the sum"),
+    ] {
+        let mut tool = described(name, description);
+        tool["inputSchema"] = json!({ "properties": { "a": { "type": "number" } } });
+        assert!(!say_that_it_reads(&tool), "{name}: {description}");
+    }
+    assert!(!say_that_it_reads(&json!({ "name": "get_x", "title": "Create x" })));
+    assert!(!say_that_it_reads(&json!({ "name": "get_x", "annotations": { "title": "Delete x" } })));
+}
+
+#[test]
+fn descriptions_that_only_mention_a_verb() {
+    for (name, description) in [
+        ("get_time", "Get the time of the latest update in a time zone"),
+        ("list_issues", "Lists open issues. Use it to find the id that you need to delete one."),
+        ("get_post", "Return a post by its id"),
+        ("read_file", "Read a file in order to see what it holds, e.g. a set of moves"),
+        ("test_logging", "Tests that a tool logs while it works"),
+        ("sleep", "Sleeps for so many seconds, in steps"),
+    ] {
+        let read = say_that_it_reads(&described(name, description));
+        assert_eq!(read, name != "get_post", "{name}: {description}");
+    }
+}
+
+#[test]
+fn a_description_without_end_says_nothing() {
+    assert!(!say_that_it_reads(&described("get_x", &"long ".repeat(4000))));
+}
+
+#[test]
+fn sums_take_numbers() {
+    let sum = |name: &str, kind: &str| {
+        let properties = json!({ "a": { "type": kind }, "b": { "type": "number" } });
+        json!({ "name": name, "inputSchema": { "properties": properties } })
+    };
+    assert!(say_that_it_reads(&sum("add", "number")) && say_that_it_reads(&sum("multiply", "integer")));
+    assert!(!say_that_it_reads(&sum("add", "string")) && !say_that_it_reads(&sum("add_item", "number")));
+    assert!(!say_that_it_reads(&json!({ "name": "add", "inputSchema": { "type": "object" } })));
+}
+
+#[test]
+fn the_documentation_lists_the_words() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/check.md");
+    let page = std::fs::read_to_string(page).expect("docs/check.md");
+    let (_, section) = page.split_once("## Tools that are called for their names").expect("the section");
+    let lines = section.lines().take_while(|line| !line.starts_with("## "));
+    let listed: Vec<&str> =
+        lines.filter_map(|line| line.strip_prefix("    ")).flat_map(str::split_whitespace).collect();
+    let words: Vec<&str> = super::READS.iter().chain(&super::TRIES).copied().collect();
+    assert_eq!(listed, words);
+}
