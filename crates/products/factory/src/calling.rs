@@ -12,6 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 use wire::serf::{Category, Details};
 
+use crate::caller::Caller;
 use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::operation::{Callable, CallableOperation};
 use crate::sending::{Incoming, Unanswered};
@@ -35,13 +36,13 @@ pub(crate) enum Failed {
 }
 
 impl CallableOperation {
-    /// Calls the operation. The arguments fit the tool's schema.
+    /// Calls the operation for the one user of this process. The arguments fit the tool's schema.
     pub async fn call(&self, arguments: Map<String, Value>) -> Answered {
-        self.call_for("", arguments).await
+        self.call_for(&Caller::only(), arguments).await
     }
 
-    /// The same for a caller of this name: what is kept of the answer counts as that caller's.
-    pub async fn call_for(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
+    /// The same for this caller, who alone can read what is kept of the answer.
+    pub async fn call_for(&self, caller: &Caller, arguments: Map<String, Value>) -> Answered {
         let call = &self.0;
         let limits = call.factory.0.config.limits;
         let arguments = match call.with_cursor(arguments) {
@@ -78,11 +79,11 @@ impl Callable {
     }
 
     /// The same on a thread that may be busy, where the answer is large.
-    async fn shown_apart(self: &Arc<Self>, caller: &str, fetched: Fetched) -> Answered {
+    async fn shown_apart(self: &Arc<Self>, caller: &Caller, fetched: Fetched) -> Answered {
         if fetched.answer.body.len() < LARGE && fetched.page.is_none() {
             return self.shown(caller, fetched);
         }
-        let (call, caller) = (Arc::clone(self), caller.to_owned());
+        let (call, caller) = (Arc::clone(self), caller.clone());
         let shown = spawn_blocking(move || call.shown(&caller, fetched)).await;
         shown.unwrap_or_else(|_| {
             let details = Details::new(Category::InternalError, Category::InternalError.advice());
@@ -91,7 +92,7 @@ impl Callable {
     }
 
     /// A view of an answer, with an address for what does not go inline.
-    fn shown(&self, caller: &str, fetched: Fetched) -> Answered {
+    fn shown(&self, caller: &Caller, fetched: Fetched) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));

@@ -13,6 +13,7 @@ use serde_json_path::JsonPath;
 use tokio::time::timeout;
 use wire::serf::{Category, Details};
 
+use crate::caller::Caller;
 use crate::error::SetupError;
 use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::{CallableOperation, Factory, shown};
@@ -94,8 +95,8 @@ impl Composed {
         Ok(Self { factory: factory.clone(), steps, result: rule.result.clone() })
     }
 
-    /// Makes the calls, one after the other, for a caller of this name. The arguments fit the rule's schema.
-    pub async fn call(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
+    /// Makes the calls, one after the other, for this caller. The arguments fit the rule's schema.
+    pub async fn call(&self, caller: &Caller, arguments: Map<String, Value>) -> Answered {
         let limit = self.factory.0.config.limits.time;
         match timeout(limit, self.run(caller, arguments)).await {
             Ok(Ok(answered)) => answered,
@@ -104,7 +105,7 @@ impl Composed {
         }
     }
 
-    async fn run(&self, caller: &str, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
+    async fn run(&self, caller: &Caller, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
         let (mut values, mut notes) = (Value::Object(arguments), Vec::new());
         for (number, (step, operation, validator)) in self.steps.iter().enumerate() {
             let at = format!("step {} ({})", number + 1, step.call);
@@ -127,7 +128,7 @@ impl Composed {
     }
 
     /// The result as an answer, within the same limits as that of one call.
-    fn shown(&self, caller: &str, result: Value, notes: Vec<String>) -> Answered {
+    fn shown(&self, caller: &Caller, result: Value, notes: Vec<String>) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
@@ -155,7 +156,7 @@ impl Step {
     /// The values that one call gives.
     async fn captured(
         &self,
-        caller: &str,
+        caller: &Caller,
         operation: &CallableOperation,
         validator: &Validator,
         values: &Value,

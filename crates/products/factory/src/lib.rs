@@ -4,6 +4,7 @@
 //! It knows no MCP message. Credentials come from the environment or from files, and are in no argument, error or answer.
 
 mod auth;
+mod caller;
 mod calling;
 mod compose;
 mod concealing;
@@ -30,6 +31,7 @@ use keeping::Keeper;
 use retrying::Budget;
 use sending::Sender;
 
+pub use caller::Caller;
 pub use compose::{ComposeRule, Composed, Part};
 pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule};
 pub use error::SetupError;
@@ -137,9 +139,9 @@ impl Factory {
         self.0.config.check_tools(tools)
     }
 
-    /// What is kept under an id: a media type, and a text or Base64.
-    pub fn kept(&self, id: &str) -> Option<openapi::answer::Kept> {
-        self.0.keeper.find(id)
+    /// What is kept under an id for this caller: a media type, and a text or Base64.
+    pub fn kept(&self, caller: &Caller, id: &str) -> Option<openapi::answer::Kept> {
+        self.0.keeper.find(caller, id)
     }
 
     /// The address of the API.

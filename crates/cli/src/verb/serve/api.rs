@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use factory::{Base, CallableOperation, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
+use factory::{Base, CallableOperation, Caller, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
 use net::service::Context;
 use openapi::answer::KeptBody;
 use openapi::{Api, Tool, ToolLimits, lint, tools};
-use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource, Template};
+use reference::catalogue::{self, Catalogue, Found, Hints, Outcome, Resource, Template, Variables};
 use report::render::text::{count, wrap};
 use serde_json::{Map, Value, json};
-use wire::escape;
+use wire::{Transport, escape};
 
 use crate::args::serve_api::ApiArgs;
 use crate::exit::{Exit, tell, usage};
@@ -215,15 +215,17 @@ fn kept(factory: &Factory, template: &'static str, media: &'static str, about: &
     let factory = factory.clone();
     let is_text = template == TEXT_TEMPLATE;
     let name = if is_text { "long answers" } else { "large files" };
-    Template::new(template, name, media, move |variables| {
+    let read = move |variables: &Variables, context: &Context| {
+        let kept = factory.kept(&caller(context), variables.get("id")?)?;
         // Each kind is read at its own address.
-        match factory.kept(variables.get("id")?)?.body {
-            KeptBody::Text(text) if is_text => Some(catalogue::Body::Text(text.into())),
-            KeptBody::Blob(data) if !is_text => Some(catalogue::Body::Blob(data.into())),
-            _ => None,
-        }
-    })
-    .told(name, about)
+        let body = match kept.body {
+            KeptBody::Text(text) if is_text => catalogue::Body::Text(text.into()),
+            KeptBody::Blob(data) if !is_text => catalogue::Body::Blob(data.into()),
+            _ => return None,
+        };
+        Some(Found { body, mime_type: Some(kept.media.into()) })
+    };
+    Template::new(template, name, media, |_| None).personal(read).told(name, about)
 }
 
 /// A tool whose calls become requests.
@@ -258,11 +260,14 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
     }
 }
 
-/// Who calls: by the token, or else the session. Without either, all are one caller.
-fn caller(context: &Context) -> String {
-    let subject = context.subject.as_ref().and_then(|subject| subject.to_str().ok());
-    let session = context.session.as_ref().and_then(|session| session.id());
-    subject.or(session).unwrap_or_default().to_owned()
+/// Who calls: by the token and the session. Over HTTP without either, callers cannot be told apart.
+fn caller(context: &Context) -> Caller {
+    let principal = context.subject.as_ref().and_then(|subject| subject.to_str().ok());
+    Caller {
+        is_only: context.transport == Transport::Stdio,
+        principal: principal.map(str::to_owned),
+        session: context.session.as_ref().map(|session| session.number()),
+    }
 }
 
 /// The arguments of a tool, with those for pages.
