@@ -4,6 +4,7 @@
 mod reading;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use document::Filled;
 use openapi::answer::{self, Answered, Block, View, shape::Shape};
@@ -62,6 +63,8 @@ pub struct Composed {
     factory: Factory,
     steps: Vec<(Step, CallableOperation, Validator)>,
     result: Filled,
+    /// How long all steps may take together.
+    time: Duration,
 }
 
 impl std::fmt::Debug for Composed {
@@ -92,17 +95,23 @@ impl Composed {
                 .map_err(|error| SetupError::new(format!("{at}, whose schema is unusable: {error}"), "another tool"))?;
             steps.push((step.clone(), part.operation.clone(), validator));
         }
-        Ok(Self { factory: factory.clone(), steps, result: rule.result.clone() })
+        let time = factory.0.config.time_of(&rule.tool);
+        Ok(Self { factory: factory.clone(), steps, result: rule.result.clone(), time })
     }
 
     /// Makes the calls, one after the other, for this caller. The arguments fit the rule's schema.
     pub async fn call(&self, caller: &Caller, arguments: Map<String, Value>) -> Answered {
-        let limit = self.factory.0.config.limits.time;
+        let limit = self.time;
         match timeout(limit, self.run(caller, arguments)).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(failed)) => *failed,
             Err(_) => Answered::failed(answer::details(504, None, false), format!("not all steps within {limit:?}")),
         }
+    }
+
+    /// The steps' calls, in their order.
+    pub fn operations(&self) -> impl Iterator<Item = &CallableOperation> {
+        self.steps.iter().map(|(_, operation, _)| operation)
     }
 
     async fn run(&self, caller: &Caller, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {

@@ -33,7 +33,7 @@ use sending::Sender;
 
 pub use caller::Caller;
 pub use compose::{ComposeRule, Composed, Part};
-pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule};
+pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule, SlowRule};
 pub use error::SetupError;
 pub use fetching::fetch;
 pub use keeping::{FILE_TEMPLATE, TEXT_TEMPLATE};
@@ -56,6 +56,8 @@ struct Inner {
     keeper: Keeper,
     budget: Budget,
     running: Arc<Semaphore>,
+    /// Places of slow calls, which keep no other waiting.
+    running_slow: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Factory {
@@ -129,14 +131,21 @@ impl Factory {
         let concealer = Arc::new(Concealer::default());
         let sender = Sender::new(&base, &config.network)?;
         let authorization = Authorization::new(&config.auth, api, &base, (&sender, Arc::clone(&concealer)))?;
-        let running = Arc::new(Semaphore::new(config.limits.calls));
+        let [running, running_slow] = [(); 2].map(|()| Arc::new(Semaphore::new(config.limits.calls)));
         let (keeper, budget) = (Keeper::default(), Budget::default());
-        Ok(Self(Arc::new(Inner { base, config, sender, authorization, concealer, keeper, budget, running })))
+        let inner =
+            Inner { base, config, sender, authorization, concealer, keeper, budget, running, running_slow };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Refuses entries of the configuration that fit none of these tools, each with its arguments.
     pub fn check_tools(&self, tools: &[(&str, Vec<&str>)]) -> Result<(), SetupError> {
         self.0.config.check_tools(tools)
+    }
+
+    /// Whether calls of a tool of this name may run as tasks.
+    pub fn is_slow(&self, tool: &str) -> bool {
+        self.0.config.is_slow(tool)
     }
 
     /// What is kept under an id for this caller: a media type, and a text or Base64.
