@@ -38,9 +38,11 @@ fn api() -> (String, mpsc::Receiver<()>) {
 
 fn write(folder: &Path, settings: &str) {
     let answer = json!({ "200": { "description": "It" } });
-    let get = |id: &str, security: Value| json!({ "get": {
+    let get = |id: &str, security: Value| {
+        json!({ "get": {
         "operationId": id, "description": "Get what is there", "responses": answer, "security": security,
-    } });
+    } })
+    };
     let description = json!({
         "openapi": "3.1.0", "info": { "title": "Pets", "version": "1" },
         "components": { "securitySchemes": { "user": { "type": "oauth2", "flows": {} } } },
@@ -129,7 +131,9 @@ fn post(address: &str, session: Option<&str>, message: &Value) -> (Option<String
     stream.write_all(format!("{head}{body}").as_bytes()).expect("it reads");
     let mut said = String::new();
     stream.read_to_string(&mut said).expect("it answers");
-    let id = said.lines().find_map(|line| line.to_lowercase().starts_with("mcp-session-id: ").then(|| line[16..].to_owned()));
+    let id = said
+        .lines()
+        .find_map(|line| line.to_lowercase().starts_with("mcp-session-id: ").then(|| line[16..].to_owned()));
     let json = said.find("{\"").and_then(|at| serde_json::Deserializer::from_str(&said[at..]).into_iter().next()?.ok());
     (id, json.unwrap_or_default())
 }
@@ -158,7 +162,8 @@ fn what_is_kept_for_one_session_is_not_there_for_another() {
         }
     };
     let [ann, bob] = [(); 2].map(|()| session(&address));
-    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "large", "arguments": {} } });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "large", "arguments": {} } });
     let (_, answer) = post(&address, Some(&ann), &call);
     let content = answer["result"]["content"].as_array().expect("blocks").clone();
     let link = content.iter().find(|block| block["type"] == "resource_link").expect("a link");
@@ -210,7 +215,11 @@ fn slow_calls_are_tasks_and_a_cancelled_one_ends_its_request() {
     let mut line = String::new();
     BufReader::new(server.0.stdout.take().expect("piped")).read_line(&mut line).expect("it answers");
     let begun: Value = serde_json::from_str(&line).expect("JSON");
-    assert_eq!((&begun["result"]["resultType"], &begun["result"]["status"]), (&json!("task"), &json!("working")), "{begun}");
+    assert_eq!(
+        (&begun["result"]["resultType"], &begun["result"]["status"]),
+        (&json!("task"), &json!("working")),
+        "{begun}"
+    );
 }
 
 const CONSENT: &str = "auth: { user: { grant: authorization_code, client_id: { file: client }, authorize_url: \

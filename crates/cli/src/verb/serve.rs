@@ -111,7 +111,12 @@ fn options(args: &ServeArgs, described: Option<(Catalogue, TaskLimits)>) -> Resu
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, folder, handshake: handshake(args), ..Options::default() };
     if let Some((described, tasks)) = described {
-        return Ok(Options { catalogue: Arc::new(described), tasks, resources_per_page: usual.items_per_page, ..usual });
+        return Ok(Options {
+            catalogue: Arc::new(described),
+            tasks,
+            resources_per_page: usual.items_per_page,
+            ..usual
+        });
     }
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },

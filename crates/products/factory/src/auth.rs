@@ -125,7 +125,8 @@ impl Authorization {
                 let what = format!("{place}: the API has no security scheme of this name");
                 return Err(SetupError::new(what, format!("{}, or `in` and `name`", known.join(", "))));
             }
-            let secret = rule.credential(&Setting { scheme, place: &place, config, base, sender, concealer: &concealer })?;
+            let secret =
+                rule.credential(&Setting { scheme, place: &place, config, base, sender, concealer: &concealer })?;
             let hosts = host_patterns(&rule.hosts, &format!("{place}.hosts"))?;
             let credential = Arc::new(Credential { secret, hosts, is_optional: scheme.is_none() });
             if scheme.is_some() {

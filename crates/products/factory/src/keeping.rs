@@ -103,7 +103,9 @@ mod tests {
         for number in 200..220 {
             keeper.keep(&b, number.to_string(), kept(BYTES / 8));
         }
-        assert!(keeper.find(&a, "mine").is_some() && keeper.find(&b, "219").is_some() && keeper.find(&b, "0").is_none());
+        assert!(
+            keeper.find(&a, "mine").is_some() && keeper.find(&b, "219").is_some() && keeper.find(&b, "0").is_none()
+        );
         let strangers = [Caller::default(), Caller::only(), b, Caller { principal: Some("p".to_owned()), ..a.clone() }];
         assert!(strangers.iter().all(|stranger| keeper.find(stranger, "mine").is_none()));
     }

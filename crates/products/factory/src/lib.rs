@@ -133,8 +133,7 @@ impl Factory {
         let authorization = Authorization::new(&config.auth, api, &base, (&sender, Arc::clone(&concealer)))?;
         let [running, running_slow] = [(); 2].map(|()| Arc::new(Semaphore::new(config.limits.calls)));
         let (keeper, budget) = (Keeper::default(), Budget::default());
-        let inner =
-            Inner { base, config, sender, authorization, concealer, keeper, budget, running, running_slow };
+        let inner = Inner { base, config, sender, authorization, concealer, keeper, budget, running, running_slow };
         Ok(Self(Arc::new(inner)))
     }
 

@@ -117,7 +117,8 @@ fn served(proof: &Path, api: SocketAddr) -> anyhow::Result<Served> {
 }
 
 fn description() -> Value {
-    let answer = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "text": { "type": "string" } } });
+    let answer =
+        json!({ "type": "object", "properties": { "id": { "type": "integer" }, "text": { "type": "string" } } });
     json!({
         "openapi": "3.1.0",
         "info": { "title": "Items", "version": "1" },

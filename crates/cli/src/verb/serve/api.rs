@@ -36,7 +36,8 @@ pub(super) async fn catalogue(
 ) -> Result<(Catalogue, TaskLimits), Exit> {
     let config = config(args)?;
     if let Some(address) = http.filter(|at| config.asks_users() && !at.ip().is_loopback()) {
-        let what = format!("users who reach {address} have their browsers elsewhere, and consents come back to this machine");
+        let what =
+            format!("users who reach {address} have their browsers elsewhere, and consents come back to this machine");
         return Err(usage(&what, "listen on 127.0.0.1, use --stdio, or let `proof gateway` keep consents"));
     }
     let tasks = task_limits(&config);

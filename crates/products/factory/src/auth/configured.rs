@@ -8,12 +8,12 @@ use openapi::model::{Place, Scheme};
 use serde::Deserialize;
 
 use super::{Authorizing, basic};
+use crate::Base;
 use crate::concealing::Concealer;
 use crate::config::AuthConfig;
 use crate::credentials::Reference;
 use crate::error::SetupError;
 use crate::sending::Sender;
-use crate::Base;
 
 /// An entry of `auth`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -81,10 +81,7 @@ pub(super) struct Setting<'s> {
 impl AuthRule {
     /// Whether only a scheme of the description says where the credential goes.
     pub(super) const fn needs_scheme(&self) -> bool {
-        self.place.is_none()
-            && self.username.is_none()
-            && self.client_id.is_none()
-            && self.service_account.is_none()
+        self.place.is_none() && self.username.is_none() && self.client_id.is_none() && self.service_account.is_none()
     }
 
     /// Whether users consent to it in a browser.

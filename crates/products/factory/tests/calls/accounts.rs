@@ -19,7 +19,9 @@ fn token(got: &Got, keys: &JwkSet) -> Vec<u8> {
     let assertion = member(got, "assertion").unwrap_or_default();
     let is_signed = Jws::read(&assertion).is_ok_and(|jws| jws.verified(keys).is_ok());
     if is_signed && member(got, "grant_type").as_deref() == Some("urn:ietf:params:oauth:grant-type:jwt-bearer") {
-        return ok(&json!({ "access_token": "token-of-account", "token_type": "Bearer", "expires_in": 3600 }).to_string());
+        return ok(
+            &json!({ "access_token": "token-of-account", "token_type": "Bearer", "expires_in": 3600 }).to_string()
+        );
     }
     let body = json!({ "error": "invalid_grant", "error_description": assertion });
     http(400, "Content-Type: application/json\r\n", &body.to_string())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use factory::{Base, Caller, CallableOperation, Factory};
+use factory::{Base, CallableOperation, Caller, Factory};
 use openapi::model::{Method, Operation, Scheme};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -177,7 +177,11 @@ async fn tokens_are_renewed_and_asked_for_again_where_the_consent_has_ended() {
     assert_eq!(grants, ["authorization_code", "refresh_token", ""]);
 
     let over = Upstream::start(|_, got| {
-        if member(&got.body, "grant_type") == "refresh_token" { http(400, "", r#"{"error":"invalid_grant"}"#) } else { answered(got, 5) }
+        if member(&got.body, "grant_type") == "refresh_token" {
+            http(400, "", r#"{"error":"invalid_grant"}"#)
+        } else {
+            answered(got, 5)
+        }
     })
     .await;
     let operation = called(&over);
@@ -207,7 +211,8 @@ fn a_description_does_not_choose_where_users_consent() {
     let of = |authorize: &str, token: &str, more: &str| {
         let flow = Some((authorize.to_owned(), token.to_owned()));
         let scheme = Scheme::OAuth { client_credentials: None, authorization_code: flow };
-        let settings = format!("auth: {{ user: {{ grant: authorization_code, client_id: {{ file: client }}{more} }} }}");
+        let settings =
+            format!("auth: {{ user: {{ grant: authorization_code, client_id: {{ file: client }}{more} }} }}");
         let base = Base::named("https://api.example/v1").expect("a URL");
         Factory::new(&api(&[("user", scheme)]), base, config(&settings, folder.path().into()))
     };
