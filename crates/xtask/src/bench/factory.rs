@@ -154,7 +154,7 @@ fn mock(size: usize) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
     let body = json!({ "id": 7, "text": "x".repeat(size) }).to_string();
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
     let answer = format!("{head}{body}").into_bytes();
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
