@@ -1,10 +1,13 @@
 //! `cargo xtask bench check`: how long a whole `proof check` on the reference server takes, and what it costs beside the
 //! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. `cargo xtask bench client`: how long a
-//! call by `proof client` takes. `cargo xtask bench test`: how long `proof test` takes. `cargo xtask bench gateway`: what a call
-//! costs through the gateway; `cargo xtask bench stages`: what tokens, policy and audit add to that. Prints medians; judges nothing but whether they are as expected: a benchmark is no test.
+//! call by `proof client` takes. `cargo xtask bench test`: how long `proof test` takes. `cargo xtask bench factory`: what a call
+//! costs through `proof serve --openapi`. `cargo xtask bench gateway`: what a call costs through the gateway; `cargo xtask bench
+//! stages`: what tokens, policy and audit add to that. Prints medians; judges nothing but whether they are as expected: a
+//! benchmark is no test.
 
 mod check;
 mod client;
+mod factory;
 mod figures;
 mod gateway;
 mod idle;
@@ -26,10 +29,11 @@ pub fn run(args: &[String]) -> Verdict {
         [what] if what == "test" => test::run(&build_proof()?),
         [what, proof] if what == "test" => test::run(proof.as_ref()),
         [what, options @ ..] if what == "serve" => serve::run(options),
+        [what, options @ ..] if what == "factory" => factory::run(options),
         [what, options @ ..] if what == "gateway" => gateway::run(options),
         [what, options @ ..] if what == "stages" => gateway::stages::run(options),
         _ => anyhow::bail!(
-            "usage: cargo xtask bench check [[--peers] PROOF] | serve [--rounds N] | client [PROOF] | test [PROOF] | gateway|stages [OPTIONS]"
+            "usage: cargo xtask bench check [[--peers] PROOF] | serve [--rounds N] | client [PROOF] | test [PROOF] | factory [OPTIONS] | gateway|stages [OPTIONS]"
         ),
     }
 }

@@ -17,6 +17,7 @@ use net::server::http::{self, Bearer, Document, Guard as _, OtherTransports};
 use net::server::tls::{ServerTls, TlsSettings, is_readable_by_others};
 use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
+use reference::tasks::Limits as TaskLimits;
 use reference::{Folder, Handshake, Options, Server};
 
 use crate::args::serve::{Catalog, ServeArgs};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     serving::run(async {
         let described = match &args.api.openapi {
             Some(description) if args.api.check => return api::check(&args.api, description).await,
-            Some(description) => api::catalogue(&args.api, description).await.map(Some),
+            Some(description) => api::catalogue(&args.api, description, args.http).await.map(Some),
             None => Ok(None),
         };
         match described.and_then(|described| options(args, described)) {
@@ -86,8 +87,8 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
     }
 }
 
-/// The options of the server, which offers `described` instead of a catalogue, where there is one.
-fn options(args: &ServeArgs, described: Option<Catalogue>) -> Result<Options, Exit> {
+/// The options of the server, which offers `described` instead of a catalogue, with these tasks, where there is one.
+fn options(args: &ServeArgs, described: Option<(Catalogue, TaskLimits)>) -> Result<Options, Exit> {
     let other_transports = OtherTransports { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
@@ -109,8 +110,13 @@ fn options(args: &ServeArgs, described: Option<Catalogue>) -> Result<Options, Ex
     };
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, folder, handshake: handshake(args), ..Options::default() };
-    if let Some(described) = described {
-        return Ok(Options { catalogue: Arc::new(described), resources_per_page: usual.items_per_page, ..usual });
+    if let Some((described, tasks)) = described {
+        return Ok(Options {
+            catalogue: Arc::new(described),
+            tasks,
+            resources_per_page: usual.items_per_page,
+            ..usual
+        });
     }
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },

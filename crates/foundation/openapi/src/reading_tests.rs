@@ -409,3 +409,32 @@ fn the_key_of_a_scheme_is_no_argument() {
     assert_eq!(names(0), [(Place::Header, "key"), (Place::Query, "fields")]);
     assert_eq!(names(1), [(Place::Query, "key")], "no scheme carries it here");
 }
+
+/// Trello lists its key and its token as alternatives, and requires both as parameters.
+#[test]
+fn required_parameters_that_are_keys_belong_to_every_way_of_authorization() {
+    let query = |name: &str, required: bool| json!({"in": "query", "name": name, "required": required});
+    let api = api(&json!({
+        "openapi": "3.0.3",
+        "components": {"securitySchemes": {
+            "key": {"type": "apiKey", "in": "query", "name": "key"},
+            "token": {"type": "apiKey", "in": "query", "name": "token"},
+        }},
+        "paths": {
+            "/both": {"get": {"security": [{"key": []}, {"token": []}], "parameters": [query("key", true), query("token", true)]}},
+            "/one": {"get": {"security": [{"key": []}, {"token": []}], "parameters": [query("key", false), query("token", false)]}},
+            "/free": {"get": {"parameters": [query("key", true)]}},
+        },
+    }));
+    let ways = |index: usize| -> Vec<Vec<&str>> {
+        let ways = api.operations[index].security.iter();
+        ways.map(|way| way.iter().map(|needed| needed.scheme.as_str()).collect()).collect()
+    };
+    let paths: Vec<_> = api.operations.iter().map(|operation| operation.path.as_str()).collect();
+    assert_eq!(paths, ["/both", "/one", "/free"]);
+    assert_eq!(ways(0), [["key", "token"], ["token", "key"]]);
+    assert_eq!(ways(1), [["key"], ["token"]]);
+    assert_eq!(ways(2), [[""; 0]; 0]);
+    assert_eq!(api.operations[2].parameters.len(), 1, "without a requirement it is an argument");
+    assert!(api.operations[..2].iter().all(|operation| operation.parameters.is_empty()));
+}

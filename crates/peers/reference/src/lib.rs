@@ -230,7 +230,7 @@ impl Server {
 
     /// Tells whoever subscribed to `uri` that it changed; `false` where there is no such resource.
     pub fn touch(&self, uri: &str) -> bool {
-        let known = resources::exists(self, uri);
+        let known = resources::exists(self, uri, None);
         if known {
             self.0.touch_counts.touch(uri);
             self.0.hub.announce(Change::Resource(uri));
@@ -240,7 +240,7 @@ impl Server {
 
     /// What the catalogue has at `uri`, as one `ResourceContents`.
     pub fn contents(&self, uri: &str) -> Option<serde_json::Value> {
-        resources::contents(self, uri)
+        resources::contents(self, uri, None)
     }
 
     /// Whether something that may come and go is there.

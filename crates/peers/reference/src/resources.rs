@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use net::service::{Call, Reply, RpcError, code};
+use net::service::{Call, Context, Reply, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::Era;
 
 use crate::answer::{self, Handled, cacheable};
-use crate::catalogue::{Body, Contents, Kind, Resource, Template, Variables};
+use crate::catalogue::{Body, Contents, Found, Kind, Resource, Template, Variables};
 use crate::folder::{self, Entry, Unreadable};
 use crate::logging::SessionState;
 use crate::{Folder, Server, pagination, params};
@@ -35,24 +35,24 @@ fn available(server: &Server) -> impl Iterator<Item = &Resource> {
     resources.filter(|item| server.is_there(item.comes_and_goes, Kind::Resource, &item.uri))
 }
 
-/// The first template that makes `uri`, the values it takes and what is there.
-fn templated<'a>(server: &'a Server, uri: &str) -> Option<(&'a Template, Body)> {
+/// The first template that makes `uri`, and what is there for the client of a conversation.
+fn templated<'a>(server: &'a Server, uri: &str, context: Option<&Context>) -> Option<(&'a Template, Found)> {
     let matching = |template: &'a Template| Some((template, template.matches(uri)?));
-    let readable = |(template, values): (&'a Template, Variables)| Some((template, (template.read)(&values)?));
+    let readable = |(template, values): (&'a Template, Variables)| Some((template, (template.read)(&values, context)?));
     server.catalogue().templates.iter().filter_map(matching).find_map(readable)
 }
 
 /// Whether something can be read at `uri`. Looks into no directory: of files it knows those that are listed.
-pub(crate) fn exists(server: &Server, uri: &str) -> bool {
-    let of_catalogue = available(server).any(|item| item.uri == uri) || templated(server, uri).is_some();
+pub(crate) fn exists(server: &Server, uri: &str, context: Option<&Context>) -> bool {
+    let of_catalogue = available(server).any(|item| item.uri == uri) || templated(server, uri, context).is_some();
     of_catalogue || server.folder().is_some_and(|folder| folder.lists(uri))
 }
 
 /// What the catalogue has at `uri`, as one `ResourceContents`.
-pub(crate) fn contents(server: &Server, uri: &str) -> Option<Value> {
+pub(crate) fn contents(server: &Server, uri: &str, context: Option<&Context>) -> Option<Value> {
     let Some(item) = available(server).find(|item| item.uri == uri) else {
-        let (template, body) = templated(server, uri)?;
-        return Some(body.describe(uri, &template.mime_type));
+        let (template, found) = templated(server, uri, context)?;
+        return Some(found.body.describe(uri, found.mime_type.as_ref().unwrap_or(&template.mime_type)));
     };
     Some(match &item.contents {
         Contents::Fixed(body) => body.describe(uri, &item.mime_type),
@@ -110,8 +110,8 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
         Err(error) => return answer::error(call.id(), &error).into(),
     };
     let file = server.folder().zip(folder::path(&uri));
-    let (delay, refusal) = manner(server, &uri);
-    let handled = match (refusal, contents(server, &uri), file) {
+    let (delay, refusal) = manner(server, &uri, &call.context);
+    let handled = match (refusal, contents(server, &uri, Some(&call.context)), file) {
         (Some(refusal), ..) => Err(refusal.clone()),
         (None, Some(contents), _) => Ok(cacheable(server, &call, json!({ "contents": [contents] }))),
         (None, None, None) => Err(not_found(call.context.era(), &uri)),
@@ -158,12 +158,12 @@ fn unreadable(call: &Call, uri: &str, why: Unreadable) -> RpcError {
 }
 
 /// How long reading `uri` takes, and what it ends with instead of contents.
-fn manner<'a>(server: &'a Server, uri: &str) -> (Duration, Option<&'a RpcError>) {
+fn manner<'a>(server: &'a Server, uri: &str, context: &Context) -> (Duration, Option<&'a RpcError>) {
     if let Some(item) = available(server).find(|item| item.uri == uri) {
         return (item.delay, item.refusal.as_ref());
     }
     let answers = |template: &&Template| {
-        let readable = |values| template.refusal.is_some() || (template.read)(&values).is_some();
+        let readable = |values| template.refusal.is_some() || (template.read)(&values, Some(context)).is_some();
         template.matches(uri).is_some_and(readable)
     };
     match server.catalogue().templates.iter().find(answers) {
@@ -182,7 +182,7 @@ fn not_found(era: Era, uri: &str) -> RpcError {
 pub(crate) fn subscribe(server: &Server, call: &Call) -> Handled {
     params::meta(call)?;
     let Params { uri } = params::read(call)?;
-    if !exists(server, &uri) {
+    if !exists(server, &uri, Some(&call.context)) {
         return Err(not_found(Era::Legacy, &uri));
     }
     if !session(call)?.watched.insert(uri) {

@@ -111,7 +111,7 @@ impl Filter {
         self.resources_list_changed &= server.changes(Kind::Resource);
         if let Some(uris) = &mut self.resource_subscriptions {
             let mut seen = HashSet::new();
-            uris.retain(|uri| seen.insert(uri.clone()) && resources::exists(server, uri));
+            uris.retain(|uri| seen.insert(uri.clone()) && resources::exists(server, uri, Some(context)));
         }
         self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
         if let Some(ids) = &mut self.task_ids {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::client::HttpAddress;
 use net::server::http::{Bytes, HeaderMap, HeaderValue, Method};
@@ -166,7 +166,8 @@ impl Endpoint {
                     return Err(EndpointError::new(format!("no answer within {seconds} s"), Advice::WaitLonger));
                 }
             };
-            let wait = pause(asked.as_deref(), tries).filter(|_| tries <= self.retries);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            let wait = pause(asked.as_deref(), tries, now).filter(|_| tries <= self.retries);
             let Some(wait) = wait else { return Err(error) };
             told(&error.what, wait);
             tokio::time::sleep(wait).await;

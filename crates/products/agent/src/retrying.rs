@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wire::http::retry_after;
+
 /// The first pause; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -13,13 +15,12 @@ pub(crate) const fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 429 | 500..=599)
 }
 
-/// How long to wait before try number `tries + 1`; `None` where the endpoint asks for too long.
-pub(crate) fn pause(retry_after: Option<&str>, tries: u32) -> Option<Duration> {
+/// How long to wait before try number `tries + 1`; `None` where the endpoint asks for too long. `now` is in seconds since 1970.
+pub(crate) fn pause(asked: Option<&str>, tries: u32, now: u64) -> Option<Duration> {
     let longest = PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(8)).min(LONGEST);
     // Half of it is chance, so that requests that failed together do not come back together.
     let own = longest.mul_f64(0.5 + chance() / 2.0);
-    let asked = retry_after.and_then(|value| value.trim().parse::<f64>().ok()).filter(|seconds| seconds.is_finite());
-    let asked = Duration::try_from_secs_f64(asked.unwrap_or(0.0).max(0.0)).unwrap_or(Duration::MAX);
+    let asked = Duration::from_millis(asked.and_then(|value| retry_after(value, now)).unwrap_or(0));
     (asked <= MOST_ASKED).then(|| own.max(asked))
 }
 
@@ -40,12 +41,13 @@ mod tests {
     #[test]
     fn pauses_grow_and_respect_what_is_asked_for() {
         for (tries, most) in [(1, 500), (2, 1000), (9, 30_000)] {
-            let pause = pause(None, tries).expect("a pause").as_millis();
+            let pause = pause(None, tries, 0).expect("a pause").as_millis();
             assert!(pause >= most / 2 && pause <= most, "{tries}: {pause}");
         }
-        assert_eq!(pause(Some("7"), 1), Some(Duration::from_secs(7)));
-        assert!(pause(Some("soon"), 1).expect("a pause") <= PAUSE && pause(Some("-1"), 1).is_some());
-        assert_eq!((pause(Some("86400"), 1), pause(Some("1e300"), 1)), (None, None));
+        assert_eq!(pause(Some("7"), 1, 0), Some(Duration::from_secs(7)));
+        assert_eq!(pause(Some("Thu, 01 Jan 1970 00:01:07 GMT"), 1, 60), Some(Duration::from_secs(7)));
+        assert!(pause(Some("soon"), 1, 0).expect("a pause") <= PAUSE && pause(Some("-1"), 1, 0).is_some());
+        assert_eq!((pause(Some("86400"), 1, 0), pause(Some("1e300"), 1, 0)), (None, None));
     }
 
     #[test]

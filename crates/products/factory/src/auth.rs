@@ -1,27 +1,38 @@
 //! How requests are authorized: which credentials an operation needs, and where they go. Credentials go to the API alone.
 
 mod configured;
+mod consents;
+mod flows;
+mod service_account;
 mod tokens;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use net::egress::HostPattern;
 use oauth::Secret;
-use openapi::model::{Api, Operation, Place, Scheme};
+use openapi::model::{Api, Operation, Place};
 use url::Url;
 
 pub(crate) use configured::AuthRule;
+use configured::Setting;
+use consents::Consents;
 use tokens::Tokens;
 
 use crate::Base;
+use crate::caller::Caller;
 use crate::concealing::Concealer;
 use crate::config::AuthConfig;
 use crate::error::SetupError;
 use crate::sending::{Sender, host_patterns};
+
+/// Why a caller without a name gets no user's token.
+const UNKNOWN: &str =
+    "a user must consent, and this client cannot be told from others: it needs stdio, a session, or a token of its own";
 
 /// The credentials of an API, by the names of their schemes.
 pub(crate) struct Authorization {
@@ -47,6 +58,8 @@ pub(crate) enum Authorizing {
     Header(Secret),
     /// A token that is fetched.
     Token(Box<Tokens>),
+    /// A token that each user consents to.
+    Consent(Box<Consents>),
 }
 
 /// What credentials add to a request.
@@ -58,6 +71,16 @@ pub(crate) struct Additions {
     pub(crate) query: Vec<Secret>,
     /// Pairs of the header `Cookie`, encoded.
     pub(crate) cookies: Vec<Secret>,
+    /// What conceals the tokens of the caller.
+    pub(crate) concealers: Vec<Arc<Concealer>>,
+}
+
+/// Why a request is not authorized.
+pub(crate) enum Missing {
+    /// The user has not consented yet, and may do so here.
+    Consent(Url),
+    /// Something else.
+    Because(String),
 }
 
 /// A text as a form has it.
@@ -102,7 +125,8 @@ impl Authorization {
                 let what = format!("{place}: the API has no security scheme of this name");
                 return Err(SetupError::new(what, format!("{}, or `in` and `name`", known.join(", "))));
             }
-            let secret = rule.credential(scheme, &place, config, base, (sender, &concealer))?;
+            let secret =
+                rule.credential(&Setting { scheme, place: &place, config, base, sender, concealer: &concealer })?;
             let hosts = host_patterns(&rule.hosts, &format!("{place}.hosts"))?;
             let credential = Arc::new(Credential { secret, hosts, is_optional: scheme.is_none() });
             if scheme.is_some() {
@@ -140,8 +164,13 @@ impl Authorization {
 }
 
 impl Credential {
-    /// Adds itself. `refused` is the header `Authorization` that the API did not take.
-    pub(crate) async fn add(&self, additions: &mut Additions, refused: Option<&Secret>) -> Result<(), String> {
+    /// Adds itself, for a call of `caller`. `refused` is the header `Authorization` that the API did not take.
+    pub(crate) async fn add(
+        &self,
+        additions: &mut Additions,
+        caller: &Caller,
+        refused: Option<&Secret>,
+    ) -> Result<(), Missing> {
         match &self.secret {
             Authorizing::Key { place: Place::Query, name, value } => {
                 additions.query.push(Secret::new(format!("{}={}", encoded(name), encoded(value.reveal()))));
@@ -152,9 +181,14 @@ impl Credential {
             Authorizing::Key { name, value, .. } => additions.headers.push((name.clone(), value.clone())),
             Authorizing::Header(value) => additions.headers.push(("authorization".to_owned(), value.clone())),
             Authorizing::Token(tokens) => {
-                let token = tokens.token(refused).await?;
-                let value = Secret::new(format!("Bearer {}", token.reveal()));
-                additions.headers.push(("authorization".to_owned(), value));
+                let token = tokens.token(refused).await.map_err(Missing::Because)?;
+                additions.headers.push(bearer(&token));
+            }
+            Authorizing::Consent(consents) => {
+                let user = caller.user().ok_or_else(|| Missing::Because(UNKNOWN.to_owned()))?;
+                let (token, concealer) = consents.token(&user, refused).await?;
+                additions.headers.push(bearer(&token));
+                additions.concealers.push(concealer);
             }
         }
         Ok(())
@@ -162,7 +196,20 @@ impl Credential {
 
     /// Whether another one can be had when it is refused.
     pub(crate) const fn is_renewable(&self) -> bool {
-        matches!(self.secret, Authorizing::Token(_))
+        matches!(self.secret, Authorizing::Token(_) | Authorizing::Consent(_))
+    }
+
+    /// Whether users consent to it in a browser.
+    pub(crate) const fn asks_users(&self) -> bool {
+        matches!(self.secret, Authorizing::Consent(_))
+    }
+
+    /// Waits until the caller has consented to it; `false` where that takes too long.
+    pub(crate) async fn given(&self, caller: &Caller, limit: Duration) -> bool {
+        match (&self.secret, caller.user()) {
+            (Authorizing::Consent(consents), Some(user)) => consents.given(&user, limit).await,
+            _ => true,
+        }
     }
 }
 
@@ -171,9 +218,12 @@ fn basic(user: &Secret, password: &Secret) -> Secret {
     Secret::new(format!("Basic {}", STANDARD.encode(format!("{}:{}", user.reveal(), password.reveal()))))
 }
 
-/// Where a token comes from if the configuration does not say: the description's address, if it is on the API's own origin.
-/// Credentials go nowhere else because a description says so.
-fn token_url(scheme: Option<&Scheme>, base: &Url) -> Option<Url> {
-    let Some(Scheme::OAuth { client_credentials: Some(url), .. }) = scheme else { return None };
-    base.join(url).ok().filter(|url| url.origin() == base.origin())
+/// The header with a token.
+fn bearer(token: &Secret) -> (String, Secret) {
+    ("authorization".to_owned(), Secret::new(format!("Bearer {}", token.reveal())))
+}
+
+/// An address of the description, if it is on the API's own origin. Credentials go nowhere else because a description says so.
+fn on_origin(url: &str, base: &Base) -> Option<Url> {
+    base.url.join(url).ok().filter(|url| url.origin() == base.url.origin())
 }

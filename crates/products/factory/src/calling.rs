@@ -10,8 +10,11 @@ use openapi::request::Fault;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
+use url::Url;
 use wire::serf::{Category, Details};
 
+use crate::auth::{Additions, Missing};
+use crate::caller::Caller;
 use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::operation::{Callable, CallableOperation};
 use crate::sending::{Incoming, Unanswered};
@@ -26,6 +29,8 @@ pub(crate) enum Failed {
     Request(Fault),
     /// No token can be had, or a header cannot be sent.
     Credentials(String),
+    /// The user has not consented yet, and may do so here.
+    Consent(Url),
     /// The address of the request is longer than servers read.
     TooLong(usize),
     /// The API did not answer.
@@ -35,30 +40,60 @@ pub(crate) enum Failed {
 }
 
 impl CallableOperation {
-    /// Calls the operation. The arguments fit the tool's schema.
+    /// Calls the operation for the one user of this process. The arguments fit the tool's schema.
     pub async fn call(&self, arguments: Map<String, Value>) -> Answered {
-        self.call_for("", arguments).await
+        self.call_for(&Caller::only(), arguments).await
     }
 
-    /// The same for a caller of this name: what is kept of the answer counts as that caller's.
-    pub async fn call_for(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
+    /// The same for this caller, who alone can read what is kept of the answer.
+    pub async fn call_for(&self, caller: &Caller, arguments: Map<String, Value>) -> Answered {
         let call = &self.0;
-        let limits = call.factory.0.config.limits;
         let arguments = match call.with_cursor(arguments) {
             Ok(arguments) => arguments,
             Err(answered) => return *answered,
         };
-        let deadline = Instant::now() + limits.time;
-        let Ok(place) = timeout_at(deadline, Arc::clone(&call.factory.0.running).acquire_owned()).await else {
+        let deadline = Instant::now() + call.time;
+        let inner = &call.factory.0;
+        let places = if call.is_slow { &inner.running_slow } else { &inner.running };
+        let Ok(place) = timeout_at(deadline, Arc::clone(places).acquire_owned()).await else {
             return call.too_slow();
         };
-        let answered = match call.fetch(arguments, deadline).await {
+        let answered = match call.fetch(caller, arguments, deadline).await {
             Ok(fetched) => call.shown_apart(caller, fetched).await,
             Err(failed) => call.failed(&failed),
         };
         // Also what an answer takes while it is shown is bounded by the number of calls.
         drop(place);
         answered
+    }
+}
+
+impl CallableOperation {
+    /// Where the caller must consent before the call, if that is so.
+    pub async fn consent(&self, caller: &Caller) -> Option<Url> {
+        let mut additions = Additions::default();
+        for credential in self.0.credentials.iter().filter(|credential| credential.asks_users()) {
+            if let Err(Missing::Consent(url)) = credential.add(&mut additions, caller, None).await {
+                return Some(url);
+            }
+        }
+        None
+    }
+
+    /// Waits until the caller has consented to all that the call needs; `false` where that takes longer than a call may.
+    pub async fn consented(&self, caller: &Caller) -> bool {
+        let limit = self.0.factory.0.config.limits.time;
+        for credential in &self.0.credentials {
+            if !credential.given(caller, limit).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The host of the API.
+    pub fn host(&self) -> &str {
+        self.0.base.host_str().unwrap_or_default()
     }
 }
 
@@ -78,11 +113,11 @@ impl Callable {
     }
 
     /// The same on a thread that may be busy, where the answer is large.
-    async fn shown_apart(self: &Arc<Self>, caller: &str, fetched: Fetched) -> Answered {
+    async fn shown_apart(self: &Arc<Self>, caller: &Caller, fetched: Fetched) -> Answered {
         if fetched.answer.body.len() < LARGE && fetched.page.is_none() {
             return self.shown(caller, fetched);
         }
-        let (call, caller) = (Arc::clone(self), caller.to_owned());
+        let (call, caller) = (Arc::clone(self), caller.clone());
         let shown = spawn_blocking(move || call.shown(&caller, fetched)).await;
         shown.unwrap_or_else(|_| {
             let details = Details::new(Category::InternalError, Category::InternalError.advice());
@@ -91,7 +126,7 @@ impl Callable {
     }
 
     /// A view of an answer, with an address for what does not go inline.
-    fn shown(&self, caller: &str, fetched: Fetched) -> Answered {
+    fn shown(&self, caller: &Caller, fetched: Fetched) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
@@ -130,6 +165,10 @@ impl Callable {
                 let action = "Ask who runs this server to check the credentials of the API";
                 (Details::new(PermissionDenied, action), format!("no credentials for {api}: {why}"))
             }
+            Failed::Consent(url) => {
+                let text = format!("the user must let this server use {api}: open {url} in a browser on this machine");
+                (Details::new(PermissionDenied, "Ask the user to open the address, then call the tool again"), text)
+            }
             Failed::TooLong(bytes) => {
                 let text = format!("the address of the request would have {bytes} bytes, which servers do not read");
                 (Details::new(InvalidInput, "Give shorter arguments, or fewer"), text)
@@ -162,7 +201,7 @@ impl Callable {
 
     fn too_slow(&self) -> Answered {
         let (api, again) = (self.base.host_str().unwrap_or_default(), self.operation.method.is_idempotent());
-        let text = format!("{api}: no whole answer within {:?}", self.factory.0.config.limits.time);
+        let text = format!("{api}: no whole answer within {:?}", self.time);
         Answered::failed(Details { retryable: again, ..answer::details(504, None, again) }, text)
     }
 }

@@ -4,6 +4,7 @@
 mod reading;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use document::Filled;
 use openapi::answer::{self, Answered, Block, View, shape::Shape};
@@ -13,6 +14,7 @@ use serde_json_path::JsonPath;
 use tokio::time::timeout;
 use wire::serf::{Category, Details};
 
+use crate::caller::Caller;
 use crate::error::SetupError;
 use crate::keeping::{FILE_TEMPLATE, Keeper, TEXT_TEMPLATE, uri};
 use crate::{CallableOperation, Factory, shown};
@@ -61,6 +63,8 @@ pub struct Composed {
     factory: Factory,
     steps: Vec<(Step, CallableOperation, Validator)>,
     result: Filled,
+    /// How long all steps may take together.
+    time: Duration,
 }
 
 impl std::fmt::Debug for Composed {
@@ -91,12 +95,13 @@ impl Composed {
                 .map_err(|error| SetupError::new(format!("{at}, whose schema is unusable: {error}"), "another tool"))?;
             steps.push((step.clone(), part.operation.clone(), validator));
         }
-        Ok(Self { factory: factory.clone(), steps, result: rule.result.clone() })
+        let time = factory.0.config.time_of(&rule.tool);
+        Ok(Self { factory: factory.clone(), steps, result: rule.result.clone(), time })
     }
 
-    /// Makes the calls, one after the other, for a caller of this name. The arguments fit the rule's schema.
-    pub async fn call(&self, caller: &str, arguments: Map<String, Value>) -> Answered {
-        let limit = self.factory.0.config.limits.time;
+    /// Makes the calls, one after the other, for this caller. The arguments fit the rule's schema.
+    pub async fn call(&self, caller: &Caller, arguments: Map<String, Value>) -> Answered {
+        let limit = self.time;
         match timeout(limit, self.run(caller, arguments)).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(failed)) => *failed,
@@ -104,7 +109,12 @@ impl Composed {
         }
     }
 
-    async fn run(&self, caller: &str, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
+    /// The steps' calls, in their order.
+    pub fn operations(&self) -> impl Iterator<Item = &CallableOperation> {
+        self.steps.iter().map(|(_, operation, _)| operation)
+    }
+
+    async fn run(&self, caller: &Caller, arguments: Map<String, Value>) -> Result<Answered, Box<Answered>> {
         let (mut values, mut notes) = (Value::Object(arguments), Vec::new());
         for (number, (step, operation, validator)) in self.steps.iter().enumerate() {
             let at = format!("step {} ({})", number + 1, step.call);
@@ -127,7 +137,7 @@ impl Composed {
     }
 
     /// The result as an answer, within the same limits as that of one call.
-    fn shown(&self, caller: &str, result: Value, notes: Vec<String>) -> Answered {
+    fn shown(&self, caller: &Caller, result: Value, notes: Vec<String>) -> Answered {
         let inner = &self.factory.0;
         let id = Keeper::fresh_id();
         let (uri, file_uri) = (uri(TEXT_TEMPLATE, &id), uri(FILE_TEMPLATE, &id));
@@ -155,7 +165,7 @@ impl Step {
     /// The values that one call gives.
     async fn captured(
         &self,
-        caller: &str,
+        caller: &Caller,
         operation: &CallableOperation,
         validator: &Validator,
         values: &Value,

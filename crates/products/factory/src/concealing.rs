@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{PoisonError, RwLock};
 
+use oauth::Secret;
 use serde_json::Value;
 
 /// What stands for a credential.
@@ -101,6 +102,13 @@ impl Concealer {
         tokens.push_back(known);
     }
 
+    /// Learns the newest tokens of the one user whose tokens it knows.
+    pub(crate) fn learn_newest<'s>(&self, tokens: impl Iterator<Item = &'s Secret>) {
+        let is_new = self.0.read().unwrap_or_else(PoisonError::into_inner).tokens.is_empty();
+        let user = if is_new { self.client() } else { TokenClient(0) };
+        tokens.for_each(|token| self.learn_token(user, token.reveal()));
+    }
+
     /// The text without credentials.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -110,6 +118,20 @@ impl Concealer {
             }
         }
         text
+    }
+
+    /// The same for a text whose long parts end early, with `…`: what is left of a credential is one, too.
+    pub(crate) fn shortened(&self, text: &str) -> String {
+        let text = self.text(text);
+        let mut parts: Vec<_> = text.split('…').map(str::to_owned).collect();
+        let (known, last) = (self.0.read().unwrap_or_else(PoisonError::into_inner), parts.len() - 1);
+        for part in &mut parts[..last] {
+            if let Some(at) = known.spellings().filter_map(|spelling| cut_at(part, spelling)).min() {
+                part.truncate(at);
+                part.push_str(PLACEHOLDER);
+            }
+        }
+        parts.join("…")
     }
 
     /// A JSON text without credentials, as bytes: also in strings with escapes, which have as many spellings as they like, and in
@@ -157,6 +179,12 @@ impl Concealer {
         }
         bytes
     }
+}
+
+/// Where the beginning of a credential stands at the end of a text.
+fn cut_at(text: &str, spelling: &str) -> Option<usize> {
+    let first = spelling.get(..SHORTEST)?;
+    text.match_indices(first).map(|(at, _)| at).find(|at| spelling.starts_with(&text[*at..]))
 }
 
 /// Where the string ends that begins at `begin`.

@@ -23,7 +23,7 @@ const LONGEST: u64 = 1 << 20;
 static SHAPE: Shape = Shape::new(
     include_str!("../../../../docs/factory.schema.json"),
     "docs/factory.md",
-    &["shape", "pagination", "compose", "ui"],
+    &["shape", "pagination", "slow", "compose", "ui"],
 );
 
 /// How an API is called.
@@ -41,6 +41,8 @@ pub struct Config {
     pub slashes: Vec<String>,
     /// How tools have pages, by their names; the first rule that fits counts.
     pub pagination: Vec<PagingRule>,
+    /// Which tools take long, by their names; the first rule that fits counts.
+    pub slow: Vec<SlowRule>,
     /// Bounds.
     pub limits: Limits,
     /// What is sent again.
@@ -79,6 +81,17 @@ pub struct PagingRule {
     pub(crate) off: bool,
 }
 
+/// How long some tools may take, whose calls may run as tasks.
+#[derive(Clone, Debug)]
+pub struct SlowRule {
+    tools: String,
+    /// How long one call may take.
+    pub time: Duration,
+}
+
+/// How long a slow call may take by default.
+const SLOW: Duration = Duration::from_mins(10);
+
 /// Bounds of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -90,7 +103,7 @@ pub struct Limits {
     pub inline: usize,
     /// How many pages one call may fetch.
     pub pages: usize,
-    /// How many calls run at once.
+    /// How many calls run at once, and as many slow ones.
     pub calls: usize,
 }
 
@@ -153,6 +166,8 @@ struct File {
     #[serde(default)]
     pagination: Vec<PagingRule>,
     #[serde(default)]
+    slow: Vec<SlowEntry>,
+    #[serde(default)]
     limits: LimitsEntry,
     #[serde(default)]
     retries: RetriesEntry,
@@ -187,6 +202,13 @@ struct ShapeEntry {
     limit: Option<usize>,
     #[serde(default)]
     flatten: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlowEntry {
+    tools: String,
+    seconds: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -262,9 +284,25 @@ impl Config {
             .map_err(|(pointer, error)| vec![FileError::new(tree.place(&pointer), error.what, error.remedy)])
     }
 
+    /// Whether users consent in a browser, which comes back to this machine.
+    pub fn asks_users(&self) -> bool {
+        self.auth.rules.values().any(AuthRule::asks_users)
+    }
+
     pub(crate) fn shape_of(&self, tool: &str) -> shape::Shape {
         let rule = self.shape.iter().find(|rule| fits(&rule.tools, tool));
         rule.map(|rule| rule.shape.clone()).unwrap_or_default()
+    }
+
+    /// How long a call of the tool may take.
+    pub(crate) fn time_of(&self, tool: &str) -> Duration {
+        let rule = self.slow.iter().find(|rule| fits(&rule.tools, tool));
+        rule.map_or(self.limits.time, |rule| rule.time)
+    }
+
+    /// Whether calls of the tool may run as tasks.
+    pub fn is_slow(&self, tool: &str) -> bool {
+        self.slow.iter().any(|rule| fits(&rule.tools, tool))
     }
 
     pub(crate) fn may_have_slashes(&self, tool: &str) -> bool {
@@ -285,6 +323,10 @@ impl Config {
             let idle_here = patterns.into_iter().filter(|pattern| fitting(pattern).is_empty());
             idle.extend(idle_here.map(|pattern| format!("{member}: {} fits no tool", shown(pattern))));
         }
+        let composed = |pattern: &str| self.compose.iter().any(|rule| fits(pattern, &rule.tool));
+        let idle_here = self.slow.iter().map(|rule| &rule.tools);
+        let idle_here = idle_here.filter(|pattern| fitting(pattern).is_empty() && !composed(pattern));
+        idle.extend(idle_here.map(|pattern| format!("slow: {} fits no tool", shown(pattern))));
         for rule in &self.pagination {
             let fitting = fitting(&rule.tools);
             for argument in rule.cursor.iter().chain(&rule.size).filter(|_| !fitting.is_empty()) {
@@ -333,6 +375,7 @@ impl File {
             shape,
             slashes: self.slashes,
             pagination: self.pagination,
+            slow: self.slow.into_iter().map(SlowEntry::rule).collect(),
             limits: Limits {
                 time: self.limits.seconds.map_or(usual.time, Duration::from_secs_f64),
                 answer: self.limits.answer_bytes.unwrap_or(usual.answer),
@@ -353,6 +396,12 @@ impl File {
             ui: self.ui.into_iter().map(|entry| entry.rule(&folder)).collect(),
             auth: AuthConfig { rules: self.auth, folder },
         })
+    }
+}
+
+impl SlowEntry {
+    fn rule(self) -> SlowRule {
+        SlowRule { tools: self.tools, time: self.seconds.map_or(SLOW, Duration::from_secs_f64) }
     }
 }
 

@@ -24,33 +24,46 @@ impl Reference {
         Self { env, file }
     }
 
-    /// The credential. `place` is where the reference stands; files are looked for below `folder`.
+    /// The credential, which is on one line. `place` is where the reference stands; files are looked for below `folder`.
     pub(crate) fn read(&self, place: &str, folder: &Path) -> Result<Secret, SetupError> {
-        let (from, text) = match (&self.env, &self.file) {
-            (Some(name), None) => {
-                let name = wire::escape::line(name).into_owned();
-                let text = std::env::var(&name);
-                let advice = "export it, then run the command again";
-                let text =
-                    text.map_err(|_| SetupError::new(format!("{place}: the variable {name} is not set"), advice));
-                (name, text?)
-            }
-            (None, Some(file)) => {
-                let name = wire::escape::line(&file.display().to_string()).into_owned();
-                let unread =
-                    |why: String| SetupError::new(format!("{place}: {name} cannot be read: {why}"), "another path");
-                (name.clone(), read_file(&folder.join(file)).map_err(unread)?)
-            }
-            _ => {
-                return Err(SetupError::new(format!("{place} names no credential"), "`env: VARIABLE` or `file: PATH`"));
-            }
-        };
+        let (from, text) = self.text(place, folder)?;
         let text = text.trim_end_matches(['\r', '\n']);
         if text.is_empty() || text.chars().any(char::is_control) {
             let what = format!("{place}: {from} is empty, or holds line breaks");
             return Err(SetupError::new(what, "a credential on one line"));
         }
         Ok(Secret::new(text))
+    }
+
+    /// The same for a credential that may have several lines, such as a private key.
+    pub(crate) fn read_whole(&self, place: &str, folder: &Path) -> Result<Secret, SetupError> {
+        let (from, text) = self.text(place, folder)?;
+        if text.trim().is_empty() {
+            return Err(SetupError::new(format!("{place}: {from} is empty"), "a private key"));
+        }
+        Ok(Secret::new(text))
+    }
+
+    /// Where the credential came from, and its text.
+    fn text(&self, place: &str, folder: &Path) -> Result<(String, String), SetupError> {
+        match (&self.env, &self.file) {
+            (Some(name), None) => {
+                let name = wire::escape::line(name).into_owned();
+                let text = std::env::var(&name);
+                let advice = "export it, then run the command again";
+                let text =
+                    text.map_err(|_| SetupError::new(format!("{place}: the variable {name} is not set"), advice));
+                Ok((name, text?))
+            }
+            (None, Some(file)) => {
+                let name = wire::escape::line(&file.display().to_string()).into_owned();
+                let unread =
+                    |why: String| SetupError::new(format!("{place}: {name} cannot be read: {why}"), "another path");
+                let text = read_file(&folder.join(file)).map_err(unread)?;
+                Ok((name, text))
+            }
+            _ => Err(SetupError::new(format!("{place} names no credential"), "`env: VARIABLE` or `file: PATH`")),
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use openapi::answer::{Kept, KeptBody};
 
+use crate::caller::Caller;
+
 /// How many are kept, and how many bytes all of them have.
 const MOST: usize = 64;
 const BYTES: usize = 32 << 20;
@@ -27,7 +29,7 @@ pub(crate) struct Keeper(Mutex<VecDeque<Entry>>);
 struct Entry {
     id: String,
     /// The caller whose answer it is.
-    caller: String,
+    caller: Caller,
     kept: Kept,
 }
 
@@ -39,34 +41,34 @@ fn size(kept: &Kept) -> usize {
 
 /// The oldest answer of the caller that has most.
 fn first_to_go(all: &VecDeque<Entry>) -> usize {
-    let mut shares = BTreeMap::<&str, usize>::new();
+    let mut shares = BTreeMap::<&Caller, usize>::new();
     for one in all {
         *shares.entry(&one.caller).or_default() += size(&one.kept) + BYTES / MOST;
     }
     let largest = shares.into_iter().max_by_key(|(_, share)| *share).map(|(caller, _)| caller);
-    all.iter().position(|one| Some(one.caller.as_str()) == largest).unwrap_or(0)
+    all.iter().position(|one| Some(&one.caller) == largest).unwrap_or(0)
 }
 
 impl Keeper {
-    /// An id that nobody can guess: who knows it may read what it stands for.
+    /// An id that nobody can guess: callers who cannot be told apart can read only what they know the id of.
     pub(crate) fn fresh_id() -> String {
         oauth::random()
     }
 
     /// Keeps something. Where it is too much, the oldest of the caller goes that has most: no caller drives out another's.
-    pub(crate) fn keep(&self, caller: &str, id: String, kept: Kept) {
+    pub(crate) fn keep(&self, caller: &Caller, id: String, kept: Kept) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(Entry { id, caller: caller.to_owned(), kept });
+        all.push_back(Entry { id, caller: caller.clone(), kept });
         while all.len() > MOST || (all.len() > 1 && all.iter().map(|one| size(&one.kept)).sum::<usize>() > BYTES) {
             let oldest = first_to_go(&all);
             all.remove(oldest);
         }
     }
 
-    /// What is kept under an id.
-    pub(crate) fn find(&self, id: &str) -> Option<Kept> {
+    /// What is kept under an id for this caller. For others it is not there.
+    pub(crate) fn find(&self, caller: &Caller, id: &str) -> Option<Kept> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter().find(|one| one.id == id).map(|one| one.kept.clone())
+        all.iter().find(|one| one.id == id && one.caller == *caller).map(|one| one.kept.clone())
     }
 }
 
@@ -76,29 +78,35 @@ mod tests {
 
     #[test]
     fn the_newest_are_kept_within_the_bound() {
-        let keeper = Keeper::default();
+        let (keeper, a) = (Keeper::default(), Caller::only());
         let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size)) };
         for number in 0..100 {
-            keeper.keep("a", number.to_string(), kept(1));
+            keeper.keep(&a, number.to_string(), kept(1));
         }
-        assert!(keeper.find("35").is_none() && keeper.find("36").is_some());
-        keeper.keep("a", "large".to_owned(), kept(BYTES));
-        assert!(keeper.find("large").is_some() && keeper.find("99").is_none());
-        keeper.keep("a", "last".to_owned(), kept(1));
-        assert!(keeper.find("large").is_none() && keeper.find("last").is_some());
+        let has = |id: &str| keeper.find(&a, id).is_some();
+        assert!(!has("35") && has("36"));
+        keeper.keep(&a, "large".to_owned(), kept(BYTES));
+        assert!(has("large") && !has("99"));
+        keeper.keep(&a, "last".to_owned(), kept(1));
+        assert!(!has("large") && has("last"));
     }
 
     #[test]
-    fn a_caller_drives_out_its_own_answers_alone() {
+    fn a_caller_drives_out_its_own_answers_alone_and_reads_no_others() {
         let keeper = Keeper::default();
+        let [a, b] = [1, 2].map(|session| Caller { session: Some(session), ..Caller::default() });
         let kept = |size: usize| Kept { media: "text/plain".to_owned(), body: KeptBody::Text("x".repeat(size)) };
-        keeper.keep("a", "mine".to_owned(), kept(1000));
+        keeper.keep(&a, "mine".to_owned(), kept(1000));
         for number in 0..200 {
-            keeper.keep("b", number.to_string(), kept(1));
+            keeper.keep(&b, number.to_string(), kept(1));
         }
         for number in 200..220 {
-            keeper.keep("b", number.to_string(), kept(BYTES / 8));
+            keeper.keep(&b, number.to_string(), kept(BYTES / 8));
         }
-        assert!(keeper.find("mine").is_some() && keeper.find("219").is_some() && keeper.find("0").is_none());
+        assert!(
+            keeper.find(&a, "mine").is_some() && keeper.find(&b, "219").is_some() && keeper.find(&b, "0").is_none()
+        );
+        let strangers = [Caller::default(), Caller::only(), b, Caller { principal: Some("p".to_owned()), ..a.clone() }];
+        assert!(strangers.iter().all(|stranger| keeper.find(stranger, "mine").is_none()));
     }
 }

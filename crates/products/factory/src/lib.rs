@@ -4,6 +4,7 @@
 //! It knows no MCP message. Credentials come from the environment or from files, and are in no argument, error or answer.
 
 mod auth;
+mod caller;
 mod calling;
 mod compose;
 mod concealing;
@@ -30,8 +31,9 @@ use keeping::Keeper;
 use retrying::Budget;
 use sending::Sender;
 
+pub use caller::Caller;
 pub use compose::{ComposeRule, Composed, Part};
-pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule};
+pub use config::{Config, Limits, Network, PagingRule, Retries, ShapeRule, SlowRule};
 pub use error::SetupError;
 pub use fetching::fetch;
 pub use keeping::{FILE_TEMPLATE, TEXT_TEMPLATE};
@@ -54,6 +56,8 @@ struct Inner {
     keeper: Keeper,
     budget: Budget,
     running: Arc<Semaphore>,
+    /// Places of slow calls, which keep no other waiting.
+    running_slow: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Factory {
@@ -127,9 +131,10 @@ impl Factory {
         let concealer = Arc::new(Concealer::default());
         let sender = Sender::new(&base, &config.network)?;
         let authorization = Authorization::new(&config.auth, api, &base, (&sender, Arc::clone(&concealer)))?;
-        let running = Arc::new(Semaphore::new(config.limits.calls));
+        let [running, running_slow] = [(); 2].map(|()| Arc::new(Semaphore::new(config.limits.calls)));
         let (keeper, budget) = (Keeper::default(), Budget::default());
-        Ok(Self(Arc::new(Inner { base, config, sender, authorization, concealer, keeper, budget, running })))
+        let inner = Inner { base, config, sender, authorization, concealer, keeper, budget, running, running_slow };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Refuses entries of the configuration that fit none of these tools, each with its arguments.
@@ -137,9 +142,14 @@ impl Factory {
         self.0.config.check_tools(tools)
     }
 
-    /// What is kept under an id: a media type, and a text or Base64.
-    pub fn kept(&self, id: &str) -> Option<openapi::answer::Kept> {
-        self.0.keeper.find(id)
+    /// Whether calls of a tool of this name may run as tasks.
+    pub fn is_slow(&self, tool: &str) -> bool {
+        self.0.config.is_slow(tool)
+    }
+
+    /// What is kept under an id for this caller: a media type, and a text or Base64.
+    pub fn kept(&self, caller: &Caller, id: &str) -> Option<openapi::answer::Kept> {
+        self.0.keeper.find(caller, id)
     }
 
     /// The address of the API.

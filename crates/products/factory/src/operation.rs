@@ -1,6 +1,7 @@
 //! An operation that can be called: with its credentials, pages and shape.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use openapi::answer::paging::{Chooser, Pager, Paging};
 use openapi::answer::shape::Shape;
@@ -29,6 +30,10 @@ pub(crate) struct Callable {
     pub(crate) most: Option<&'static str>,
     /// Whether each success has a structured value.
     pub(crate) structured: bool,
+    /// How long a call may take.
+    pub(crate) time: Duration,
+    /// Whether it takes one of the places for slow calls.
+    pub(crate) is_slow: bool,
 }
 
 /// An argument that the description does not have.
@@ -77,6 +82,7 @@ impl Factory {
         let is_safe = operation.method == Method::Get && paging.is_some();
         let most = free(["max_items", "max_items_in_all"]).filter(|_| is_safe);
         let shape = self.0.config.shape_of(tool);
+        let (time, is_slow) = (self.0.config.time_of(tool), self.0.config.is_slow(tool));
         let factory = self.clone();
         Ok(CallableOperation(Arc::new(Callable {
             factory,
@@ -88,6 +94,8 @@ impl Factory {
             cursor,
             most,
             structured,
+            time,
+            is_slow,
         })))
     }
 
@@ -153,6 +161,11 @@ impl Factory {
 }
 
 impl CallableOperation {
+    /// Whether calls may run as tasks.
+    pub fn is_slow(&self) -> bool {
+        self.0.is_slow
+    }
+
     /// The arguments that the description does not have.
     pub fn extras(&self) -> Vec<Extra> {
         if self.0.paging.is_none() {

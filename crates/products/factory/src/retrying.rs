@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use openapi::answer::retry_after;
+use wire::http::retry_after;
 
 use crate::sending::{Incoming, Unanswered};
 

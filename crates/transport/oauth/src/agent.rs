@@ -21,16 +21,16 @@ use super::options::{Agent, Browser};
 use super::web::Web;
 
 /// The path that the browser is sent back to.
-const PATH: &str = "/callback";
+pub(crate) const PATH: &str = "/callback";
 /// The redirect address without a listener: the redirect is read and not followed.
 const HEADLESS_REDIRECT: &str = "http://127.0.0.1/callback";
 /// How many redirects are followed.
 const MAX_REDIRECTS: usize = 10;
 /// How long one visitor may take to send its request, and how long the request may be.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_HEAD: usize = 16 << 10;
 /// How many visitors are served side by side.
-const VISITORS: usize = 64;
+pub(crate) const VISITORS: usize = 64;
 
 /// Receives the authorization response.
 pub(crate) enum RedirectListener {
@@ -142,14 +142,15 @@ async fn next_visit<'v>(listener: &TcpListener, request: &'v Request, visits: &m
 
 /// Serves one visitor; the response, if it brings it.
 async fn visit(mut stream: TcpStream, request: &Request) -> Option<Url> {
-    let response_url = timeout(REQUEST_TIMEOUT, target(&mut stream, request)).await.ok()??;
+    let response_url = timeout(REQUEST_TIMEOUT, target(&mut stream, &request.redirect)).await.ok()??;
     let is_ours = request.is_answered_by(&response_url);
-    let _ = timeout(REQUEST_TIMEOUT, reply(&mut stream, is_ours)).await;
+    let said = is_ours.then_some("Thank you. You may close this page and go back to the terminal.\n");
+    let _ = timeout(REQUEST_TIMEOUT, reply(&mut stream, said)).await;
     is_ours.then_some(response_url)
 }
 
-/// The requested URL.
-async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
+/// The requested URL, where the browser was sent to `redirect`.
+pub(crate) async fn target(stream: &mut TcpStream, redirect: &str) -> Option<Url> {
     let mut head = Vec::new();
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
         let mut piece = [0; 1024];
@@ -161,17 +162,16 @@ async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
     }
     let line = String::from_utf8_lossy(&head);
     let target = line.lines().next()?.strip_prefix("GET ")?.split(' ').next()?.to_owned();
-    Url::parse(&request.redirect).ok()?.join(target.strip_prefix('/').map(|_| target.as_str())?).ok()
+    Url::parse(redirect).ok()?.join(target.strip_prefix('/').map(|_| target.as_str())?).ok()
 }
 
-async fn reply(stream: &mut TcpStream, is_ours: bool) -> std::io::Result<()> {
-    let (status, text) = if is_ours {
-        ("200 OK", "Thank you. You may close this page and go back to the terminal.\n")
-    } else {
-        ("404 Not Found", "There is nothing here.\n")
-    };
+/// Answers with a page of plain text; `None`: there is nothing at the address.
+pub(crate) async fn reply(stream: &mut TcpStream, said: Option<&str>) -> std::io::Result<()> {
+    let status = if said.is_some() { "200 OK" } else { "404 Not Found" };
+    let text = said.unwrap_or("There is nothing here.\n");
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\nContent-Length: \
+         {}\r\nConnection: close\r\n\r\n",
         text.len()
     );
     stream.write_all(format!("{head}{text}").as_bytes()).await?;

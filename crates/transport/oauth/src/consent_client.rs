@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use net::egress::Egress;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 use url::Url;
 use wire::Revision;
@@ -167,6 +168,21 @@ impl ConsentClient {
         Ok(Self { source, web, found: OnceCell::new(), registered: Mutex::default() })
     }
 
+    /// The same for an authorization server without metadata. `source` names no server, and as issuer who may be named in
+    /// responses; without one, that is the origin of the page where users consent.
+    pub fn at(mut source: ConsentSource, authorization: Url, token: Url) -> Result<Self, OAuthError> {
+        [&authorization, &token].into_iter().try_for_each(check_scheme)?;
+        let id = source.issuer.get_or_insert_with(|| authorization.origin().ascii_serialization()).clone();
+        let mut client = Self::new(source)?;
+        client.web.named.insert(0, token.clone());
+        let document = json!({
+            "issuer": id, "authorization_endpoint": authorization.as_str(), "token_endpoint": token.as_str(),
+        });
+        let issuer = Issuer::read(&document).map_err(|why| OAuthError::at(why, &token, "another address"))?;
+        client.found = OnceCell::from(Discovered { resource: None, scopes: None, issuer });
+        Ok(client)
+    }
+
     /// Makes an authorization request, for one browser.
     pub async fn begin(&self, place: ConsentPlace<'_>) -> Result<ConsentRequest, OAuthError> {
         let found = self.found().await?;
@@ -319,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_request_is_saved_with_all_that_verifies_its_response() {
-        let document = serde_json::json!({
+        let document = json!({
             "issuer": "https://as.example", "authorization_endpoint": "https://as.example/authorize",
             "token_endpoint": "https://as.example/token", "authorization_response_iss_parameter_supported": true,
         });

@@ -1,5 +1,5 @@
-//! Tokens for a service that calls a server: in its own name (client credentials), or in that of a user whose token it
-//! exchanges (RFC 8693). The authorization server is always one that was named: no server chooses who gets credentials. Keeps
+//! Tokens for a service that calls a server: in its own name (client credentials, or an assertion of RFC 7523), or in that of a
+//! user whose token it exchanges (RFC 8693). The authorization server is always one that was named: no server chooses who gets credentials. Keeps
 //! no token.
 
 use std::fmt;
@@ -20,6 +20,7 @@ use super::token_endpoint::{ACCESS_TOKEN, Method, Token, TokenRequest};
 use super::verifier::StrictVerifier;
 use super::web::{Web, check_scheme};
 
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 /// How long a token is used whose response does not say how long it lives.
 pub(crate) const UNSTATED: u64 = 300;
@@ -135,6 +136,15 @@ impl ServiceClient {
             return Err(OAuthError::at(what, &endpoint.url, "ask who runs it"));
         }
         usable(token, endpoint)
+    }
+
+    /// A token for the service account that signed `assertion` (RFC 7523), or for whom it names.
+    pub async fn asserted(&self, assertion: &Secret) -> Result<IssuedToken, OAuthError> {
+        let endpoint = self.endpoint().await?;
+        let mut form = vec![("grant_type", JWT_BEARER), ("assertion", assertion.reveal())];
+        let scope = self.add_target(&mut form, endpoint);
+        form.extend(scope.as_deref().map(|scope| ("scope", scope)));
+        self.request(endpoint).token(&form, None).await.and_then(|token| usable(token, endpoint))
     }
 
     fn add_target<'f>(&'f self, form: &mut Vec<(&'f str, &'f str)>, endpoint: &'f Endpoint) -> Option<String> {

@@ -178,6 +178,8 @@ impl TokenRequest<'_> {
                 body.append_pair("client_id", &self.client.id).append_pair("client_assertion_type", ASSERTION);
                 body.append_pair("client_assertion", &assertion);
             }
+            // An assertion alone says who asks (RFC 7523, 2.1).
+            _ if self.client.id.is_empty() => {}
             _ => _ = body.append_pair("client_id", &self.client.id),
         }
         let mut request = WebRequest::post(self.endpoint, FORM, body.finish());

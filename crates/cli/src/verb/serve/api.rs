@@ -1,20 +1,23 @@
 //! `proof serve --openapi`: from a description and a configuration to a catalogue of tools.
 
 mod composed;
+mod consenting;
 mod outcome;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use factory::{Base, CallableOperation, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
+use factory::{Base, CallableOperation, Caller, Config, FILE_TEMPLATE, Factory, SetupError, TEXT_TEMPLATE};
 use net::service::Context;
 use openapi::answer::KeptBody;
 use openapi::{Api, Tool, ToolLimits, lint, tools};
-use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource, Template};
+use reference::catalogue::{self, Catalogue, Found, Hints, Outcome, Resource, TaskSupport, Template, Variables};
+use reference::tasks::Limits as TaskLimits;
 use report::render::text::{count, wrap};
 use serde_json::{Map, Value, json};
-use wire::escape;
+use wire::{Transport, escape};
 
 use crate::args::serve_api::ApiArgs;
 use crate::exit::{Exit, tell, usage};
@@ -25,9 +28,19 @@ const GROUPS: usize = 40;
 /// How many skipped parts `--check` lists.
 const SKIPPED: usize = 20;
 
-/// The API as a catalogue.
-pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catalogue, Exit> {
+/// The API as a catalogue, and the bounds of its tasks. `http` is where the server listens.
+pub(super) async fn catalogue(
+    args: &ApiArgs,
+    description: &str,
+    http: Option<SocketAddr>,
+) -> Result<(Catalogue, TaskLimits), Exit> {
     let config = config(args)?;
+    if let Some(address) = http.filter(|at| config.asks_users() && !at.ip().is_loopback()) {
+        let what =
+            format!("users who reach {address} have their browsers elsewhere, and consents come back to this machine");
+        return Err(usage(&what, "listen on 127.0.0.1, use --stdio, or let `proof gateway` keep consents"));
+    }
+    let tasks = task_limits(&config);
     let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
     let base = base(args, &config, &api, at.as_ref()).map_err(setup)?;
     let (name, compose, ui) = (config.name.clone(), config.compose.clone(), config.ui.clone());
@@ -46,7 +59,15 @@ pub(super) async fn catalogue(args: &ApiArgs, description: &str) -> Result<Catal
     let mut catalogue = made(&api, name, &factory, callable);
     catalogue.tools.extend(added);
     composed::pages(&mut catalogue, &ui).map_err(setup)?;
-    Ok(catalogue)
+    Ok((catalogue, tasks))
+}
+
+/// Tasks last as long as slow calls may take, and then as long as usual.
+fn task_limits(config: &Config) -> TaskLimits {
+    let usual = TaskLimits::default();
+    let slowest = config.slow.iter().map(|rule| rule.time).max().unwrap_or_default();
+    let ttl = usual.ttl + slowest;
+    TaskLimits { ttl, longest_ttl: usual.longest_ttl.max(ttl), ..usual }
 }
 
 /// Prints the tools, what is left out, and what to improve.
@@ -64,7 +85,7 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     };
     let all = tools::tools(&api, &ToolLimits::default());
     let mut out = String::new();
-    list(&mut out, &api, &all);
+    list(&mut out, &api, &all, compose.len());
     let factory = factory.and_then(|factory| check_tools(&factory, &all).map(|()| factory));
     let mut some = false;
     match &factory {
@@ -96,8 +117,10 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
 }
 
 /// The tools by groups, then what became no tool.
-fn list(out: &mut String, api: &Api, all: &[Tool]) {
-    let _ = writeln!(out, "{}: {}", escape::line(&title(api)), count(all.len(), "tool"));
+fn list(out: &mut String, api: &Api, all: &[Tool], composed: usize) {
+    let more = if composed == 0 { String::new() } else { format!(", {composed} of them of several calls") };
+    let total = count(all.len() + composed, "tool");
+    let _ = writeln!(out, "{}: {total}{more}", escape::line(&title(api)));
     for (group, members) in groups(all) {
         let _ = writeln!(out, "\n{} ({})", escape::line(group), members.len());
         let names: Vec<_> = members.iter().map(|tool| tool.name.as_str()).collect();
@@ -215,15 +238,17 @@ fn kept(factory: &Factory, template: &'static str, media: &'static str, about: &
     let factory = factory.clone();
     let is_text = template == TEXT_TEMPLATE;
     let name = if is_text { "long answers" } else { "large files" };
-    Template::new(template, name, media, move |variables| {
+    let read = move |variables: &Variables, context: &Context| {
+        let kept = factory.kept(&caller(context), variables.get("id")?)?;
         // Each kind is read at its own address.
-        match factory.kept(variables.get("id")?)?.body {
-            KeptBody::Text(text) if is_text => Some(catalogue::Body::Text(text.into())),
-            KeptBody::Blob(data) if !is_text => Some(catalogue::Body::Blob(data.into())),
-            _ => None,
-        }
-    })
-    .told(name, about)
+        let body = match kept.body {
+            KeptBody::Text(text) if is_text => catalogue::Body::Text(text.into()),
+            KeptBody::Blob(data) if !is_text => catalogue::Body::Blob(data.into()),
+            _ => return None,
+        };
+        Some(Found { body, mime_type: Some(kept.media.into()) })
+    };
+    Template::new(template, name, media, |_| None).personal(read).told(name, about)
 }
 
 /// A tool whose calls become requests.
@@ -235,11 +260,14 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
         idempotent: annotations.idempotent,
         open_world: true,
     };
-    let input = input(tool, &operation);
+    let (input, is_slow) = (input(tool, &operation), operation.is_slow());
     let operation = Arc::new(operation);
-    let run = move |_, mut invocation: catalogue::Invocation| {
+    let run = move |server, mut invocation: catalogue::Invocation| {
         let operation = Arc::clone(&operation);
         async move {
+            if let Some(outcome) = consenting::missing(&server, &invocation, std::iter::once(&*operation)).await {
+                return outcome;
+            }
             let arguments = match invocation.arguments.take() {
                 Value::Object(arguments) => arguments,
                 _ => Map::new(),
@@ -249,6 +277,9 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
         }
     };
     let mut made = catalogue::Tool::later(tool.name.clone(), tool.description.clone(), run).input(input).hints(hints);
+    if is_slow {
+        made = made.tasks(TaskSupport::Optional);
+    }
     if let Some(title) = &tool.title {
         made = made.titled(title.clone());
     }
@@ -258,11 +289,14 @@ fn served(tool: &Tool, operation: CallableOperation) -> catalogue::Tool {
     }
 }
 
-/// Who calls: by the token, or else the session. Without either, all are one caller.
-fn caller(context: &Context) -> String {
-    let subject = context.subject.as_ref().and_then(|subject| subject.to_str().ok());
-    let session = context.session.as_ref().and_then(|session| session.id());
-    subject.or(session).unwrap_or_default().to_owned()
+/// Who calls: by the token and the session. Over HTTP without either, callers cannot be told apart.
+fn caller(context: &Context) -> Caller {
+    let principal = context.subject.as_ref().and_then(|subject| subject.to_str().ok());
+    Caller {
+        is_only: context.transport == Transport::Stdio,
+        principal: principal.map(str::to_owned),
+        session: context.session.as_ref().map(|session| session.number()),
+    }
 }
 
 /// The arguments of a tool, with those for pages.

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use guard::invisible::cleaned;
 use serde_json::Value;
 use wire::escape;
+use wire::http::retry_after;
 use wire::serf::{Category, Details};
 
-use super::{Answered, Received, View, retry_after};
+use super::{Answered, Received, View};
 
 /// How much of what a server says is shown.
 const SAID: usize = 500;

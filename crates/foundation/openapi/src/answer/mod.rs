@@ -3,7 +3,6 @@
 
 mod failure;
 pub mod paging;
-mod retry_after;
 pub mod shape;
 mod weight;
 
@@ -20,7 +19,6 @@ use crate::request;
 use shape::Shape;
 
 pub use failure::{details, phrase};
-pub use retry_after::retry_after;
 
 /// How many bytes an image, a sound or another file may have that is sent inline.
 const INLINE_FILE: usize = 1 << 20;

@@ -37,8 +37,8 @@ impl<'v> Reader<'_, 'v> {
         for Skipped { at, why } in notes {
             self.note(&at, why);
         }
-        let security = security::requirements(self.source, site.raw);
-        parameters.retain(|parameter| !self.is_credential(parameter, &security));
+        let mut security = security::requirements(self.source, site.raw);
+        self.take_credentials(&mut parameters, &mut security);
         let mut body = bodies::read(self.source, &mut self.schemas, site.raw, &head)?;
         if let Some(form) = self.form(site, &head)? {
             body = Some(form);
@@ -78,13 +78,31 @@ impl<'v> Reader<'_, 'v> {
 }
 
 impl Reader<'_, '_> {
-    /// Whether a parameter is the key of a scheme that the operation needs: that comes from the configuration, and no model may
-    /// have to know it.
-    fn is_credential(&self, parameter: &Parameter, security: &[Vec<Requirement>]) -> bool {
-        security.iter().flatten().filter_map(|needed| self.api.schemes.get(&needed.scheme)).any(|scheme| {
-            matches!(scheme, Scheme::Key { place, name }
+    /// Takes out the parameters that are keys of schemes which the operation names: these come from the configuration, and no
+    /// model may have to know them. Every way of authorization needs those that are required.
+    fn take_credentials(&self, parameters: &mut Vec<Parameter>, security: &mut [Vec<Requirement>]) {
+        let mut required = Vec::new();
+        parameters.retain(|parameter| {
+            let Some(scheme) = self.credential(parameter, security) else { return true };
+            required.extend(parameter.required.then_some(scheme));
+            false
+        });
+        for scheme in required {
+            for way in &mut *security {
+                if !way.iter().any(|needed| needed.scheme == scheme) {
+                    way.push(Requirement { scheme: scheme.clone(), scopes: Vec::new() });
+                }
+            }
+        }
+    }
+
+    /// The scheme whose key a parameter is.
+    fn credential(&self, parameter: &Parameter, security: &[Vec<Requirement>]) -> Option<String> {
+        let is_key = |needed: &&Requirement| {
+            matches!(self.api.schemes.get(&needed.scheme), Some(Scheme::Key { place, name })
                 if *place == parameter.place && name.eq_ignore_ascii_case(&parameter.name))
-        })
+        };
+        security.iter().flatten().find(is_key).map(|needed| needed.scheme.clone())
     }
 }
 

@@ -5,12 +5,14 @@ mod annotation;
 mod challenge;
 mod media;
 mod mirror;
+mod retry_after;
 mod value;
 
 pub use annotation::{Annotation, AnnotationFault, Annotations, annotations};
 pub use challenge::{Challenge, challenges};
 pub use media::{accepts, has_media_type, lists, media_type};
 pub use mirror::{HeaderFault, check_headers, modern_headers, modern_headers_at, named_by};
+pub use retry_after::retry_after;
 pub use value::{BadSentinel, decode_value, encode_always, encode_value, is_safe_value, says};
 
 use crate::trace::Headers;

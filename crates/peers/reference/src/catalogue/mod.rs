@@ -25,7 +25,7 @@ pub(crate) use self::outcome::Finished;
 pub use self::outcome::{Content, Invocation, Messages, Outcome, Output};
 pub use self::prompt::{Argument, Completer, Prompt};
 pub use self::resource::{Body, Contents, Resource};
-pub use self::template::{Read, Template, Variables};
+pub use self::template::{Found, Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::service::RpcError;
+use net::service::{Context, RpcError};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
@@ -17,8 +17,23 @@ use super::resource::Body;
 /// The values of a template's variables, by name.
 pub type Variables = BTreeMap<String, String>;
 
-/// Gives what is at the URI with these variables, where anything is.
-pub type Read = dyn Fn(&Variables) -> Option<Body> + Send + Sync;
+/// What is at a URI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The contents.
+    pub body: Body,
+    /// Their media type, if it is not that of the template.
+    pub mime_type: Option<Text>,
+}
+
+impl From<Body> for Found {
+    fn from(body: Body) -> Self {
+        Self { body, mime_type: None }
+    }
+}
+
+/// Gives what is at the URI with these variables, for the client of this conversation. Without one, only what everyone may read.
+pub type Read = dyn Fn(&Variables, Option<&Context>) -> Option<Found> + Send + Sync;
 
 /// A URI with variables such as `{name}`, one level of RFC 6570.
 #[derive(Clone)]
@@ -64,10 +79,16 @@ impl Template {
             description: None,
             mime_type: mime_type.into(),
             completers: BTreeMap::new(),
-            read: Arc::new(read),
+            read: Arc::new(move |variables, _| read(variables).map(Found::from)),
             delay: Duration::ZERO,
             refusal: None,
         }
+    }
+
+    /// With contents that depend on who reads: `read` gets the conversation of the client.
+    pub fn personal(mut self, read: impl Fn(&Variables, &Context) -> Option<Found> + Send + Sync + 'static) -> Self {
+        self.read = Arc::new(move |variables, context| read(variables, context?));
+        self
     }
 
     /// With a title and a description.

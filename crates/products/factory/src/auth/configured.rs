@@ -3,19 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use oauth::{Secret, TokenSource};
+use oauth::Secret;
 use openapi::model::{Place, Scheme};
 use serde::Deserialize;
-use url::Url;
 
-use super::tokens::Tokens;
-use super::{Authorizing, basic, token_url};
+use super::{Authorizing, basic};
+use crate::Base;
 use crate::concealing::Concealer;
 use crate::config::AuthConfig;
 use crate::credentials::Reference;
 use crate::error::SetupError;
 use crate::sending::Sender;
-use crate::{Base, CONNECT};
 
 /// An entry of `auth`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -23,18 +21,29 @@ use crate::{Base, CONNECT};
 pub(crate) struct AuthRule {
     env: Option<String>,
     file: Option<PathBuf>,
+    grant: Option<Grant>,
     #[serde(rename = "in")]
     place: Option<KeyPlace>,
     name: Option<String>,
     prefix: Option<String>,
     username: Option<Reference>,
     password: Option<Reference>,
-    client_id: Option<Reference>,
-    client_secret: Option<Reference>,
-    token_url: Option<String>,
-    audience: Option<String>,
+    pub(super) client_id: Option<Reference>,
+    pub(super) client_secret: Option<Reference>,
+    pub(super) issuer: Option<String>,
+    pub(super) authorize_url: Option<String>,
+    pub(super) token_url: Option<String>,
+    pub(super) redirect_port: Option<u16>,
+    /// A key file as Google gives it.
+    pub(super) service_account: Option<Reference>,
+    pub(super) private_key: Option<Reference>,
+    pub(super) algorithm: Option<String>,
+    pub(super) key_id: Option<String>,
+    /// For whom a service account acts.
+    pub(super) subject: Option<String>,
+    pub(super) audience: Option<String>,
     #[serde(default)]
-    scopes: Vec<String>,
+    pub(super) scopes: Vec<String>,
     /// Hosts besides the API's own that may get it.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
@@ -49,50 +58,60 @@ enum KeyPlace {
     Cookie,
 }
 
+/// How tokens are had, where it is not seen from the other members.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Grant {
+    ClientCredentials,
+    AuthorizationCode,
+}
+
+/// What an entry is read with.
+pub(super) struct Setting<'s> {
+    /// The scheme of its name in the description.
+    pub(super) scheme: Option<&'s Scheme>,
+    /// Where it stands, for errors.
+    pub(super) place: &'s str,
+    pub(super) config: &'s AuthConfig,
+    pub(super) base: &'s Base,
+    pub(super) sender: &'s Sender,
+    pub(super) concealer: &'s Arc<Concealer>,
+}
+
 impl AuthRule {
     /// Whether only a scheme of the description says where the credential goes.
     pub(super) const fn needs_scheme(&self) -> bool {
-        self.place.is_none() && self.username.is_none() && self.client_id.is_none()
+        self.place.is_none() && self.username.is_none() && self.client_id.is_none() && self.service_account.is_none()
     }
 
-    /// The credential that the entry at `place` stands for.
-    pub(super) fn credential(
-        &self,
-        scheme: Option<&Scheme>,
-        place: &str,
-        config: &AuthConfig,
-        base: &Base,
-        (sender, concealer): (&Sender, &Arc<Concealer>),
-    ) -> Result<Authorizing, SetupError> {
-        let read = |reference: &Option<Reference>, member: &str| {
-            let at = format!("{place}.{member}");
-            let reference = reference.as_ref();
-            let missing = || SetupError::new(format!("{at} is missing"), "`env: VARIABLE` or `file: PATH`");
-            reference.ok_or_else(missing)?.read(&at, &config.folder)
-        };
+    /// Whether users consent to it in a browser.
+    pub(crate) const fn asks_users(&self) -> bool {
+        matches!(self.grant, Some(Grant::AuthorizationCode))
+    }
+
+    /// The credential that the entry stands for.
+    pub(super) fn credential(&self, setting: &Setting<'_>) -> Result<Authorizing, SetupError> {
+        if self.asks_users() {
+            return self.consents(setting);
+        }
+        if self.service_account.is_some() || self.private_key.is_some() {
+            return self.service_account(setting);
+        }
         if self.client_id.is_some() || self.client_secret.is_some() {
-            let client = (read(&self.client_id, "client_id")?, read(&self.client_secret, "client_secret")?);
-            concealer.learn(client.1.reveal());
-            // Both go to the token endpoint in one text, plain or form-encoded, which it may repeat.
-            for spell in [str::to_owned, crate::auth::form] {
-                let both = [&client.0, &client.1].map(|secret| Secret::new(spell(secret.reveal())));
-                concealer.learn(basic(&both[0], &both[1]).reveal().trim_start_matches("Basic "));
-            }
-            let source = self.source(scheme, place, base, client, sender)?;
-            let tokens = Tokens::new(source, Arc::clone(concealer));
-            let tokens = tokens.map_err(|why| SetupError::new(format!("{place}: {why}"), "another address"))?;
-            return Ok(Authorizing::Token(Box::new(tokens)));
+            return self.client_credentials(setting);
         }
         if self.username.is_some() || self.password.is_some() {
-            let (user, password) = (read(&self.username, "username")?, read(&self.password, "password")?);
-            concealer.learn(password.reveal());
+            let user = setting.read(self.username.as_ref(), "username")?;
+            let password = setting.read(self.password.as_ref(), "password")?;
+            setting.concealer.learn(password.reveal());
             let value = basic(&user, &password);
-            concealer.learn(value.reveal().trim_start_matches("Basic "));
+            setting.concealer.learn(value.reveal().trim_start_matches("Basic "));
             return Ok(Authorizing::Header(value));
         }
-        let secret = Reference::new(self.env.clone(), self.file.clone()).read(place, &config.folder)?;
-        concealer.learn(secret.reveal());
-        self.key(scheme, place, secret)
+        let reference = Reference::new(self.env.clone(), self.file.clone());
+        let secret = reference.read(setting.place, &setting.config.folder)?;
+        setting.concealer.learn(secret.reveal());
+        self.key(setting.scheme, setting.place, secret)
     }
 
     /// A key or a token that is configured.
@@ -124,38 +143,5 @@ impl AuthRule {
             return Err(SetupError::new(what, "a name such as X-Api-Key"));
         }
         Ok(Authorizing::Key { place: at, name, value })
-    }
-
-    fn source(
-        &self,
-        scheme: Option<&Scheme>,
-        place: &str,
-        base: &Base,
-        (id, secret): (Secret, Secret),
-        sender: &Sender,
-    ) -> Result<TokenSource, SetupError> {
-        let configured = self.token_url.as_ref().map(|url| {
-            let bad =
-                |_| SetupError::new(format!("{place}.token_url is not a URL"), "the address of the token endpoint");
-            Url::parse(url).map_err(bad)
-        });
-        let endpoint = configured.transpose()?.or_else(|| token_url(scheme, &base.url));
-        let missing = || {
-            let what = format!("{place} has no `token_url`, and the description names none on the origin of the API");
-            SetupError::new(what, "add `token_url`, the address of the token endpoint")
-        };
-        let endpoint = endpoint.ok_or_else(missing)?;
-        let credential = oauth::Credential::Secret(secret);
-        Ok(TokenSource {
-            server: base.url.clone(),
-            issuer: None,
-            egress: Some(sender.egress_to(&endpoint, self.token_url.is_some() || base.is_named)),
-            token_endpoint: Some(endpoint),
-            client: oauth::Client::new(id.reveal(), credential),
-            scopes: self.scopes.clone(),
-            audience: self.audience.clone(),
-            resource: None,
-            timeout: CONNECT,
-        })
     }
 }

@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::Failed;
-use crate::auth::Additions;
+use crate::auth::{Additions, Missing};
+use crate::caller::Caller;
 use crate::operation::Callable;
 use crate::retrying;
 use crate::sending::{Incoming, Outgoing, Unanswered, header, is_below};
@@ -21,14 +22,19 @@ const LONGEST: usize = 16_000;
 
 impl Callable {
     /// Sends the request that `arguments` make, again where that does no harm and there is time; its answer holds no credentials.
-    pub(super) async fn one(&self, arguments: &Map<String, Value>, deadline: Instant) -> Result<Incoming, Failed> {
+    pub(super) async fn one(
+        &self,
+        caller: &Caller,
+        arguments: &Map<String, Value>,
+        deadline: Instant,
+    ) -> Result<Incoming, Failed> {
         let inner = &self.factory.0;
         let mut request = request::build(&self.operation, arguments, self.base.as_str()).map_err(Failed::Request)?;
         let may_repeat = self.mark(&mut request);
         let mut refused: Option<Secret> = None;
         let mut attempt = 1;
         loop {
-            let (outgoing, authorization) = self.authorized(&request, refused.as_ref()).await?;
+            let (outgoing, mut additions) = self.authorized(&request, caller, refused.as_ref()).await?;
             let result = inner.sender.exchange(outgoing, &self.base, inner.config.limits.answer).await;
             if result.is_ok() {
                 inner.budget.earn();
@@ -36,7 +42,7 @@ impl Callable {
             // A token may have been revoked: another one is fetched, once.
             let is_renewable = self.credentials.iter().any(|credential| credential.is_renewable());
             if refused.is_none() && is_renewable && result.as_ref().is_ok_and(|answer| answer.status == 401) {
-                refused = authorization;
+                refused = additions.take_authorization();
                 continue;
             }
             let pause = retrying::pause(&result, attempt, oauth::now()).filter(|_| may_repeat);
@@ -44,7 +50,7 @@ impl Callable {
                 pause.filter(|pause| attempt < inner.config.retries.attempts && Instant::now() + *pause < deadline);
             match pause {
                 Some(pause) if inner.budget.take() => sleep(pause).await,
-                _ => return result.map(|answer| self.concealed(answer)).map_err(Failed::Unanswered),
+                _ => return result.map(|answer| self.concealed(answer, &additions)).map_err(Failed::Unanswered),
             }
             attempt += 1;
         }
@@ -62,23 +68,23 @@ impl Callable {
         true
     }
 
-    /// The request with its credentials, and the header `Authorization` among them.
+    /// The request with the credentials of the caller, and these.
     async fn authorized(
         &self,
         request: &Request,
+        caller: &Caller,
         refused: Option<&Secret>,
-    ) -> Result<(Outgoing, Option<Secret>), Failed> {
+    ) -> Result<(Outgoing, Additions), Failed> {
         let mut additions = Additions::default();
         for credential in &self.credentials {
-            credential.add(&mut additions, refused).await.map_err(Failed::Credentials)?;
+            credential.add(&mut additions, caller, refused).await?;
         }
         let outgoing = self.outgoing(request, &additions).map_err(Failed::Credentials)?;
         let length = outgoing.url.as_str().len();
         if length > LONGEST {
             return Err(Failed::TooLong(length));
         }
-        let authorization = additions.headers.into_iter().find(|(name, _)| name == "authorization");
-        Ok((outgoing, authorization.map(|(_, value)| value)))
+        Ok((outgoing, additions))
     }
 
     fn outgoing(&self, request: &Request, additions: &Additions) -> Result<Outgoing, String> {
@@ -125,10 +131,30 @@ impl Callable {
         Ok(Outgoing { method, url, headers, body: body.into() })
     }
 
-    fn concealed(&self, answer: Incoming) -> Incoming {
-        let concealer = &self.factory.0.concealer;
-        let headers = answer.headers.into_iter().map(|(name, value)| (name, concealer.text(&value)));
-        Incoming { status: answer.status, headers: headers.collect(), body: concealer.json(answer.body) }
+    /// The answer without credentials: neither those of the configuration nor those of the caller.
+    fn concealed(&self, answer: Incoming, additions: &Additions) -> Incoming {
+        let own = additions.concealers.iter().map(|concealer| &**concealer);
+        own.chain([&*self.factory.0.concealer]).fold(answer, |answer, concealer| {
+            let headers = answer.headers.into_iter().map(|(name, value)| (name, concealer.text(&value)));
+            Incoming { status: answer.status, headers: headers.collect(), body: concealer.json(answer.body) }
+        })
+    }
+}
+
+impl Additions {
+    /// The header `Authorization`.
+    fn take_authorization(&mut self) -> Option<Secret> {
+        let at = self.headers.iter().position(|(name, _)| name == "authorization")?;
+        Some(self.headers.swap_remove(at).1)
+    }
+}
+
+impl From<Missing> for Failed {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Consent(url) => Self::Consent(url),
+            Missing::Because(why) => Self::Credentials(why),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Failed, LARGE};
+use crate::caller::Caller;
 use crate::operation::Callable;
 use crate::sending::Incoming;
 
@@ -54,11 +55,12 @@ impl Callable {
     /// The first page, and further ones as long as items are wanted and there are any. What was read is never lost.
     pub(super) async fn fetch(
         self: &Arc<Self>,
+        caller: &Caller,
         mut arguments: Map<String, Value>,
         deadline: Instant,
     ) -> Result<Fetched, Failed> {
         let most = self.most.and_then(|name| arguments.remove(name)?.as_u64());
-        let first = timeout_at(deadline, self.one(&arguments, deadline)).await;
+        let first = timeout_at(deadline, self.one(caller, &arguments, deadline)).await;
         let answer = first.map_err(|_| Failed::Late)??;
         let Some(paging) = &self.paging else { return Ok(Fetched { answer, page: None, next: None, note: None }) };
         let (answer, body) = self.read(answer, VALUES).await;
@@ -70,7 +72,7 @@ impl Callable {
         let next = paging.next(&arguments, &page, link(&answer));
         let mut fetched = Fetched { answer, page: None, next, note: None };
         fetched.page = Some(match most {
-            Some(most) => self.further(paging, arguments, (page, most, left), &mut fetched, deadline).await,
+            Some(most) => self.further((caller, paging), arguments, (page, most, left), &mut fetched, deadline).await,
             None => page,
         });
         Ok(fetched)
@@ -79,7 +81,7 @@ impl Callable {
     /// Adds pages until there are so many items; an empty page is no end where it names another one.
     async fn further(
         self: &Arc<Self>,
-        paging: &Paging,
+        (caller, paging): (&Caller, &Paging),
         mut arguments: Map<String, Value>,
         (mut page, most, mut left): (Value, u64, Left),
         fetched: &mut Fetched,
@@ -97,7 +99,7 @@ impl Callable {
             }
             let Some(more) = paging.arguments(&next) else { break };
             arguments.extend(more);
-            let (body, after) = match self.after(paging, &arguments, left, deadline).await {
+            let (body, after) = match self.after((caller, paging), &arguments, left, deadline).await {
                 Further::Page { body, left: after, next } => {
                     left = after;
                     (body, next)
@@ -121,15 +123,14 @@ impl Callable {
     /// One further page.
     async fn after(
         self: &Arc<Self>,
-        paging: &Paging,
+        (caller, paging): (&Caller, &Paging),
         arguments: &Map<String, Value>,
         left: Left,
         deadline: Instant,
     ) -> Further {
-        let answer = match timeout_at(deadline, self.one(arguments, deadline)).await {
+        let answer = match timeout_at(deadline, self.one(caller, arguments, deadline)).await {
             Err(_) => {
-                let limit = self.factory.0.config.limits.time;
-                return Further::Stopped(format!("Stopped: no next page within {limit:?}"));
+                return Further::Stopped(format!("Stopped: no next page within {:?}", self.time));
             }
             Ok(Err(_)) => return Further::Stopped("Stopped: no answer for the next page".to_owned()),
             Ok(Ok(answer)) if answer.status != 200 => {

@@ -1,5 +1,6 @@
 //! What is sent, and what comes back.
 
+use factory::Caller;
 use openapi::answer::KeptBody;
 use openapi::model::{Method, Place};
 use serde_json::json;
@@ -59,9 +60,12 @@ async fn what_is_too_long_to_go_inline_is_kept() {
     let answered = callable(&factory, operation(Method::Get, "/x", Vec::new())).call(object(json!({}))).await;
     let text = texts(&answered);
     let id = text.split("answer://text/").nth(1).expect("an address").split(['\n', '"']).next().expect("an id");
-    let kept = factory.kept(id).expect("it is kept");
+    let kept = factory.kept(&Caller::only(), id).expect("it is kept");
+    assert_eq!(kept.media, "application/json");
     assert!(matches!(kept.body, KeptBody::Text(text) if text.len() == 1002));
-    assert!(factory.kept("other").is_none());
+    assert!(factory.kept(&Caller::only(), "other").is_none());
+    let stranger = Caller { session: Some(1), ..Caller::default() };
+    assert!(factory.kept(&stranger, id).is_none(), "for another caller it is not there");
 }
 
 #[tokio::test]

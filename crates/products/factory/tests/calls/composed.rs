@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use factory::{Composed, Part};
+use factory::{Caller, Composed, Part};
 use openapi::answer::Answered;
 use openapi::model::{Method, Place};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn sources(_: usize, got: &Got) -> Vec<u8> {
 }
 
 async fn called(url: &str, arguments: Value) -> Answered {
-    research(url, "retries: { attempts: 1 }\n").call("", object(arguments)).await
+    research(url, "retries: { attempts: 1 }\n").call(&Caller::only(), object(arguments)).await
 }
 
 #[tokio::test]
@@ -109,14 +109,16 @@ async fn arguments_of_a_step_fit_its_tool() {
 async fn the_limits_of_one_call_hold_for_all_steps() {
     let slow = Upstream::start(|_, _| b"HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nSILENCE".to_vec()).await;
     let begun = std::time::Instant::now();
-    let answered = research(&slow.url, "limits: { seconds: 0.3 }\n").call("", object(json!({ "name": "a b" }))).await;
+    let answered =
+        research(&slow.url, "limits: { seconds: 0.3 }\n").call(&Caller::only(), object(json!({ "name": "a b" }))).await;
     assert_eq!(failure(&answered).0, "UPSTREAM_FAILURE");
     assert!(begun.elapsed().as_secs() < 5);
 
     let long = format!(r#"{{"found":[{{"id":"c1","name":"{}"}}],"total":1}}"#, "x".repeat(400));
     let api = Upstream::start(move |_, _| ok(&long)).await;
-    let answered =
-        research(&api.url, "limits: { inline_bytes: 256 }\n").call("", object(json!({ "name": "a b" }))).await;
+    let answered = research(&api.url, "limits: { inline_bytes: 256 }\n")
+        .call(&Caller::only(), object(json!({ "name": "a b" })))
+        .await;
     assert!(texts(&answered).contains("longer than `inline_bytes`"), "{}", texts(&answered));
 }
 

@@ -85,3 +85,29 @@ async fn a_connection_that_is_refused_is_tried_again() {
     assert!(texts(&answered).starts_with("127.0.0.1: not reached"), "{}", texts(&answered));
     assert!(started.elapsed().as_millis() >= 375, "two pauses of at least 125 and 250 ms");
 }
+
+/// A slow call has time and a place of its own: it keeps no other call waiting.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_calls_have_time_and_places_of_their_own() {
+    let upstream = Upstream::start(|_, got| {
+        if got.line == "GET /slow" {
+            std::thread::sleep(std::time::Duration::from_millis(700));
+        }
+        ok("1")
+    })
+    .await;
+    let settings = "limits: { seconds: 0.4, calls: 1 }\nslow: [{ tools: 'slow_*', seconds: 20 }]";
+    let factory = factory(&upstream.url, settings);
+    let get = |tool: &str, path: &str| {
+        factory.operation(tool, operation(Method::Get, path, Vec::new()), &[], false).expect("it can be called")
+    };
+    let (slow, late, fast) = (get("slow_one", "/slow"), get("late", "/slow"), get("fast", "/fast"));
+    assert!(slow.is_slow() && !fast.is_slow());
+    let (slow, fast) = tokio::join!(slow.call(object(json!({}))), async {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        fast.call(object(json!({}))).await
+    });
+    assert_eq!((texts(&slow), texts(&fast)), ("1".to_owned(), "1".to_owned()));
+    let late = late.call(object(json!({}))).await;
+    assert!(texts(&late).contains("no whole answer within 400ms"), "{}", texts(&late));
+}

@@ -77,7 +77,7 @@ impl Relay {
             Trouble::NotSent(_) => return Some(self.upstream.left_alone()),
             Trouble::Unknown(_) => Duration::ZERO,
             Trouble::Status { status: 429 | 502 | 503 | 504, retry_after } => match retry_after {
-                Some(after) => Duration::from_secs(after.trim().parse().ok()?),
+                Some(after) => Duration::from_millis(wire::http::retry_after(after, oauth::now())?),
                 None => Duration::ZERO,
             },
             _ => return None,

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::Serialize;
@@ -234,9 +234,13 @@ pub struct Opening {
     pub client: Value,
 }
 
+/// How many sessions there have been.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
 /// A conversation of the legacy era: one stdio process, or one `Mcp-Session-Id`.
 pub struct Session {
     id: Option<String>,
+    number: u64,
     sink: Arc<dyn MessageSink>,
     opening: OnceLock<Opening>,
     ready: AtomicBool,
@@ -257,6 +261,7 @@ impl Session {
     pub fn new(id: Option<String>, sink: Arc<dyn MessageSink>) -> Self {
         Self {
             id,
+            number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             sink,
             opening: OnceLock::new(),
             ready: AtomicBool::new(false),
@@ -270,6 +275,11 @@ impl Session {
     /// The session id, where the transport has one.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
+    }
+
+    /// A number that no other session of this process has, with or without an id.
+    pub const fn number(&self) -> u64 {
+        self.number
     }
 
     /// Opens the session with the result of `initialize`; `false` where it is open already and stays unchanged.

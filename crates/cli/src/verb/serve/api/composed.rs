@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use factory::{ComposeRule, Composed, Factory, Part, SetupError, UI_MEDIA, UiRule};
 use openapi::Tool;
-use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource};
+use reference::catalogue::{self, Catalogue, Hints, Outcome, Resource, TaskSupport};
 use report::render::text::{count, wrap};
 use serde_json::{Map, Value, json};
 use wire::escape;
 
-use super::{Callable, caller, outcome};
+use super::{Callable, caller, consenting, outcome};
 
 /// The composed tools.
 pub(super) fn tools(
@@ -30,16 +30,20 @@ pub(super) fn tools(
             let what = format!("`compose`: there is another tool `{}`", escape::line(&rule.tool));
             return Err(SetupError::new(what, "another name"));
         }
-        made.push(served(rule, Composed::new(factory, rule, &parts)?, hints(rule, callable)));
+        let manner = (hints(rule, callable), factory.is_slow(&rule.tool));
+        made.push(served(rule, Composed::new(factory, rule, &parts)?, manner));
     }
     Ok(made)
 }
 
-fn served(rule: &ComposeRule, composed: Composed, hints: Hints) -> catalogue::Tool {
+fn served(rule: &ComposeRule, composed: Composed, (hints, is_slow): (Hints, bool)) -> catalogue::Tool {
     let composed = Arc::new(composed);
-    let run = move |_, mut invocation: catalogue::Invocation| {
+    let run = move |server, mut invocation: catalogue::Invocation| {
         let composed = Arc::clone(&composed);
         async move {
+            if let Some(outcome) = consenting::missing(&server, &invocation, composed.operations()).await {
+                return outcome;
+            }
             let arguments = match invocation.arguments.take() {
                 Value::Object(arguments) => arguments,
                 _ => Map::new(),
@@ -50,6 +54,7 @@ fn served(rule: &ComposeRule, composed: Composed, hints: Hints) -> catalogue::To
     };
     let made = catalogue::Tool::later(rule.tool.clone(), rule.description.clone(), run);
     let made = made.input(rule.input.clone()).hints(hints);
+    let made = if is_slow { made.tasks(TaskSupport::Optional) } else { made };
     match &rule.title {
         Some(title) => made.titled(title.clone()),
         None => made,
