@@ -13,6 +13,7 @@ use fleet::next::actions;
 use fleet::run::{Context, Ran, Request, Say, Worker};
 use fleet::show::{next_action, status};
 use fleet::state::ServerState;
+use fleet::webhooks::{self, Sent};
 use fleet::words::counted;
 use fleet::{keeping, run as runs};
 use fleet_store::{Coordinator, Queue, Remote, Token, WorkerOptions};
@@ -21,7 +22,7 @@ use report::render::text::wrap;
 use tokio::sync::watch;
 
 use super::{Session, caller, now};
-use crate::args::{Format, RunArgs, WorkerArgs};
+use crate::args::{DeliverArgs, Format, RunArgs, WorkerArgs};
 use crate::tell::{Exit, Failure, json, print, tell};
 
 /// Says what came of a gate, on stderr.
@@ -84,6 +85,7 @@ pub(crate) async fn run(
         coordinator.close().await;
     }
     show(&session, &ran, start.elapsed(), args.format);
+    messages(&session, &ran.states, Duration::ZERO).await?;
     Ok(exit(&ran))
 }
 
@@ -135,6 +137,37 @@ fn show(session: &Session, ran: &Ran<'_>, time: Duration, format: Format) {
         out.push_str(&next_action(action));
     }
     print(&out);
+}
+
+/// Passes on what happened to the webhooks, and says on stderr what came of it.
+async fn messages(session: &Session, states: &[ServerState<'_>], wait: Duration) -> Result<Sent, Failure> {
+    let Session { fleet, keeping, .. } = session;
+    webhooks::pass_on(keeping, fleet, states, now()).await?;
+    let sent = webhooks::send(keeping, fleet, wait, now).await?;
+    for (hook, why) in &sent.why {
+        let mut line = String::new();
+        wrap(&mut line, 0, &wire::escape::line(&format!("warning: the webhook {hook} gets no messages: {why}")));
+        tell(&line);
+    }
+    Ok(sent)
+}
+
+/// `proof fleet deliver`.
+pub(crate) async fn deliver(file: &Path, args: &DeliverArgs, children: &Children) -> Result<Exit, Failure> {
+    let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
+    let states = session.states().await?;
+    let sent = messages(&session, &states, Duration::from_secs(u64::from(args.wait))).await?;
+    let mut line = format!("{} sent", counted(sent.sent, "message"));
+    if sent.waiting > 0 {
+        let _ = write!(line, ", {} waiting: `proof fleet deliver --wait 600` repeats them", sent.waiting);
+    }
+    if sent.given_up > 0 {
+        let _ = write!(line, ", {} given up", sent.given_up);
+    }
+    let mut out = String::new();
+    wrap(&mut out, 0, &line);
+    print(&out);
+    Ok(if sent.waiting == 0 && sent.given_up == 0 { Exit::Clean } else { Exit::Finding })
 }
 
 /// A token of workers.
