@@ -51,8 +51,14 @@ fn mistyped(mut error: clap::Error) -> ExitCode {
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) {
         let command = Args::command();
-        let verbs = command.get_subcommands().map(clap::Command::get_name);
-        if let Some(meant) = document::slip(typed, verbs) {
+        let verbs = || command.get_subcommands().map(clap::Command::get_name);
+        let letters = |word: &str| {
+            let mut letters: Vec<char> = word.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let swapped = || verbs().find(|verb| letters(verb) == letters(typed));
+        if let Some(meant) = document::slip(typed, verbs()).or_else(swapped) {
             let meant = ContextValue::Strings(vec![meant.to_owned()]);
             error.insert(ContextKind::SuggestedSubcommand, meant);
         }

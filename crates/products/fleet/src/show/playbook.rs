@@ -32,7 +32,7 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
         wrap(&mut out, 0, &wire::escape::line(&text));
         let _ = writeln!(out, "  release: proof fleet release {}", server.name);
     }
-    let (mut step, mut waiting) = (0, Vec::new());
+    let (mut step, mut waiting, mut unrun) = (0, Vec::new(), Vec::new());
     // Without a server that answers, no other gate can be run.
     let is_silent = state
         .gate(GateKind::Starts)
@@ -44,11 +44,21 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
                 waiting.push(gate.gate.as_str());
                 continue;
             }
+            if gate.light == Light::Missing {
+                unrun.push(gate.gate.as_str());
+                continue;
+            }
             step += 1;
             let _ =
                 writeln!(out, "\n{step}. {} (stage {} {}): {}", gate.gate, number + 1, stage.name, gate.light.as_str());
             write_gate(&mut out, gate, state, now);
         }
+    }
+    if !unrun.is_empty() {
+        step += 1;
+        out.push('\n');
+        wrap(&mut out, 0, &format!("{step}. not run: {}", unrun.join(", ")));
+        let _ = writeln!(out, "   run: proof fleet run --only {}", server.name);
     }
     if !waiting.is_empty() {
         out.push('\n');
@@ -70,7 +80,6 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
 fn write_gate(out: &mut String, gate: &GateState, state: &ServerState<'_>, now: i64) {
     let line = |out: &mut String, text: &str| wrap(out, 3, &wire::escape::line(text));
     match (gate.light, &gate.record) {
-        (Light::Missing, _) => line(out, &format!("run: proof fleet run --only {}", state.server.name)),
         (Light::Old, Some(record)) => {
             let days = counted((now - record.at) / crate::state::DAY, "day");
             line(out, &format!("its result is {days} old; run: proof fleet run --only {}", state.server.name));

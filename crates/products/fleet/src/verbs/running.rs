@@ -25,6 +25,14 @@ use super::{Session, caller, now};
 use crate::args::{DeliverArgs, Format, RunArgs, WorkerArgs};
 use crate::tell::{Exit, Failure, json, print, tell};
 
+/// Ends what a run or worker left on this machine that was killed.
+fn end_abandoned() {
+    let ended = net::process::end_abandoned(fleet::compute::JOBS);
+    if ended > 0 {
+        tell(&format!("processes of a run that was killed were still there: {ended} ended"));
+    }
+}
+
 /// Says what came of a gate, on stderr.
 fn progress() -> Say {
     Arc::new(|server: &str, gate: GateKind, judged: &Judged| {
@@ -44,6 +52,7 @@ pub(crate) async fn run(
     stop: watch::Receiver<bool>,
 ) -> Result<Exit, Failure> {
     let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
+    end_abandoned();
     let filter = Filter::parse(&args.filter)
         .map_err(|error| Failure::usage(format!("the filter cannot be read: {}", error.what), &error.remedy))?;
     for only in &args.only {
@@ -187,6 +196,7 @@ pub(crate) async fn worker(
     let fleet = Arc::new(super::load(file)?);
     let remedy = "put `proof` beside `proof-fleet` or on the PATH";
     let runner = fleet::child::Runner::find(children).await.map_err(|why| Failure::usage(why, remedy))?;
+    end_abandoned();
     let queue = match (&args.coordinator, &args.token_env) {
         (Some(url), Some(name)) => Queue::Coordinator(Remote::new(url, &token(name)?, args.ca_file.clone())?),
         _ => Queue::Store(keeping::Keeping::open(&fleet).await?.store),
