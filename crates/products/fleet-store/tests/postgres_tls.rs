@@ -72,7 +72,7 @@ async fn answer(mut stream: TcpStream, acceptor: &TlsAcceptor) -> std::io::Resul
 async fn refused(address: &str, folder: &Path) -> String {
     let location = Location::parse(address).expect("an address");
     let options = Options { patience: Duration::from_secs(2), ..Options::new(location, folder.join("artefacts")) };
-    let error = Store::open(options).await.expect_err("this server lets nobody in");
+    let error = Store::open(options).await.expect_err("this server refuses every user");
     assert!(!error.to_string().contains("pass-of-anna"), "{error}");
     match error {
         StoreError::Refused { why, .. } | StoreError::Unreachable { why, .. } => why,
@@ -86,7 +86,7 @@ async fn a_certificate_of_a_known_root_for_this_host_is_spoken_to() {
     let (server, ca) = serving(&host().to_string(), folder.path()).await;
     let address = format!("postgres://anna:pass-of-anna@[{}]:{}/fleet", host(), server.port());
     assert_eq!(refused(&format!("{address}?sslrootcert={ca}"), folder.path()).await, REFUSAL);
-    // The same server, whose root nobody named.
+    // The same server without its root.
     let unknown = refused(&address, folder.path()).await;
     assert!(unknown.contains("certificate") && unknown != REFUSAL, "{unknown}");
 }

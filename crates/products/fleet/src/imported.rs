@@ -5,6 +5,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -69,7 +70,7 @@ impl Imported {
             Of::Launch(found, cwd) => {
                 let mut entry = configured::entry(name, found)?;
                 if let Some(cwd) = cwd {
-                    entry.push_str(&format!("    cwd: {}\n", document::scalar(cwd)));
+                    let _ = writeln!(entry, "    cwd: {}", document::scalar(cwd));
                 }
                 Ok(entry)
             }

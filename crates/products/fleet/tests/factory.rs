@@ -31,7 +31,7 @@ fn scene() -> tempfile::TempDir {
     let is_chosen = |part: &&str| CHOSEN.iter().any(|name| part.lines().next() == Some(name));
     let chosen: Vec<&str> = parts.filter(is_chosen).collect();
     assert_eq!(chosen.len(), CHOSEN.len(), "each has its entry");
-    let entries: String = chosen.iter().map(|part| format!("\n  - name: {part}")).collect();
+    let entries = chosen.iter().map(|part| format!("\n  - name: {part}")).collect::<Vec<_>>().concat();
     std::fs::write(folder.path().join("fleet.yaml"), head + &entries + "\nlimits: { seconds: 280 }\n").expect("a file");
     folder
 }

@@ -62,7 +62,7 @@ fn an_inventory_comes_back_from_json_and_markdown() {
     let states: Vec<_> = before
         .servers
         .iter()
-        .map(|server| crate::state::ServerState::of(&before, server, Default::default(), 1))
+        .map(|server| crate::state::ServerState::of(&before, server, crate::state::Kept::default(), 1))
         .collect();
     let json = crate::show::inventory::json(&before, &states).to_string();
     let (kind, servers) = imported("inventory.json", &json);
