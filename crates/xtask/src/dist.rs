@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask dist [--from FOLDER] [--out FOLDER] [--b
 
   --from FOLDER     package the programs in this folder instead of building static ones
   --out FOLDER      where the packages go (default: target/dist; its contents are replaced)
-  --binaries-only   only the two programs, in bin/
+  --binaries-only   only the programs, in bin/
   --crates          package the crates for a registry instead
   --try             install each package in a clean folder, without the network, and use it
                     (crates: build and install the program from them)";
@@ -117,7 +117,7 @@ fn prepare(from: Option<PathBuf>, out: PathBuf) -> anyhow::Result<Release> {
     Ok(Release { version: env!("CARGO_PKG_VERSION").to_owned(), binaries, stage, out })
 }
 
-/// Leaves the two programs alone.
+/// Leaves the programs alone.
 fn taken_out(release: &Release) -> anyhow::Result<()> {
     fs::rename(&release.binaries.folder, release.out.join("bin"))?;
     fs::remove_dir_all(&release.stage)?;

@@ -126,6 +126,11 @@ const TASKS: &[Task] = &[
         help: "the parts of a simulated fleet killed at named points, on SQLite and Postgres",
         run: fleet::kill,
     },
+    Task {
+        name: "fleet-factory",
+        help: "examples/factory/fleet.yaml: all at their stage, nothing computed twice, a broken one found",
+        run: fleet::factory,
+    },
     Task { name: "fleet-scale", help: "1,000 simulated servers: cost of each, memory", run: fleet::scale },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
     Task {

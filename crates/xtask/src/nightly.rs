@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail, ensure};
 use crate::cargo::cargo;
 use crate::words::{Words, help};
 use crate::{
-    Verdict, attack, clients_peers, console_page, dist, factory, fuzz, gateway_as_client, gateway_authzen,
+    Verdict, attack, clients_peers, console_page, dist, factory, fleet, fuzz, gateway_as_client, gateway_authzen,
     gateway_bridge, gateway_clients, gateway_faults, gateway_peers, peers, root, signing, soak,
 };
 
@@ -91,6 +91,17 @@ const PARTS: &[Part] = &[
         title: "the REST APIs of examples/factory, each in front of a model of it",
         run: |_| task(factory::run),
     },
+    Part {
+        name: "fleet-factory",
+        title: "the fleet of examples/factory, twice, then broken",
+        run: |_| task(fleet::factory),
+    },
+    Part {
+        name: "fleet-kill",
+        title: "the parts of a fleet, killed on SQLite and Postgres",
+        run: |_| task(fleet::kill),
+    },
+    Part { name: "fleet-scale", title: "1,000 simulated servers: cost and memory", run: |_| task(fleet::scale) },
     Part { name: "signing", title: "signed manifests and other implementations of JWS", run: |_| task(signing::run) },
     Part { name: "chaos", title: "a gateway whose upstreams do wrong, by many seeds", run: chaos },
     Part { name: "replicas", title: "gateways that share a store which fails, by many seeds", run: replicas },

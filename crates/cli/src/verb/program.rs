@@ -11,7 +11,7 @@ use crate::exit::{Exit, tell, usage};
 
 /// What to do where `proof-fleet` is missing.
 const HOW_TO_INSTALL_FLEET: &str =
-    "build it with `cargo build --release -p fleet`, or put it beside `proof` or on the PATH";
+    "the npm package, the wheel and the archive contain it; `cargo install proofhouse-fleet`";
 
 /// `proof fleet`.
 pub(crate) fn fleet(args: &FleetArgs) -> Exit {

@@ -21,6 +21,8 @@ use crate::{Millis, Store, StoreError};
 const UNFINISHED: &str = ".unfinished-";
 /// How many artefacts one transaction collects.
 const AT_ONCE: u32 = 500;
+/// Messages about a waiver that ends within a week must not be made a second time.
+const DELIVERIES: Duration = Duration::from_hours(24 * 30);
 /// Nothing younger is collected: its result may be on its way.
 const YOUNGEST: Duration = Duration::from_mins(10);
 
@@ -139,8 +141,8 @@ impl Store {
         }
     }
 
-    /// Deletes artefacts that no result refers to, unfinished files, and ended jobs, when they are older than `keep`, at least
-    /// ten minutes.
+    /// Deletes artefacts that no result refers to, unfinished files, ended jobs and messages, when they are older than `keep`, at
+    /// least ten minutes; messages at least 30 days.
     pub async fn collect_garbage(&self, keep: Duration, now: Millis) -> Result<Collected, StoreError> {
         const ENDED: &str = "DELETE FROM job WHERE state IN ('done', 'failed', 'cancelled') AND ended < $1";
         let before = now - bounds::millis(keep.max(YOUNGEST));
@@ -159,6 +161,7 @@ impl Store {
             let chunk = chunk.to_vec();
             collected = collected.and(self.write(move |sql| remove_strays(sql, &chunk)).await?);
         }
+        self.collect_deliveries(now - bounds::millis(keep.max(DELIVERIES))).await?;
         collected.jobs = self.write(move |sql| sql.execute(ENDED, &[before.into()])).await?;
         Ok(collected)
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{
-    self, Body, Bytes, HeaderValue, HttpFuture, Layer, Limits, Method, Next, Request, Response, Server, StatusCode,
+    self, Body, Bytes, HeaderMap, HeaderValue, HttpFuture, Layer, Limits, Method, Next, Request, Response, Server,
+    StatusCode,
 };
 use net::server::tls::ServerTls;
 use net::service::{Answer, Call, Reply, RpcError, Service};
@@ -21,8 +22,9 @@ use crate::{ARTEFACT_BYTES, ContentHash, Store, StoreError, Token, now};
 pub(crate) const ROOT: &str = "/v1/";
 /// The most connections at once.
 const CONNECTIONS: usize = 1024;
-/// The most requests whose bodies are in memory at once.
+/// The most requests with long bodies, and the most other ones, that are in memory at once.
 const BODIES: usize = 16;
+const SMALL_BODIES: usize = 256;
 /// The most bytes of a result with its findings.
 const FINISH_BYTES: usize = 4 << 20;
 /// The most bytes of any other JSON.
@@ -46,7 +48,7 @@ impl Coordinator {
             let remedy = "listen on 127.0.0.1, or give a certificate and its key";
             return Err(StoreError::invalid(format!("{address} is reached from other machines, without TLS"), remedy));
         }
-        let routes = Routes { store, token, bodies: Semaphore::new(BODIES), is_alone: true };
+        let routes = Routes { is_alone: true, ..Routes::new(store, token) };
         let limits = Limits { body: ARTEFACT_BYTES, connections: CONNECTIONS, ..Limits::default() };
         let options = http::Options { layer: Some(Arc::new(routes)), limits, tls, ..http::Options::default() };
         let server = http::listen(Arc::new(NoService), address, options).await;
@@ -56,7 +58,7 @@ impl Coordinator {
     /// The routes below `/v1/`, for a listener that serves other things, too. It must have TLS if other machines reach it; bodies
     /// are as long as it allows.
     pub fn layer(store: Store, token: Token) -> Arc<dyn Layer> {
-        Arc::new(Routes { store, token, bodies: Semaphore::new(BODIES), is_alone: false })
+        Arc::new(Routes::new(store, token))
     }
 
     /// Where it listens.
@@ -74,6 +76,8 @@ struct Routes {
     store: Store,
     token: Token,
     bodies: Semaphore,
+    /// For what is short: uploads that come slowly must not hold up a renewal or a result.
+    small: Semaphore,
     /// Nothing else is served.
     is_alone: bool,
 }
@@ -99,6 +103,11 @@ impl Layer for Routes {
 }
 
 impl Routes {
+    fn new(store: Store, token: Token) -> Self {
+        let [bodies, small] = [BODIES, SMALL_BODIES].map(Semaphore::new);
+        Self { store, token, bodies, small, is_alone: false }
+    }
+
     async fn answer(&self, request: Request, next: Next<'_>) -> Result<Response, Refusal> {
         if next.distrust(&request).is_some() {
             return Err(Refusal::plain(StatusCode::FORBIDDEN, "`Host` or `Origin` is foreign", "send no `Origin`"));
@@ -113,7 +122,8 @@ impl Routes {
             (&Method::GET, Some(hash)) => self.artefact(hash).await,
             (&Method::POST, None) => {
                 let kind = kind(request.uri().query());
-                let _room = self.bodies.acquire().await;
+                let room = if is_small(request.headers()) { &self.small } else { &self.bodies };
+                let _room = room.acquire().await;
                 let body = next.read(request.into_body()).await.map_err(|refusal| {
                     Refusal::plain(refusal.status(), "the body is too long, or did not come", "send at most 16 MiB")
                 })?;
@@ -163,6 +173,12 @@ impl Routes {
         let bytes = bytes.ok_or_else(|| StoreError::missing(format!("artefact {hash}")))?;
         Ok(typed(StatusCode::OK, "application/octet-stream", bytes))
     }
+}
+
+/// Whether a body is known to be short before any of it has come.
+fn is_small(headers: &HeaderMap) -> bool {
+    let length = headers.get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    length.is_some_and(|length| length <= JSON_BYTES)
 }
 
 /// Refuses a long body before it is parsed: JSON takes several times its length in memory.

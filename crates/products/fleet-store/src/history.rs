@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{self, KEY, NAME, SENTENCE, TEXT_BYTES};
 use crate::inventory::must_exist;
+use crate::outbox;
 use crate::rows::{self, Row, optional};
 use crate::sql::{Failure, Sql, Value};
 use crate::{Id, LISTED, Millis, Store, StoreError};
@@ -236,7 +237,7 @@ impl Store {
 fn record_stage(sql: &mut dyn Sql, event: StageEvent) -> Result<Option<StageEvent>, Failure> {
     const MOVE: &str = "UPDATE server SET stage = $1 WHERE id = $2";
     const APPEND: &str =
-        "INSERT INTO stage_event (server, at, from_stage, to_stage, cause) VALUES ($1, $2, $3, $4, $5)";
+        "INSERT INTO stage_event (server, at, from_stage, to_stage, cause) VALUES ($1, $2, $3, $4, $5) RETURNING id";
     let text = format!("SELECT stage FROM server WHERE id = $1{}", sql.dialect().for_update());
     let server = event.server;
     let found = sql.query(&text, &[server.into()])?;
@@ -249,7 +250,8 @@ fn record_stage(sql: &mut dyn Sql, event: StageEvent) -> Result<Option<StageEven
     }
     sql.execute(MOVE, &[event.to.into(), server.into()])?;
     let values = [server.into(), event.at.into(), found.into(), event.to.into(), optional(event.cause)];
-    sql.execute(APPEND, &values)?;
+    let appended = rows::id(&sql.query(APPEND, &values)?)?;
+    outbox::put(sql, outbox::STAGE, server, appended, event.at)?;
     Ok(Some(StageEvent { from: found, ..event }))
 }
 

@@ -5,10 +5,10 @@ use crate::bounds::count;
 use crate::sql::{Dialect, Failure, Sql};
 
 /// Each step, in order. A step that was published never changes.
-const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
+const STEPS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
 /// The version of the tables that this program writes.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// One program at a time: any number will do, as long as all use the same.
 const LOCK: &str = "SELECT 1 FROM (SELECT pg_advisory_xact_lock(6011424)) AS taken";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds::{self, FINDINGS, KEY, NAME, PLACE, SENTENCE};
 use crate::inventory::CURRENT;
+use crate::outbox;
 use crate::rows::{self, Row, optional};
 use crate::sql::{Failure, Sql, Value};
 use crate::{ContentHash, Id, LISTED, Millis, Store, StoreError};
@@ -254,6 +255,9 @@ pub(crate) fn record(
     let (id, server) = (written.integer(0)?, written.integer(1)?);
     for (at, finding) in report.findings.iter().enumerate() {
         write_finding(sql, [id, bounds::count(at), server, now], finding)?;
+    }
+    if report.outcome == GateOutcome::Fail {
+        outbox::put_red(sql, server, &of.gate, id, now)?;
     }
     Ok(Recorded::New(id))
 }

@@ -6,7 +6,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use fleet_store::{
-    Artefact, Coordinator, GateOutcome, Outcome, Queue, Remote, Retry, State, Token, Which, Worked, WorkerOptions, work,
+    Artefact, Coordinator, GateOutcome, Outcome, Queue, Remote, Retry, State, Token, Which, Worked, WorkerOptions, now,
+    work,
 };
 use net::client::HttpAddress;
 use net::server::http::{Bytes, HeaderMap, HeaderName, HeaderValue, Method};
@@ -221,4 +222,41 @@ async fn json_that_is_too_long_is_refused_before_it_is_parsed() {
     }
     let artefact = "x".repeat(5 << 20);
     assert_eq!(ask(&coordinator, &right, Method::POST, "/v1/artefacts?kind=report", &artefact).await, 200);
+}
+
+/// The beginning of an upload whose rest never comes.
+async fn slow_upload(coordinator: &Coordinator) -> tokio::net::TcpStream {
+    use tokio::io::AsyncWriteExt as _;
+    let mut stream = tokio::net::TcpStream::connect(coordinator.address()).await.expect("a connection");
+    let head = format!(
+        "POST /v1/artefacts?kind=report HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Length: 1000000\r\n\r\nbegun",
+        coordinator.address()
+    );
+    stream.write_all(head.as_bytes()).await.expect("written");
+    stream
+}
+
+#[tokio::test]
+async fn slow_uploads_hold_up_no_other_worker_and_no_lease() {
+    let fleet = Fleet::new().await;
+    let (_, version) = fleet.version("a").await;
+    fleet.store.enqueue(&[job(version, "1")], 0).await.expect("queued");
+    let (coordinator, remote) = serving(&fleet).await;
+    // The slow worker has a job for a tenth of a second, and more uploads under way than are read at once.
+    let slow = fleet.store.lease("slow", Duration::from_millis(100), now()).await.expect("an answer").expect("a job");
+    let mut uploads = Vec::new();
+    for _ in 0..40 {
+        uploads.push(slow_upload(&coordinator).await);
+    }
+    let (_stop, stopped) = watch::channel(false);
+    let run = async |_| Outcome::Report { report: report(GateOutcome::Pass), artefact: None };
+    let worked =
+        tokio::time::timeout(Duration::from_secs(5), work(Queue::Coordinator(remote), options(), stopped, run));
+    let worked = worked.await.expect("it waits for none of them").expect("it ends");
+    assert_eq!(worked, Worked { finished: 1, failed: 0, lost: 0 });
+    let late = fleet.store.finish(&slow.lease, &report(GateOutcome::Fail), now()).await;
+    assert_eq!(late, Ok(fleet_store::Ended::Lost));
+    drop(uploads);
+    coordinator.close().await;
 }

@@ -46,6 +46,8 @@ pub(crate) struct Args {
 pub(crate) enum Verb {
     /// Write a first fleet.yaml
     Init(InitArgs),
+    /// Add servers that another file lists
+    Import(ImportArgs),
     /// Print the list of all servers
     Inventory(InventoryArgs),
     /// List servers of clients that the inventory does not have
@@ -78,6 +80,8 @@ pub(crate) enum Verb {
     Badge(BadgeArgs),
     /// Compute gates for a run elsewhere
     Worker(WorkerArgs),
+    /// Send messages to webhooks that are due
+    Deliver(DeliverArgs),
     /// Remove reports that no result refers to
     Gc(GcArgs),
 }
@@ -90,6 +94,17 @@ pub(crate) struct InitArgs {
     /// Also take the servers of this user's clients
     #[arg(long)]
     pub(crate) clients: bool,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// gateway.yaml, a client's configuration, mcp.servers.yaml, or an inventory
+    /// as JSON or Markdown
+    #[arg(value_name = "FILE")]
+    pub(crate) source: PathBuf,
+    /// Print the entries, and write nothing
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 /// A verb that reads a fleet.
@@ -271,7 +286,7 @@ pub(crate) struct ReportArgs {
     pub(crate) kind: Kind,
     /// One server [default: the whole fleet]
     pub(crate) server: Option<String>,
-    /// Output format [default: by the name of the file, or markdown]
+    /// Output format [default: by the name of the file; on a terminal, human]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
     /// Write to FILE instead of stdout
@@ -305,6 +320,16 @@ pub(crate) struct WorkerArgs {
 }
 
 #[derive(ClapArgs)]
+pub(crate) struct DeliverArgs {
+    /// Fleet to work on, in place of --file
+    #[arg(value_name = "FILE")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Send messages that come due within this time, too
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true)]
+    pub(crate) wait: u32,
+}
+
+#[derive(ClapArgs)]
 pub(crate) struct GcArgs {
     /// Keep everything that is younger
     #[arg(long, value_name = "N", default_value_t = 30)]
@@ -333,6 +358,8 @@ pub(crate) enum InventoryFormat {
 /// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
+    /// Text
+    Human,
     /// A page that loads nothing
     Html,
     /// Markdown

@@ -40,6 +40,9 @@ pub async fn look(runner: &Runner, fleet: &Fleet, server: &Server) -> Look {
     Look { starts: judge(fleet, server, GateKind::Starts, &seen, ended, &[], &secret::redactor([server])), surface }
 }
 
+/// What the names of jobs' folders begin with.
+pub const JOBS: &str = "proof-fleet-";
+
 /// Computes a gate of a server that lists `surface`.
 pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind, surface: &Surface) -> Computed {
     let negatives = if kind == GateKind::Tested { files::negatives(fleet, server) } else { Vec::new() };
@@ -52,7 +55,7 @@ pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKin
 /// Runs the commands of a gate in a folder that is removed afterwards. `Err` is the outcome where there is nothing to run.
 async fn run_all(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind) -> Result<Vec<Ended>, Judged> {
     let incomplete = |why: String| Judged::new(Outcome::Incomplete, why);
-    let work = tempfile::Builder::new().prefix("proof-fleet-").tempdir();
+    let work = tempfile::Builder::new().prefix(&net::process::marked(JOBS)).tempdir();
     let work = work.map_err(|error| incomplete(format!("no folder for the job can be made: {error}")))?;
     let invocations =
         launch::invocations(kind, fleet, server, work.path()).map_err(|why| Judged::new(Outcome::Skipped, why))?;

@@ -93,9 +93,14 @@ fn identity(server: &Server) -> Option<String> {
     Some(Configured::Stdio { command: command.clone(), args: args.to_vec(), env: Vec::new() }.identity())
 }
 
+/// What makes each entry of the inventory the same server as another.
+pub fn identities(fleet: &Fleet) -> Vec<String> {
+    fleet.servers.iter().filter_map(identity).collect()
+}
+
 /// What runs but is not in the inventory: each server once, with the clients that have it.
 pub fn unlisted(fleet: &Fleet, configurations: &Configurations) -> BTreeMap<String, Vec<Found>> {
-    let known: Vec<String> = fleet.servers.iter().filter_map(identity).collect();
+    let known = identities(fleet);
     let mut unlisted: BTreeMap<String, Vec<Found>> = BTreeMap::new();
     for found in &configurations.servers {
         let identity = found.launch.identity();

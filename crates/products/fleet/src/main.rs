@@ -8,7 +8,8 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, Parser as _};
 use net::Children;
 use tokio::sync::watch;
 
@@ -20,7 +21,10 @@ use self::verbs::{changing, reading, running, starting};
 const GIVE_BACK: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return mistyped(error),
+    };
     if args.schema {
         tell::print(fleet::config::schema());
         return ExitCode::SUCCESS;
@@ -37,6 +41,31 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => failure.exit(),
     }
+}
+
+/// Prints help, or what is wrong with the command line, with the name that was meant.
+fn mistyped(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) {
+        let command = Args::command();
+        let verbs = || command.get_subcommands().map(clap::Command::get_name);
+        let letters = |word: &str| {
+            let mut letters: Vec<char> = word.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        let swapped = || verbs().find(|verb| letters(verb) == letters(typed));
+        if let Some(meant) = document::slip(typed, verbs()).or_else(swapped) {
+            let meant = ContextValue::Strings(vec![meant.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, meant);
+        }
+    }
+    // It quotes what was typed: without colours, so that every escape in it is foreign.
+    tell::tell(&tell::wrapped(error.render().to_string().trim_end()));
+    ExitCode::from(2)
 }
 
 /// Runs the verb, or ends with the code of shells where a signal comes first.
@@ -67,6 +96,7 @@ async fn verb(args: &Args, children: &Children, stop: watch::Receiver<bool>) -> 
     match &args.verb {
         None => Err(Failure::usage("no verb is given", "proof fleet --help")),
         Some(Verb::Init(init)) => starting::init(file, init),
+        Some(Verb::Import(import)) => starting::import(file, import),
         Some(Verb::Audit(audit)) => starting::audit(file, audit),
         Some(Verb::Inventory(inventory)) => reading::inventory(file, inventory, children).await,
         Some(Verb::Run(run)) => running::run(file, run, children, stop).await,
@@ -83,6 +113,7 @@ async fn verb(args: &Args, children: &Children, stop: watch::Receiver<bool>) -> 
         Some(Verb::Release(server)) => changing::release(file, server, children).await,
         Some(Verb::Waive(waive)) => changing::waive(file, waive, children).await,
         Some(Verb::Note(note)) => changing::note(file, note, children).await,
+        Some(Verb::Deliver(deliver)) => running::deliver(file, deliver, children).await,
         Some(Verb::Gc(gc)) => changing::collect(file, gc, children).await,
     }
 }

@@ -15,6 +15,8 @@ pub struct Action {
     pub what: String,
     /// The command to begin with.
     pub command: String,
+    /// What to do after that command, if the entry of a server must name what it made.
+    pub then: Option<String>,
     /// Why this one.
     pub why: String,
     /// The servers that it concerns.
@@ -101,6 +103,7 @@ impl Candidate<'_> {
         Action {
             what: self.what(first, &names),
             command: self.command(first, &names),
+            then: if matches!(self.light, Light::Missing | Light::Old) { None } else { then(self.gate, first) },
             why: self.why(fleet, minutes),
             gate: self.gate,
             value: self.gain / f64::from(minutes.max(1)),
@@ -114,6 +117,7 @@ impl Candidate<'_> {
         Action {
             what: String::new(),
             command: String::new(),
+            then: None,
             why: String::new(),
             servers: Vec::new(),
             gate: self.gate,
@@ -173,6 +177,18 @@ impl Candidate<'_> {
         parts.push(format!("about {minutes} minutes"));
         parts.join("; ")
     }
+}
+
+/// What the entry of a server must name after the command to begin with.
+pub fn then(gate: GateKind, state: &ServerState<'_>) -> Option<String> {
+    let (server, member) = match gate {
+        GateKind::Tested | GateKind::Fast if state.server.tests.is_empty() => {
+            (state.server, format!("tests: [{}.mcp.yaml]", state.server.name))
+        }
+        GateKind::Locked if state.server.lock.is_none() => (state.server, format!("lock: {}.lock", state.server.name)),
+        _ => return None,
+    };
+    Some(format!("add `{member}` to the entry of {} in fleet.yaml, and `proof fleet run`", server.name))
 }
 
 /// The command to begin with.

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use report::render::text::wrap;
+
 /// Prints an answer; an end of the reader is no error.
 pub(crate) fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
@@ -29,6 +31,18 @@ pub(crate) fn deliver(output: Option<&Path>, text: &str) -> Result<(), Failure> 
         print(text);
         return Ok(());
     };
+    written(path, text, None)
+}
+
+/// Writes a file that is there with other content. It keeps its rights.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    // A link stays a link.
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let rights = std::fs::metadata(&real).ok().map(|metadata| metadata.permissions());
+    written(&real, text, rights)
+}
+
+fn written(path: &Path, text: &str, rights: Option<std::fs::Permissions>) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::usage(format!("{} cannot be written: {error}", path.display()), "a path in a folder that exists")
     };
@@ -36,8 +50,21 @@ pub(crate) fn deliver(output: Option<&Path>, text: &str) -> Result<(), Failure> 
     // A file that is replaced is whole at every moment; a temporary one is readable by its owner alone.
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
+    if let Some(rights) = rights {
+        file.as_file().set_permissions(rights).map_err(failed)?;
+    }
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Lines broken at spaces, each after the blanks with which it begins.
+pub(crate) fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        wrap(&mut out, indent, &wire::escape::line(line));
+    }
+    out
 }
 
 /// A JSON document, harmless on a terminal.
@@ -95,9 +122,9 @@ impl Failure {
         Self { text: text.to_owned(), code: 128 + number }
     }
 
-    /// Prints it.
+    /// Prints it, broken at spaces so that it fits a terminal.
     pub(crate) fn exit(&self) -> ExitCode {
-        tell(&self.text);
+        tell(&wrapped(&self.text));
         ExitCode::from(self.code)
     }
 }

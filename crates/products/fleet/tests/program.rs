@@ -116,3 +116,42 @@ fn the_schema_and_every_help_are_there() {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }
+
+#[test]
+fn errors_fit_a_terminal_and_name_the_verb_that_was_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mistyped = fleet(folder.path(), &["rnu"]);
+    assert_eq!(mistyped.status.code(), Some(2));
+    assert!(out(&mistyped).contains("'run'"), "{}", out(&mistyped));
+    for arguments in
+        [&["-f", "a-file-of-a-fleet-that-is-in-no-folder-of-this-test.yaml", "audit"][..], &["waive", "a", "nothing"]]
+    {
+        let text = out(&fleet(folder.path(), arguments));
+        assert!(text.starts_with("error: ") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
+fn an_import_adds_servers_once_and_leaves_the_file_as_it_is_where_it_cannot() {
+    let folder = scene();
+    let file = folder.path().join("fleet.yaml");
+    let list = "servers:\n  docs: { url: \"https://docs.example/mcp\" }\n  shop: { command: node, args: [shop.js] }\n";
+    std::fs::write(folder.path().join("mcp.servers.yaml"), list).expect("a file");
+    let first = fleet(folder.path(), &["import", "mcp.servers.yaml"]);
+    assert_eq!(first.status.code(), Some(0), "{}", out(&first));
+    let text = std::fs::read_to_string(&file).expect("the file");
+    assert!(text.contains("name: docs") && text.contains("command: [node, shop.js]"), "{text}");
+    let second = fleet(folder.path(), &["import", "mcp.servers.yaml"]);
+    assert!(out(&second).contains("0 servers") && out(&second).contains("already"), "{}", out(&second));
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), text);
+    let more = fleet(folder.path(), &["import", "home/.cursor/mcp.json"]);
+    assert!(out(&more).contains("leaky is left out") && !out(&more).contains("sk-9948"), "{}", out(&more));
+    let text = std::fs::read_to_string(&file).expect("the file");
+    assert!(text.contains("issues-mcp@1.2.3") && !text.contains("ghp_"), "{text}");
+    std::fs::write(&file, "servers: [{ name: a, command: [x] }]\n").expect("a file");
+    let refused = fleet(folder.path(), &["import", "mcp.servers.yaml"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
+    assert!(out(&refused).contains("--print"), "{}", out(&refused));
+    let printed = fleet(folder.path(), &["import", "--print", "mcp.servers.yaml"]);
+    assert!(out(&printed).contains("  - name: docs"), "{}", out(&printed));
+}

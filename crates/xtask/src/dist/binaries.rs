@@ -1,4 +1,4 @@
-//! The two programs of a release: builds them without shared libraries, or takes those of a folder, and reads what they need of
+//! The programs of a release: builds them without shared libraries, or takes those of a folder, and reads what they need of
 //! the system.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,9 @@ use crate::cargo::cargo;
 use crate::root;
 
 /// The names of the programs.
-pub(super) const PROGRAMS: [&str; 2] = ["proof", "proof-gateway"];
+pub(super) const PROGRAMS: [&str; 3] = ["proof", "proof-gateway", "proof-fleet"];
+/// The profile and the package of each.
+const BUILDS: [(&str, &str); 3] = [("release", "cli"), ("gateway", "gateway"), ("release", "fleet")];
 
 /// What a program needs of the C library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +54,7 @@ impl Binaries {
     pub(super) fn build(stage: &Path) -> anyhow::Result<Self> {
         let platform = here()?;
         let target = root().join("target/dist-build");
-        for (profile, package) in [("release", "cli"), ("gateway", "gateway")] {
+        for (profile, package) in BUILDS {
             let mut build = cargo();
             build.current_dir(root()).args(["build", "--locked", "--profile", profile, "--package", package]);
             // With a target named, the flags are not those of build scripts and procedural macros.
@@ -64,13 +66,13 @@ impl Binaries {
             ensure!(status.success(), "the build of {package} failed");
         }
         let made = target.join(platform.triple);
-        let both = stage.join("built");
-        std::fs::create_dir_all(&both)?;
-        for (program, profile) in PROGRAMS.into_iter().zip(["release", "gateway"]) {
+        let all = stage.join("built");
+        std::fs::create_dir_all(&all)?;
+        for (program, (profile, _)) in PROGRAMS.into_iter().zip(BUILDS) {
             let from = made.join(profile).join(program);
-            std::fs::copy(&from, both.join(program)).with_context(|| format!("cannot copy {}", from.display()))?;
+            std::fs::copy(&from, all.join(program)).with_context(|| format!("cannot copy {}", from.display()))?;
         }
-        Self::from(&both, stage)
+        Self::from(&all, stage)
     }
 }
 

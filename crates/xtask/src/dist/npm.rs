@@ -55,7 +55,7 @@ fn programs(release: &Release, folder: &Path) -> anyhow::Result<PathBuf> {
     let manifest = json!({
         "name": platform.npm_package(),
         "version": release.version,
-        "description": format!("proof and proof-gateway for {} {}; install proofhouse instead", platform.npm.0, platform.npm.1),
+        "description": format!("proof, proof-gateway and proof-fleet for {} {}; install proofhouse instead", platform.npm.0, platform.npm.1),
         "repository": REPOSITORY,
         "license": "MIT OR Apache-2.0",
         "os": [platform.npm.0],

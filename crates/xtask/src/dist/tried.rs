@@ -66,6 +66,14 @@ pub(super) fn check(program: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `proof` finds the gateway and the fleet beside itself.
+fn other_programs(proof: &Path) -> anyhow::Result<()> {
+    for verb in ["gateway", "fleet"] {
+        succeed(clean(proof).args([verb, "--version"]))?;
+    }
+    Ok(())
+}
+
 fn archive(place: &Path, packages: &Packages) -> anyhow::Result<()> {
     succeed(Command::new("tar").arg("-C").arg(place).arg("-xzf").arg(&packages.archive))?;
     let name = packages.archive.file_name().unwrap_or_default().to_string_lossy().replace(".tar.gz", "");
@@ -76,8 +84,7 @@ fn archive(place: &Path, packages: &Packages) -> anyhow::Result<()> {
         ensure!(fs::metadata(folder.join(file)).is_ok_and(|file| file.len() > 0), "{file} is missing in the archive");
     }
     check(&folder.join("bin/proof"))?;
-    // `proof` finds the gateway beside itself.
-    succeed(clean(&folder.join("bin/proof")).args(["gateway", "--version"]))
+    other_programs(&folder.join("bin/proof"))
 }
 
 fn wheel(place: &Path, packages: &Packages) -> anyhow::Result<()> {
@@ -87,7 +94,7 @@ fn wheel(place: &Path, packages: &Packages) -> anyhow::Result<()> {
     succeed(pip.args(["install", "--quiet", "--no-index", "--disable-pip-version-check"]).arg(&packages.wheel))?;
     check(&environment.join("bin/proof"))?;
     succeed(clean(&environment.join("bin/proofhouse")).arg("--version"))?;
-    succeed(clean(&environment.join("bin/proof")).args(["gateway", "--version"]))
+    other_programs(&environment.join("bin/proof"))
 }
 
 fn npm(place: &Path, packages: &Packages) -> anyhow::Result<()> {
@@ -97,6 +104,7 @@ fn npm(place: &Path, packages: &Packages) -> anyhow::Result<()> {
     // npx runs what is installed here.
     let npx = which("npx").context("npx is missing")?;
     succeed(clean(&npx).args(["--offline", "proofhouse", "--version"]).current_dir(&folder))?;
+    other_programs(&folder.join("node_modules/.bin/proof"))?;
     let failed = clean(&folder.join("node_modules/.bin/proof")).args(["explain", "no.such-rule"]).output()?;
     ensure!(failed.status.code() == Some(2), "the launcher loses the exit code: {}", failed.status);
     Ok(())

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use document::{nearest, quoted};
 
 use super::entry::{Entry, StageName};
+use super::webhook;
 use super::{Defaults, File, Fleet, Launch, Server, Stage, StorePlace, Text, default_stages};
 use crate::{columns, filter, secret};
 
@@ -16,7 +17,7 @@ pub(super) struct Mistake {
     pub(super) remedy: String,
 }
 
-fn mistake(pointer: String, what: impl Into<String>, remedy: impl Into<String>) -> Mistake {
+pub(super) fn mistake(pointer: String, what: impl Into<String>, remedy: impl Into<String>) -> Mistake {
     Mistake { pointer, what: what.into(), remedy: remedy.into() }
 }
 
@@ -59,6 +60,7 @@ pub(super) fn of(file: File, folder: PathBuf) -> (Fleet, Vec<Mistake>) {
         limits: file.limits,
         days: file.days.unwrap_or(90),
         dashboards: file.dashboards,
+        webhooks: webhook::of(file.webhooks, &mut wrong),
     };
     (fleet, wrong)
 }

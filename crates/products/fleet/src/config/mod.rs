@@ -4,6 +4,7 @@ mod entry;
 mod meaning;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,18 +13,19 @@ use document::{FileError, FileErrors, Shape};
 use serde::Deserialize;
 
 pub use self::entry::{Launch, Server, Text};
+pub use self::webhook::{EventKind, Webhook, address};
 use crate::gate::GateKind;
 
 /// The largest `fleet.yaml`.
 const LONGEST: u64 = 16 << 20;
 
 /// The bounds of a file with thousands of servers.
-const BOUNDS: document::Bounds = document::Bounds { depth: 32, weight: 2_000_000, key: 1024 };
+pub(crate) const BOUNDS: document::Bounds = document::Bounds { depth: 32, weight: 2_000_000, key: 1024 };
 
 static SHAPE: Shape = Shape::new(
     include_str!("../../../../../docs/fleet.schema.json"),
     "docs/fleet.md",
-    &["servers", "stages", "dashboards"],
+    &["servers", "stages", "dashboards", "webhooks"],
 );
 
 /// The JSON Schema of `fleet.yaml`.
@@ -52,6 +54,8 @@ pub struct Fleet {
     pub days: u32,
     /// Saved filters and columns.
     pub dashboards: Vec<Dashboard>,
+    /// Who gets messages.
+    pub webhooks: Vec<Webhook>,
 }
 
 /// Where results are kept.
@@ -171,6 +175,8 @@ struct File {
     days: Option<u32>,
     #[serde(default)]
     dashboards: Vec<Dashboard>,
+    #[serde(default)]
+    webhooks: Vec<webhook::Entry>,
 }
 
 #[derive(Default, Deserialize)]

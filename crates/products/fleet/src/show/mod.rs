@@ -20,6 +20,9 @@ pub fn next_action(action: &Action) -> String {
     let mut out = String::new();
     wrap(&mut out, 0, &wire::escape::line(&action.what));
     wrap(&mut out, 2, &wire::escape::line(&format!("start: {}", action.command)));
+    if let Some(then) = &action.then {
+        wrap(&mut out, 2, &wire::escape::line(&format!("then: {then}")));
+    }
     wrap(&mut out, 2, &wire::escape::line(&format!("why: {}", action.why)));
     out
 }

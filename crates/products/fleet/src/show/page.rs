@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use report::render::escape::{code, xml};
+use report::render::text::wrap;
 use serde_json::{Value, json};
 
 /// A report.
@@ -28,6 +29,9 @@ pub struct Table {
     /// The rows.
     pub rows: Vec<Vec<String>>,
 }
+
+/// The columns that name what a row is about.
+const HEADS: [&str; 8] = ["server", "stage", "outcome", "gate", "rule", "area", "box", "answer"];
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#1f2328;background:#fff}\
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}\
@@ -65,6 +69,28 @@ impl Page {
             out.push_str("</tbody>\n</table>\n");
         }
         out.push_str("</html>\n");
+        out
+    }
+
+    /// For a terminal: a line for each row, and below it a line for each of its further columns.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for line in std::iter::once(&self.title).chain(&self.lines) {
+            wrap(&mut out, 0, &wire::escape::line(line));
+        }
+        for table in &self.tables {
+            let _ = write!(out, "\n{}\n", wire::escape::line(&table.title));
+            for row in &table.rows {
+                let cells = table.columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+                let (heads, rest): (Vec<_>, Vec<_>) = cells.partition(|(column, _)| HEADS.contains(*column));
+                let head: Vec<&str> = heads.iter().map(|(_, cell)| cell.as_str()).collect();
+                wrap(&mut out, 2, &wire::escape::line(&head.join("  ")));
+                let rest: Vec<String> = rest.iter().map(|(column, cell)| format!("{column}: {cell}")).collect();
+                for line in rest {
+                    wrap(&mut out, 4, &wire::escape::line(&line));
+                }
+            }
+        }
         out
     }
 

@@ -10,6 +10,7 @@ use crate::dates;
 use crate::gate::GateKind;
 use crate::next;
 use crate::state::{GateState, Light, ServerState};
+use crate::words::counted;
 
 /// How many findings of a gate a playbook shows.
 const SHOWN: usize = 5;
@@ -31,7 +32,7 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
         wrap(&mut out, 0, &wire::escape::line(&text));
         let _ = writeln!(out, "  release: proof fleet release {}", server.name);
     }
-    let (mut step, mut waiting) = (0, Vec::new());
+    let (mut step, mut waiting, mut unrun) = (0, Vec::new(), Vec::new());
     // Without a server that answers, no other gate can be run.
     let is_silent = state
         .gate(GateKind::Starts)
@@ -43,11 +44,21 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
                 waiting.push(gate.gate.as_str());
                 continue;
             }
+            if gate.light == Light::Missing {
+                unrun.push(gate.gate.as_str());
+                continue;
+            }
             step += 1;
             let _ =
                 writeln!(out, "\n{step}. {} (stage {} {}): {}", gate.gate, number + 1, stage.name, gate.light.as_str());
             write_gate(&mut out, gate, state, now);
         }
+    }
+    if !unrun.is_empty() {
+        step += 1;
+        out.push('\n');
+        wrap(&mut out, 0, &format!("{step}. not run: {}", unrun.join(", ")));
+        let _ = writeln!(out, "   run: proof fleet run --only {}", server.name);
     }
     if !waiting.is_empty() {
         out.push('\n');
@@ -69,26 +80,32 @@ pub fn playbook(fleet: &Fleet, state: &ServerState<'_>, now: i64) -> String {
 fn write_gate(out: &mut String, gate: &GateState, state: &ServerState<'_>, now: i64) {
     let line = |out: &mut String, text: &str| wrap(out, 3, &wire::escape::line(text));
     match (gate.light, &gate.record) {
-        (Light::Missing, _) => line(out, &format!("run: proof fleet run --only {}", state.server.name)),
         (Light::Old, Some(record)) => {
-            let days = (now - record.at) / crate::state::DAY;
-            line(out, &format!("its result is {days} days old; run: proof fleet run --only {}", state.server.name));
+            let days = counted((now - record.at) / crate::state::DAY, "day");
+            line(out, &format!("its result is {days} old; run: proof fleet run --only {}", state.server.name));
         }
         (_, Some(record)) => {
             let failing: Vec<_> = record.judged.findings.iter().filter(|finding| finding.fails).collect();
             if failing.is_empty() {
                 line(out, &record.judged.summary);
             }
-            for finding in failing.iter().take(SHOWN) {
+            let shown = &failing[..failing.len().min(SHOWN)];
+            for (at, finding) in shown.iter().enumerate() {
                 let place = if finding.place.is_empty() { String::new() } else { format!(" ({})", finding.place) };
                 wrap(out, 3, &wire::escape::line(&format!("- {}{place}: {}", finding.rule, finding.message)));
-                wrap(out, 5, &wire::escape::line(&format!("fix: {}", finding.fix)));
+                // What corrects the next finding, too, is said once, behind it.
+                if shown.get(at + 1).is_none_or(|next| next.fix != finding.fix) {
+                    wrap(out, 5, &wire::escape::line(&format!("fix: {}", finding.fix)));
+                }
             }
             let more = failing.len().saturating_sub(SHOWN).saturating_add(record.judged.more);
             if more > 0 {
                 line(out, &format!("and {more} more: proof fleet show {} {}", state.server.name, gate.gate));
             }
             line(out, &format!("start: {}", next::start(gate.gate, state)));
+            if let Some(then) = next::then(gate.gate, state) {
+                line(out, &format!("then: {then}"));
+            }
         }
         (_, None) => {}
     }
@@ -110,7 +127,7 @@ pub fn show(fleet: &Fleet, state: &ServerState<'_>, only: Option<GateKind>, now:
     field("launch", &server.shown_launch());
     field("tags", &server.tags.join(", "));
     let seen = state.kept.seen.map_or_else(|| "never".to_owned(), dates::minute);
-    field("looked at", &format!("{seen}: {} tools", state.kept.surface.tools));
+    field("looked at", &format!("{seen}: {}", counted(state.kept.surface.tools, "tool")));
     for gate in state.gates.iter().filter(|gate| only.is_none_or(|only| only == gate.gate)) {
         let Some(record) = &gate.record else {
             let _ = writeln!(out, "\n{} {}", gate.gate, gate.light.as_str());

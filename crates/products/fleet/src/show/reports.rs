@@ -10,6 +10,7 @@ use crate::config::Fleet;
 use crate::dates;
 use crate::gate::GateKind;
 use crate::state::{GateState, ServerState};
+use crate::words::counted;
 
 /// A kind of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ pub fn report(kind: ReportKind, fleet: &Fleet, states: &[&ServerState<'_>], now:
         [one] => format!("{}: {}", kind.as_str(), one.server.name),
         _ => format!("{}: {}", kind.as_str(), fleet.name),
     };
-    let mut lines = vec![format!("{} servers, {}.", states.len(), dates::minute(now))];
+    let mut lines = vec![format!("{}, {}.", counted(states.len(), "server"), dates::minute(now))];
     lines.extend(sums(kind, states));
     let mut tables: Vec<Table> = kind
         .gates()
@@ -141,7 +142,7 @@ fn sums(kind: ReportKind, states: &[&ServerState<'_>]) -> Vec<String> {
                     let figures = of_gate().filter_map(|state| state.record.as_ref()?.judged.facts[member].as_u64());
                     figures.fold(0, u64::saturating_add)
                 };
-                let _ = write!(line, " {} test files, {} cases.", sum("files"), sum("cases"));
+                let _ = write!(line, " {}, {}.", counted(sum("files"), "test file"), counted(sum("cases"), "case"));
             }
             line
         })

@@ -158,3 +158,48 @@ fn a_sum_counts_servers_that_want_a_stage() {
     assert!(sum(one).starts_with("0 of 1 at the stage that is wanted, 1 server without one;"), "{}", sum(one));
     assert_eq!(super::status::sum(&[]), "no server fits");
 }
+
+#[test]
+fn a_playbook_says_each_correction_once_and_what_the_entry_must_name() {
+    let fleet =
+        Fleet::read("servers:\n  - { name: a, owner: o, source: s, command: [x] }\n", ".".into()).expect("valid");
+    let finding = |rule: &str, fix: &str| Finding {
+        rule: rule.to_owned(),
+        level: String::new(),
+        place: String::new(),
+        message: "m".to_owned(),
+        fix: fix.to_owned(),
+        fails: true,
+    };
+    let record = |gate, judged| Record { gate, judged, at: 1_800_000_000, ms: 1, version: 1, key: "k".to_owned() };
+    let found = vec![finding("r1", "mend it"), finding("r2", "mend it"), finding("r3", "or this")];
+    let records = vec![
+        record(GateKind::Starts, Judged::new(Outcome::Pass, "")),
+        record(GateKind::Conforms, Judged::by_findings(found, "")),
+        record(GateKind::Tested, Judged::new(Outcome::Skipped, "no tests")),
+        record(GateKind::Locked, Judged::new(Outcome::Skipped, "no lock")),
+    ];
+    let state = ServerState::of(&fleet, &fleet.servers[0], Kept { records, ..Kept::default() }, 1_800_000_000);
+    let text = super::playbook::playbook(&fleet, &state, 1_800_000_000);
+    assert_eq!(text.matches("mend it").count(), 1, "{text}");
+    let order = ["- r1", "- r2", "fix: mend it", "- r3", "fix: or this"].map(|part| text.find(part));
+    assert!(order.is_sorted() && order[0].is_some(), "{text}");
+    assert_eq!(text.matches("proof fleet run --only a").count(), 1, "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "add `tests: [a.mcp.yaml]` to the entry of a",
+        "add `lock: a.lock` to the entry of a",
+        "not run: described, scanned",
+    ] {
+        assert!(flat.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_report_for_a_terminal_has_no_marks_and_fits() {
+    let fleet = Fleet::read("servers:\n  - { name: a, command: [x] }\n", ".".into()).expect("valid");
+    let state = state(&fleet);
+    let text = report(ReportKind::Tests, &fleet, &[&state], 1_800_000_000).text();
+    assert!(!text.contains('|') && !text.contains('#') && text.contains("case one"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}

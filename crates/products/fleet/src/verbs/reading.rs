@@ -1,5 +1,6 @@
 //! Verbs that show what is known.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use fleet::config::Dashboard;
@@ -82,7 +83,7 @@ pub(crate) async fn next(file: &Path, args: &NextArgs, children: &Children) -> R
     if args.format == Format::Json {
         let one = |action: &fleet::next::Action| {
             json!({
-                "what": action.what, "command": action.command, "why": action.why, "servers": action.servers,
+                "what": action.what, "command": action.command, "then": action.then, "why": action.why, "servers": action.servers,
                 "gate": action.gate, "minutes": action.minutes,
             })
         };
@@ -209,9 +210,11 @@ pub(crate) async fn report(file: &Path, args: &ReportArgs, children: &Children) 
     let format = args.format.unwrap_or(match ending.as_deref() {
         Some("html" | "htm") => ReportFormat::Html,
         Some("json") => ReportFormat::Json,
+        None if args.output.is_none() && std::io::stdout().is_terminal() => ReportFormat::Human,
         _ => ReportFormat::Markdown,
     });
     let text = match format {
+        ReportFormat::Human => page.text(),
         ReportFormat::Html => page.html(),
         ReportFormat::Markdown => page.markdown(),
         ReportFormat::Json => as_json(&page.json()),

@@ -13,6 +13,7 @@ use fleet::next::actions;
 use fleet::run::{Context, Ran, Request, Say, Worker};
 use fleet::show::{next_action, status};
 use fleet::state::ServerState;
+use fleet::webhooks::{self, Sent};
 use fleet::words::counted;
 use fleet::{keeping, run as runs};
 use fleet_store::{Coordinator, Queue, Remote, Token, WorkerOptions};
@@ -21,8 +22,16 @@ use report::render::text::wrap;
 use tokio::sync::watch;
 
 use super::{Session, caller, now};
-use crate::args::{Format, RunArgs, WorkerArgs};
+use crate::args::{DeliverArgs, Format, RunArgs, WorkerArgs};
 use crate::tell::{Exit, Failure, json, print, tell};
+
+/// Ends what a run or worker left on this machine that was killed.
+fn end_abandoned() {
+    let ended = net::process::end_abandoned(fleet::compute::JOBS);
+    if ended > 0 {
+        tell(&format!("processes of a run that was killed were still there: {ended} ended"));
+    }
+}
 
 /// Says what came of a gate, on stderr.
 fn progress() -> Say {
@@ -43,6 +52,7 @@ pub(crate) async fn run(
     stop: watch::Receiver<bool>,
 ) -> Result<Exit, Failure> {
     let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
+    end_abandoned();
     let filter = Filter::parse(&args.filter)
         .map_err(|error| Failure::usage(format!("the filter cannot be read: {}", error.what), &error.remedy))?;
     for only in &args.only {
@@ -84,6 +94,7 @@ pub(crate) async fn run(
         coordinator.close().await;
     }
     show(&session, &ran, start.elapsed(), args.format);
+    messages(&session, &ran.states, Duration::ZERO).await?;
     Ok(exit(&ran))
 }
 
@@ -137,6 +148,37 @@ fn show(session: &Session, ran: &Ran<'_>, time: Duration, format: Format) {
     print(&out);
 }
 
+/// Passes on what happened to the webhooks, and says on stderr what came of it.
+async fn messages(session: &Session, states: &[ServerState<'_>], wait: Duration) -> Result<Sent, Failure> {
+    let Session { fleet, keeping, .. } = session;
+    webhooks::pass_on(keeping, fleet, states, now()).await?;
+    let sent = webhooks::send(keeping, fleet, wait, now).await?;
+    for (hook, why) in &sent.why {
+        let mut line = String::new();
+        wrap(&mut line, 0, &wire::escape::line(&format!("warning: the webhook {hook} gets no messages: {why}")));
+        tell(&line);
+    }
+    Ok(sent)
+}
+
+/// `proof fleet deliver`.
+pub(crate) async fn deliver(file: &Path, args: &DeliverArgs, children: &Children) -> Result<Exit, Failure> {
+    let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
+    let states = session.states().await?;
+    let sent = messages(&session, &states, Duration::from_secs(u64::from(args.wait))).await?;
+    let mut line = format!("{} sent", counted(sent.sent, "message"));
+    if sent.waiting > 0 {
+        let _ = write!(line, ", {} waiting: `proof fleet deliver --wait 600` repeats them", sent.waiting);
+    }
+    if sent.given_up > 0 {
+        let _ = write!(line, ", {} given up", sent.given_up);
+    }
+    let mut out = String::new();
+    wrap(&mut out, 0, &line);
+    print(&out);
+    Ok(if sent.waiting == 0 && sent.given_up == 0 { Exit::Clean } else { Exit::Finding })
+}
+
 /// A token of workers.
 fn token(name: &str) -> Result<Token, Failure> {
     let remedy = "a token of at least 16 characters: openssl rand -hex 32";
@@ -154,6 +196,7 @@ pub(crate) async fn worker(
     let fleet = Arc::new(super::load(file)?);
     let remedy = "put `proof` beside `proof-fleet` or on the PATH";
     let runner = fleet::child::Runner::find(children).await.map_err(|why| Failure::usage(why, remedy))?;
+    end_abandoned();
     let queue = match (&args.coordinator, &args.token_env) {
         (Some(url), Some(name)) => Queue::Coordinator(Remote::new(url, &token(name)?, args.ca_file.clone())?),
         _ => Queue::Store(keeping::Keeping::open(&fleet).await?.store),

@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::path::Path;
 
 use fleet::configured::{self, Configurations};
-use fleet::repository;
 use fleet::words::counted;
+use fleet::{imported, repository};
 use report::render::text::wrap;
 use serde_json::json;
 
 use super::load;
-use crate::args::{Format, InitArgs, ReadArgs};
-use crate::tell::{Exit, Failure, json as document, print, tell};
+use crate::args::{Format, ImportArgs, InitArgs, ReadArgs};
+use crate::tell::{Exit, Failure, json as document, print, replace, tell};
 
 /// `proof fleet init`: an existing file is never overwritten.
 pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
@@ -100,6 +100,71 @@ fn of_clients(folder: &Path, names: &mut BTreeSet<String>) -> Result<String, Fai
         tell(&format!("warning: {} cannot be read: {why}", path.display()));
     }
     Ok(out)
+}
+
+/// `proof fleet import`: adds servers to the file, or makes one. What is in it stays as it is.
+pub(crate) fn import(file: &Path, args: &ImportArgs) -> Result<Exit, Failure> {
+    let path = &args.source;
+    let remedy = "gateway.yaml, a client's configuration, mcp.servers.yaml, or an inventory (.json, .md)";
+    let unreadable = |why: String| Failure::usage(format!("{}: {why}", path.display()), remedy);
+    let fleet = if file.exists() { Some(load(file)?) } else { None };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = std::path::absolute(folder).map_err(|error| unreadable(error.to_string()))?;
+    let (kind, servers) = imported::read(path, &folder).map_err(unreadable)?;
+    let known = fleet.as_ref().map(configured::identities).unwrap_or_default();
+    let mut names: BTreeSet<String> =
+        fleet.iter().flat_map(|fleet| &fleet.servers).map(|one| one.name.clone()).collect();
+    let (mut entries, mut count, mut seen) = (String::new(), 0, BTreeSet::new());
+    for server in &servers {
+        let is_there = match &server.identity {
+            Some(identity) => known.contains(identity) || !seen.insert(identity.clone()),
+            None => names.contains(&server.name),
+        };
+        if is_there {
+            tell(&format!("{} is in the inventory already", server.name));
+            continue;
+        }
+        let name = unused(&mut names, &server.name);
+        match server.entry(&name) {
+            Ok(entry) => {
+                entries.push_str(&entry);
+                count += 1;
+            }
+            Err(why) => {
+                names.remove(&name);
+                tell(&format!("warning: {} is left out: {why}", server.name));
+            }
+        }
+    }
+    if args.print {
+        print(&entries);
+    } else if count > 0 {
+        write_added(file, fleet.is_some(), &entries)?;
+    }
+    tell(&format!("{}: {} of this {} added", path.display(), counted(count, "server"), kind.as_str()));
+    Ok(Exit::Clean)
+}
+
+/// Adds entries to a file, or makes it. What cannot be read back is not written.
+fn write_added(file: &Path, exists: bool, entries: &str) -> Result<(), Failure> {
+    let by_hand = "proof fleet import --print FILE, and paste the entries";
+    let check = |text: &str| {
+        fleet::config::Fleet::read(text, std::path::PathBuf::from(".")).map_err(|errors| {
+            Failure::usage(format!("the entries do not fit into {}: {}", file.display(), errors[0].what), by_hand)
+        })
+    };
+    if !exists {
+        let text = format!("# proof fleet: docs/fleet.md explains this file.\nservers:\n{entries}");
+        check(&text)?;
+        return write_new(file, &text);
+    }
+    let before = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display()), by_hand))?;
+    let cannot =
+        || Failure::usage(format!("the list of servers in {} is not one entry a line", file.display()), by_hand);
+    let text = imported::added(&before, entries).ok_or_else(cannot)?;
+    check(&text)?;
+    replace(file, &text)
 }
 
 /// `proof fleet audit`.

@@ -186,11 +186,11 @@ struct Tree {
 
 /// A line of the process file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
-    pid: i32,
+pub(super) struct Process {
+    pub(super) pid: i32,
     parent: i32,
-    is_zombie: bool,
-    started: u64,
+    pub(super) is_zombie: bool,
+    pub(super) started: u64,
     /// Resident pages.
     pages: u64,
 }
@@ -243,14 +243,14 @@ impl Tree {
 }
 
 /// All processes of this machine; none where the system does not say.
-fn processes() -> Vec<Process> {
+pub(super) fn processes() -> Vec<Process> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = entries.filter(|entry| entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit));
     numbered.filter_map(|entry| parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?)).collect()
 }
 
 /// Reads `pid (name) state ppid … starttime vsize rss`; the name may hold anything, so what follows its last parenthesis counts.
-fn parse(stat: &str) -> Option<Process> {
+pub(super) fn parse(stat: &str) -> Option<Process> {
     let (before, rest) = stat.rsplit_once(')')?;
     let pid = before.split_once(' ')?.0.parse().ok()?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();

@@ -1,6 +1,7 @@
 //! Child processes: each leads a process group of its own, which is signalled as a whole and outlives neither its owner nor
 //! us. Knows nothing of what is said on the pipes.
 
+mod abandoned;
 mod bounded;
 mod children;
 mod environment;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 pub use wire::trace::Signal;
 
+pub use self::abandoned::{end_abandoned, marked};
 pub use self::bounded::{Bounded, Bounds, Ending};
 pub use self::children::Children;
 pub use self::environment::Environment;
