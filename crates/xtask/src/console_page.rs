@@ -50,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         command.args(["--test", "--test-concurrency=1"]).args(files);
         command.env("PAGE_MODULES", &modules).env("PAGE_PICTURES", &pictures);
         let program = proof(given.as_deref())?;
-        command.env("PAGE_FLEET", fleet_beside(&program, given.is_some())?).env("PAGE_PROOF", program);
+        command.env("PAGE_FLEET", fleet_next_to(&program, given.is_some())?).env("PAGE_PROOF", program);
         well &= passes("browser", &mut command)?;
         println!("pictures of the views: {}", pictures.display());
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 }
 
 /// `proof-fleet` in the folder of `proof`, built first where that was.
-fn fleet_beside(proof: &Path, is_given: bool) -> anyhow::Result<PathBuf> {
+fn fleet_next_to(proof: &Path, is_given: bool) -> anyhow::Result<PathBuf> {
     let path = proof.with_file_name("proof-fleet");
     if !is_given {
         let status = Command::new("cargo").args(["build", "--release", "-p", "fleet"]).current_dir(root()).status();

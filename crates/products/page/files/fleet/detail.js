@@ -41,7 +41,7 @@ export function Detail({ state, run }) {
           <button type="button" class="quiet" aria-label="Close" title="Close (Esc)" onClick=${() => store.dispatch({ type: "open", open: false })}>×</button></div>
         <p class="facts"><span>stage <bdi>${visible(server.stage, 40)}</bdi></span>${server.wanted && html`<span>wanted <bdi>${visible(server.wanted, 40)}</bdi></span>`}
           ${server.fallen_from && html`<span class="bad">fell from <bdi>${visible(server.fallen_from, 40)}</bdi></span>`}
-          <span>owner <bdi>${visible(server.owner ?? "nobody", 60)}</bdi></span><span>looked at ${moment(server.seen)}</span><span>${count(server.tools, "tool")}</span></p>
+          <span>owner <bdi>${visible(server.owner ?? "none", 60)}</bdi></span><span>looked at ${moment(server.seen)}</span><span>${count(server.tools, "tool")}</span></p>
         <p class="facts"><code><bdi>${visible(server.launch, 200)}</bdi></code></p>
         ${server.note && html`<p class="facts"><bdi>${visible(server.note, 300)}</bdi></p>`}
         ${server.hold && html`<p class="hold">Held at <bdi>${visible(server.hold.stage, 40)}</bdi> by <bdi>${visible(server.hold.by, 60)}</bdi>, ${moment(server.hold.at)}: <bdi>${visible(server.hold.reason, 300)}</bdi></p>`}

@@ -48,7 +48,7 @@ function table(page, rows, fleet) {
 
 /** @param {HTMLElement} page @param {import("./contract.js").Server} shown */
 function server(page, shown) {
-  add(page, "p", `Stage ${visible(shown.stage, 40)}${shown.wanted ? `, wanted ${visible(shown.wanted, 40)}` : ""}. Owner ${visible(shown.owner ?? "nobody", 60)}. ${visible(shown.launch, 200)}`);
+  add(page, "p", `Stage ${visible(shown.stage, 40)}${shown.wanted ? `, wanted ${visible(shown.wanted, 40)}` : ""}. Owner ${visible(shown.owner ?? "none", 60)}. ${visible(shown.launch, 200)}`);
   for (const gate of shown.gates) {
     const light = gate.light.replace("not-run", "not run");
     add(page, "h2", `${gate.gate}: ${light}`).dataset.light = light;
