@@ -146,9 +146,9 @@ function Waivers({ server }) {
   if (server.waivers.length === 0) {
     return html`<p class="note">No waiver. To accept a red gate for a time: <code>proof fleet waive <bdi>${visible(server.name, 60)}</bdi> GATE --owner WHO --reason WHY --until DATE</code></p>`;
   }
-  return html`<div class="scroll" role="region" aria-label="Waivers" tabindex="0"><table class="sessions"><thead><tr>${["", "gate", "rule", "owner", "reason", "until"].map((head) => html`<th key=${head} scope="col">${head || html`<span class="unseen">number</span>`}</th>`)}</tr></thead>
+  return html`<div class="scroll" role="region" aria-label="Waivers" tabindex="0"><table class="sessions"><thead><tr>${["", "gate", "rule", "until", "owner", "reason"].map((head) => html`<th key=${head} scope="col">${head || html`<span class="unseen">number</span>`}</th>`)}</tr></thead>
     <tbody>${server.waivers.map((one) => html`<tr key=${one.id} class=${one.holds ? "" : "dim"}><td>${one.id}</td><td>${one.gate}</td><td><bdi>${visible(one.rule ?? "all findings", 80)}</bdi></td>
-      <td><bdi>${visible(one.owner, 60)}</bdi></td><td class="reason"><bdi>${visible(one.reason, 300)}</bdi></td><td>${visible(one.until, 20)}${one.holds ? "" : " (ended)"}</td></tr>`)}</tbody></table></div>
+      <td>${visible(one.until, 20)}${one.holds ? "" : " (ended)"}</td><td><bdi>${visible(one.owner, 60)}</bdi></td><td class="reason"><bdi>${visible(one.reason, 300)}</bdi></td></tr>`)}</tbody></table></div>
     <p class="note">End one: <code>proof fleet waive <bdi>${visible(server.name, 60)}</bdi> --end NUMBER</code></p>`;
 }
 
