@@ -59,12 +59,17 @@ impl Ui {
         let versions = store.current_versions().await?.into_iter();
         let versions = versions.filter_map(|version| Some((version.id, *of_id.get(&version.server)?))).collect();
         let mut trends = vec![Vec::new(); states.len()];
+        let mut before = vec![0; states.len()];
         // The newest first.
         for event in store.stage_events(None, MOST).await? {
             let Some(trend) = of_id.get(&event.server).and_then(|at| trends.get_mut(*at)) else { continue };
             if trend.len() < TREND {
                 trend.insert(0, usize::try_from(event.to).unwrap_or(0));
+                before[of_id[&event.server]] = usize::try_from(event.from).unwrap_or(0);
             }
+        }
+        for (trend, from) in trends.iter_mut().zip(before).filter(|(trend, _)| (1..TREND).contains(&trend.len())) {
+            trend.insert(0, from);
         }
         {
             let mut board = self.board();

@@ -119,8 +119,8 @@ function pretty(text) {
 
 /** @param {{ server: import("./contract.js").Server, stages: number }} props */
 function History({ server, stages }) {
-  const trend = [...server.moves].reverse().map(({ to }) => to);
-  const gates = [...new Set(server.results.map(({ gate }) => gate))];
+  const trend = [...server.moves.slice(-1).map(({ from }) => from), ...server.moves.map(({ to }) => to).reverse()];
+  const gates = server.gates.map(({ gate }) => gate).filter((gate) => server.results.some((one) => one.gate === gate));
   return html`
     <h3>Stages</h3>
     ${server.moves.length === 0 ? html`<p class="note">No move yet.</p>` : html`<${Line} trend=${trend} stages=${stages} />
