@@ -115,6 +115,8 @@ export class FleetFake {
   }
 
   file(path, response) {
+    // What stands for the page of an inspector.
+    if (path === "/inspected") return response.setHeader("Content-Type", "text/plain").end("inspected");
     try {
       const body = readFileSync(join(page, path === "/" ? "fleet/index.html" : normalize(path).slice(1)));
       response.setHeader("Content-Type", TYPES[extname(path === "/" ? "x.html" : path)] ?? "text/plain");
