@@ -1,5 +1,5 @@
-//! `cargo xtask page`: tests the page of `proof inspect`. Its pure modules run under Node, its types are checked by TypeScript, and
-//! Chromium opens it in front of a small server that speaks the same contract. Installs what that needs into `.peers/page`.
+//! `cargo xtask page`: tests the pages of `proof inspect` and `proof fleet ui`. Their pure modules run under Node, their types are checked by TypeScript, and
+//! Chromium opens them in front of small servers that speak the same contracts. Installs what that needs into `.peers/page`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::{Verdict, root};
 const USAGE: &str = "usage: cargo xtask page [--only NAME] [--without-browser] [--proof PATH]
 
   --only NAME         run the browser tests of browser/NAME.test.mjs alone
-  --proof PATH        use this binary instead of building `proof` first
+  --proof PATH        use this binary, and `proof-fleet` next to it, instead of building them first
   --without-browser   only run the pure modules' tests and check the types";
 
-const PAGE: &str = "crates/products/console/page";
+const PAGE: &str = "crates/products/page/files";
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
@@ -49,13 +49,25 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         let mut command = node();
         command.args(["--test", "--test-concurrency=1"]).args(files);
         command.env("PAGE_MODULES", &modules).env("PAGE_PICTURES", &pictures);
-        command.env("PAGE_PROOF", proof(given.as_deref())?);
+        let program = proof(given.as_deref())?;
+        command.env("PAGE_FLEET", fleet_next_to(&program, given.is_some())?).env("PAGE_PROOF", program);
         let everything = Home::new(&root()).install_everything()?;
         command.env("PAGE_EVERYTHING", serde_json::to_string(&everything)?);
         well &= passes("browser", &mut command)?;
         println!("pictures of the views: {}", pictures.display());
     }
     Ok(well)
+}
+
+/// `proof-fleet` in the folder of `proof`, built first where that was.
+fn fleet_next_to(proof: &Path, is_given: bool) -> anyhow::Result<PathBuf> {
+    let path = proof.with_file_name("proof-fleet");
+    if !is_given {
+        let status = Command::new("cargo").args(["build", "--release", "-p", "fleet"]).current_dir(root()).status();
+        ensure!(status.context("cannot start cargo")?.success(), "proof-fleet does not build");
+    }
+    ensure!(path.is_file(), "there is no {}: cargo build -p fleet", path.display());
+    Ok(path)
 }
 
 fn node() -> Command {

@@ -176,7 +176,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "page",
-        help: "the page of `proof inspect`: pure modules, types, Chromium with pictures of every view and axe",
+        help: "the pages of `proof inspect` and `proof fleet ui`: pure modules, types, Chromium with pictures of every view and axe",
         run: console_page::run,
     },
     Task {

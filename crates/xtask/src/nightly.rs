@@ -132,7 +132,11 @@ const PARTS: &[Part] = &[
         run: |_| task(gateway_bridge::run),
     },
     Part { name: "clients", title: "real clients read what proof add writes", run: |_| task(clients_peers::run) },
-    Part { name: "page", title: "the page of proof inspect in a browser", run: |_| task(console_page::run) },
+    Part {
+        name: "page",
+        title: "the pages of proof inspect and proof fleet in a browser",
+        run: |_| task(console_page::run),
+    },
     Part { name: "packages", title: "static packages of a release, installed and used", run: |_| packages() },
     Part { name: "churn", title: "a gateway and many sessions of one call each: its memory", run: churn },
     Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },

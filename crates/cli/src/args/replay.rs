@@ -105,11 +105,7 @@ pub(crate) enum VerifyFormat {
 impl TaskArgs {
     /// The tools that may be called.
     pub(crate) fn calls(&self) -> CallPolicy {
-        match self.call {
-            CallArg::None => CallPolicy::None,
-            CallArg::All => CallPolicy::All,
-            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
-        }
+        self.call.policy(&self.allow_tool)
     }
 }
 

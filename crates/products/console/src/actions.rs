@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use wire::{Era, RequestId, Revision};
 
 use crate::Console;
-use crate::body::Body;
-use crate::failure::Failure;
 use crate::hub::is_open;
 use crate::rows::Direction;
 use crate::targets::Target;
+use page::Body;
+use page::Failure;
 
 /// The levels of log messages.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -134,7 +134,7 @@ impl Console {
     }
 
     fn failure(&self, error: &client::ClientError) -> Failure {
-        Failure::of_client(error, self.connecting.words)
+        crate::client_failure::of_client(error, self.connecting.words)
     }
 }
 

@@ -1,13 +1,11 @@
 //! The feed: changes of rows and of the state as an event stream, in batches. A slow page misses rows of a flood, not
 //! their count: all of them are in the list and on disk.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use net::server::http::{Bytes, Frame, HttpBody};
+use net::server::http::Bytes;
+use page::Blocks;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, timeout};
@@ -25,30 +23,12 @@ const STATE_PAUSE: Duration = Duration::from_millis(100);
 /// After how long without a change a comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The body of a feed.
-pub(crate) struct Feed {
-    blocks: mpsc::Receiver<Bytes>,
-    _place: OwnedSemaphorePermit,
-}
-
-impl HttpBody for Feed {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        self.blocks.poll_recv(context).map(|block| block.map(|block| Ok(Frame::data(block))))
-    }
-}
-
 /// Begins a feed of changes after `from`.
-pub(crate) fn begin(console: &Arc<Console>, place: OwnedSemaphorePermit, query: Query, from: u64) -> Feed {
+pub(crate) fn begin(console: &Arc<Console>, place: OwnedSemaphorePermit, query: Query, from: u64) -> Blocks {
     let (sender, blocks) = mpsc::channel(4);
     let follower = Follower { console: console.clone(), sender, view: View::new(query), version: Version::default() };
     tokio::spawn(follower.follow(from));
-    Feed { blocks, _place: place }
+    Blocks::new(blocks, place)
 }
 
 async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -167,8 +147,7 @@ impl Follower {
     }
 
     async fn block(&self, name: &str, data: &Value) -> Result<(), Gone> {
-        let text = format!("event: {name}\nid: {}\ndata: {data}\n\n", self.version.seq);
-        self.send(Bytes::from(text)).await
+        self.send(page::block(name, self.version.seq, data)).await
     }
 
     async fn send(&self, block: Bytes) -> Result<(), Gone> {

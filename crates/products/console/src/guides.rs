@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use wire::trace::{Closed, Content, Frame, Header};
 use wire::{Party, Transport};
 
-use crate::failure::Failure;
+use page::Failure;
 use crate::hub::Hub;
 
 /// How long the user may take in the browser.

@@ -5,10 +5,8 @@
 
 mod actions;
 pub mod assemble;
-mod assets;
-mod body;
+mod client_failure;
 mod detail;
-mod failure;
 mod feed;
 mod guides;
 pub mod hub;
@@ -17,14 +15,12 @@ mod naming;
 pub mod query;
 mod questions;
 mod reading;
-mod reply;
 pub mod ring;
 mod routes;
 pub mod rows;
 mod sending;
 mod targets;
 mod tasks;
-mod token;
 pub mod view;
 
 use std::fmt;
@@ -42,14 +38,14 @@ use wire::Trace;
 use wire::redact::Redactor;
 use wire::trace::{Content, Header};
 
-use crate::failure::Failure;
 use crate::guides::Guides;
 use crate::hub::{Bounds, Hub};
 use crate::judging::{CaseWriter, RuleBook};
 use crate::questions::Questions;
 use crate::reading::Views;
 use crate::targets::{Connecting, Target};
-use crate::token::Token;
+use page::Failure;
+use page::{Entry, Files, Token};
 
 /// How many feeds may be open, and how many connections.
 const FEEDS: usize = 16;
@@ -87,7 +83,7 @@ pub struct Console {
     rule_book: Arc<dyn RuleBook>,
     case_writer: Arc<dyn CaseWriter>,
     version: String,
-    token: Token,
+    entry: Entry,
     feeds: Arc<Semaphore>,
     doctor: doctor::Words,
     authorization: oauth::Options,
@@ -116,7 +112,7 @@ impl Console {
             rule_book: options.rule_book,
             case_writer: options.case_writer,
             version: options.version,
-            token: Token::random()?,
+            entry: Entry::new(Files::Inspect, "proof inspect")?,
             feeds: Arc::new(Semaphore::new(FEEDS)),
             doctor: options.doctor,
             authorization: options.authorization,
@@ -129,7 +125,7 @@ impl Console {
 
     /// The token of this launch.
     pub const fn token(&self) -> &Token {
-        &self.token
+        self.entry.token()
     }
 
     /// The store.

@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use wire::Revision;
 
 use crate::Console;
-use crate::body::Parameters;
 use crate::detail;
-use crate::failure::Failure;
 use crate::hub::Frames;
 use crate::judging;
 use crate::query::{Query, complete};
-use crate::reply;
 use crate::ring::Piece;
 use crate::view::View;
+use page::Failure;
+use page::Parameters;
+use page::reply;
 
 /// The most rows of one answer.
 const COUNT: usize = 2000;

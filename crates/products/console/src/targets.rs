@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
-use crate::failure::Failure;
 use crate::hub::{self, Hub};
 use crate::questions::{AskPage, Questions};
 use crate::sending::Watched;
+use page::Failure;
 
 /// How often it is looked whether a connection is over.
 const LOOK: Duration = Duration::from_millis(200);
@@ -271,7 +271,7 @@ impl Connecting {
                 state.phase = Phase::Open;
             }
             Some(Err(error)) => {
-                state.error = Some(Failure::of_client(&error, self.words));
+                state.error = Some(crate::client_failure::of_client(&error, self.words));
                 state.phase = Phase::Failed;
             }
             None => {

@@ -20,6 +20,7 @@ Examples:
   proof fleet init                      Write fleet.yaml from this folder
   proof fleet run                       Compute the gates of all servers
   proof fleet status                    One line for each server
+  proof fleet ui                        The same on a page in the browser
   proof fleet next                      The one action that helps most
   proof fleet playbook weather          What to do for one server
   proof fleet report compliance -o r.html
@@ -56,6 +57,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Show how every server stands
     Status(StatusArgs),
+    /// Show the fleet on a page in the browser, and run it from there
+    Ui(super::verbs::ui::UiArgs),
     /// Name the one action that helps most, and why
     Next(NextArgs),
     /// Show what to do for one server, step by step

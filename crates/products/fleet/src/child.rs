@@ -50,6 +50,11 @@ impl Runner {
         &self.version
     }
 
+    /// Starts `proof` in the background, without the credentials of any entry.
+    pub fn background(&self, args: &[&str]) -> std::io::Result<net::process::Background> {
+        self.children.background(&Command::new(self.proof.to_string_lossy(), args.iter().copied()))
+    }
+
     /// Runs one command line in `work`.
     pub async fn run(&self, fleet: &Fleet, server: &Server, invocation: &Invocation, work: &Path) -> Ended {
         let start = Instant::now();

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use serde_json::Value;
 use wire::redact::Redactor;
 
 use crate::child::Runner;
 use crate::config::{Fleet, Server};
 use crate::gate::{Finding, GateKind, Judged, Outcome};
 use crate::gates::{self, Ended, Material, Surface};
-use crate::{files, launch, secret};
+use crate::{evidence, files, launch, secret};
 
 /// A gate's outcome, and the report that it was read from.
 #[derive(Debug)]
@@ -72,6 +73,10 @@ async fn run_all(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind
     for invocation in &invocations {
         ended.push(runner.run(fleet, server, invocation, work.path()).await);
     }
+    // The folder goes when this returns, and the traces that it holds.
+    for document in ended.iter_mut().filter_map(|one| one.document.as_mut()).filter(|_| kind == GateKind::Conforms) {
+        evidence::keep_traces(document, work.path(), &secret::redactor([server]));
+    }
     Ok(ended)
 }
 
@@ -99,9 +104,10 @@ fn judge(
     let material = Material { server, thresholds: &fleet.thresholds, surface, ended: &ended, negatives };
     // A secret that is cut is not found any more.
     let judged = redacted(gates::judge(kind, &material), redactor).bounded();
-    let report = ended.first().and_then(|ended| ended.document.as_ref());
-    let report =
-        report.and_then(|document| serde_json::to_vec(document).ok()).filter(|bytes| bytes.len() <= MOST_REPORT);
+    let report = ended.into_iter().next().and_then(|ended| ended.document);
+    let fits = |document: &Value| serde_json::to_vec(document).ok().filter(|bytes| bytes.len() <= MOST_REPORT);
+    // Traces must not cost the report.
+    let report = report.and_then(|document| fits(&document).or_else(|| fits(&evidence::without_traces(document))));
     Computed { judged, report }
 }
 

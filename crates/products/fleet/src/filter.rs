@@ -1,4 +1,5 @@
-//! The filter of dashboards and of `--filter`: `stage<6 gate:scanned=fail owner:ada age>7d`. All terms must hold.
+//! The filter of dashboards, of `--filter` and of the page: `stage<6 gate:scanned=fail owner:ada age>7d`, `gate:scan is:failed`.
+//! All terms must hold.
 
 use document::nearest;
 
@@ -18,6 +19,26 @@ pub struct FilterError {
 #[derive(Clone, Debug, Default)]
 pub struct Filter(Vec<(bool, Term)>);
 
+/// How a gate stands for `is:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Of(Light),
+    /// Its result is old, or there is none on the server as it is now.
+    Stale,
+    Running,
+}
+
+/// The words of `is:` about gates; `held`, `below` and `fallen` are about servers.
+const STANDINGS: [(&str, Standing); 7] = [
+    ("passed", Standing::Of(Light::Green)),
+    ("failed", Standing::Of(Light::Red)),
+    ("waived", Standing::Of(Light::Waived)),
+    ("incomplete", Standing::Of(Light::Incomplete)),
+    ("skipped", Standing::Of(Light::Skipped)),
+    ("stale", Standing::Stale),
+    ("running", Standing::Running),
+];
+
 #[derive(Clone, Debug)]
 enum Term {
     Name(String),
@@ -25,6 +46,9 @@ enum Term {
     Tag(String),
     Language(String),
     Gate(GateKind, Light),
+    /// Gates whose names begin so; `is:` looks at these alone. Without `is:`, one of them must have a result.
+    Gates(Vec<GateKind>),
+    Is(Standing),
     Stage(Comparison, f64),
     Score(Comparison, f64),
     Age(Comparison, f64),
@@ -45,8 +69,8 @@ enum Comparison {
 const LIGHTS: [Light; 7] =
     [Light::Green, Light::Waived, Light::Red, Light::Incomplete, Light::Skipped, Light::Missing, Light::Old];
 
-const FIELDS: [&str; 11] =
-    ["name:", "owner:", "tag:", "language:", "gate:", "stage", "score", "age", "held", "below", "fallen"];
+pub(crate) const FIELDS: [&str; 12] =
+    ["name:", "owner:", "tag:", "language:", "gate:", "is:", "stage", "score", "age", "held", "below", "fallen"];
 
 impl Filter {
     /// Reads a filter.
@@ -58,16 +82,61 @@ impl Filter {
         text.split_whitespace().map(term).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether a server passes.
+    /// Whether a server passes, where nothing is known to run.
     pub fn fits(&self, state: &ServerState<'_>, now: i64) -> bool {
-        self.0.iter().all(|(expected, term)| term.fits(state, now) == *expected)
+        self.fits_while(state, now, &[])
     }
+
+    /// The same, while these gates of the server run.
+    pub fn fits_while(&self, state: &ServerState<'_>, now: i64, running: &[GateKind]) -> bool {
+        let asks = self.0.iter().any(|(expected, term)| *expected && matches!(term, Term::Is(_)));
+        let is_meant = |gate: GateKind| {
+            self.0.iter().all(|(expected, term)| match term {
+                Term::Gates(some) => some.contains(&gate) == *expected,
+                _ => true,
+            })
+        };
+        self.0.iter().all(|(expected, term)| {
+            let fits = match term {
+                Term::Gates(_) if asks => return true,
+                Term::Gates(some) => {
+                    state.gates.iter().any(|gate| some.contains(&gate.gate) && gate.light != Light::Missing)
+                }
+                Term::Is(standing) => {
+                    state.gates.iter().any(|gate| is_meant(gate.gate) && standing.fits(gate.gate, gate.light, running))
+                }
+                term => term.fits(state, now),
+            };
+            fits == *expected
+        })
+    }
+}
+
+impl Standing {
+    fn fits(self, gate: GateKind, light: Light, running: &[GateKind]) -> bool {
+        match self {
+            Self::Of(own) => own == light,
+            Self::Stale => matches!(light, Light::Old | Light::Missing),
+            Self::Running => running.contains(&gate),
+        }
+    }
+}
+
+/// What may stand after `is:`.
+pub(crate) fn standings() -> impl Iterator<Item = &'static str> + Clone {
+    STANDINGS.iter().map(|(word, _)| *word).chain(["held", "below", "fallen"])
 }
 
 fn parse_term(word: &str) -> Result<Term, FilterError> {
     let lower = |text: &str| text.to_lowercase();
     if let Some((field, value)) = word.split_once(':') {
+        // `stage:<6` is `stage<6`.
+        if matches!(field, "stage" | "score" | "age") {
+            let sign = if value.starts_with(['<', '>', '=']) { "" } else { "=" };
+            return parse_term(&format!("{field}{sign}{value}"));
+        }
         return match field {
+            "is" => is(value),
             "name" => Ok(Term::Name(lower(value))),
             "owner" => Ok(Term::Owner(lower(value))),
             "tag" => Ok(Term::Tag(lower(value))),
@@ -106,21 +175,39 @@ fn parse_term(word: &str) -> Result<Term, FilterError> {
     })
 }
 
+fn is(value: &str) -> Result<Term, FilterError> {
+    match value {
+        "held" => return Ok(Term::Held),
+        "below" => return Ok(Term::Below),
+        "fallen" => return Ok(Term::Fallen),
+        _ => {}
+    }
+    let found = STANDINGS.iter().find(|(word, _)| *word == value).map(|(_, standing)| Term::Is(*standing));
+    found.ok_or_else(|| FilterError {
+        what: format!("`is:{}` is unknown", wire::escape::snippet(value, 40)),
+        remedy: nearest(value, standings()),
+    })
+}
+
 fn gate(value: &str) -> Result<Term, FilterError> {
-    let (name, light) = value.split_once('=').ok_or_else(|| FilterError {
-        what: format!("`gate:{}` has no outcome", wire::escape::snippet(value, 40)),
-        remedy: "such as gate:scanned=fail".to_owned(),
-    })?;
-    let gate: GateKind = name.parse().map_err(|remedy: String| FilterError {
-        what: format!("`{}` is no gate", wire::escape::snippet(name, 40)),
-        remedy,
-    })?;
+    let Some((name, light)) = value.split_once('=') else {
+        let some: Vec<GateKind> = GateKind::ALL.into_iter().filter(|gate| gate.as_str().starts_with(value)).collect();
+        return if some.is_empty() || value.is_empty() { Err(no_gate(value)) } else { Ok(Term::Gates(some)) };
+    };
+    let gate: GateKind = name.parse().map_err(|_| no_gate(name))?;
     let found = LIGHTS.into_iter().find(|known| known.as_str() == light);
     let found = found.ok_or_else(|| FilterError {
         what: format!("`{}` is no outcome", wire::escape::snippet(light, 40)),
         remedy: nearest(light, LIGHTS.iter().map(|light| light.as_str())),
     })?;
     Ok(Term::Gate(gate, found))
+}
+
+fn no_gate(name: &str) -> FilterError {
+    FilterError {
+        what: format!("there is no gate `{}`", wire::escape::snippet(name, 40)),
+        remedy: nearest(name, GateKind::ALL.iter().map(|gate| gate.as_str())),
+    }
 }
 
 fn unknown(word: &str) -> FilterError {
@@ -157,6 +244,8 @@ impl Term {
             Self::Age(comparison, days) => {
                 state.oldest().is_some_and(|at| comparison.holds((now - at) as f64 / DAY as f64, *days))
             }
+            // Both look at the gates of a server and at what runs: `fits_while`.
+            Self::Gates(_) | Self::Is(_) => false,
             Self::Held => state.kept.hold.is_some(),
             Self::Below => server.wanted.is_some_and(|wanted| state.stage < wanted),
             Self::Fallen => state.has_fallen(),

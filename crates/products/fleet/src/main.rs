@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use self::args::{Args, Verb};
 use self::tell::{Exit, Failure};
-use self::verbs::{changing, reading, running, starting};
+use self::verbs::{changing, reading, running, starting, ui};
 
 /// How long workers may take to give their jobs back after a signal.
 const GIVE_BACK: Duration = Duration::from_secs(3);
@@ -102,6 +102,7 @@ async fn verb(args: &Args, children: &Children, stop: watch::Receiver<bool>) -> 
         Some(Verb::Run(run)) => running::run(file, run, children, stop).await,
         Some(Verb::Worker(worker)) => running::worker(file, worker, children, stop).await,
         Some(Verb::Status(status)) => reading::status(file, status, children).await,
+        Some(Verb::Ui(page)) => ui::ui(file, page, children, stop).await,
         Some(Verb::Next(next)) => reading::next(file, next, children).await,
         Some(Verb::Playbook(server)) => reading::playbook(file, server, children).await,
         Some(Verb::Show(show)) => reading::show(file, show, children).await,

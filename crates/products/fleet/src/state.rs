@@ -44,7 +44,8 @@ pub struct Waiver {
 }
 
 impl Waiver {
-    fn covers(&self, gate: GateKind, finding: &Finding, now: i64) -> bool {
+    /// Whether it opens a gate that is red because of a finding.
+    pub fn covers(&self, gate: GateKind, finding: &Finding, now: i64) -> bool {
         self.gate == gate && now < self.expires && self.rule.as_ref().is_none_or(|rule| *rule == finding.rule)
     }
 }

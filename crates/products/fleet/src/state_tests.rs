@@ -142,7 +142,41 @@ fn filters_choose() {
         let parsed = crate::filter::Filter::parse(filter).expect(filter);
         assert_eq!(parsed.fits(&state, NOW), expected, "{filter}");
     }
-    for filter in ["gate:tested", "gate:x=fail", "gate:tested=red", "stage<x", "colour:red", "size>3"] {
+    for filter in
+        ["gate:", "gate:zzz", "is:red", "is:", "gate:x=fail", "gate:tested=red", "stage<x", "colour:red", "size>3"]
+    {
         assert!(crate::filter::Filter::parse(filter).is_err(), "{filter}");
     }
+}
+
+#[test]
+fn the_words_of_the_page_look_at_the_gates_that_are_named() {
+    let fleet = fleet();
+    let mut some = kept(&[(GateKind::Scanned, Outcome::Fail), (GateKind::Tested, Outcome::Incomplete)]);
+    some.records.retain(|record| record.gate != GateKind::Ready);
+    let state = ServerState::of(&fleet, &fleet.servers[0], some, NOW);
+    for (filter, expected) in [
+        ("is:failed", true),
+        ("gate:scan is:failed", true),
+        ("gate:scan is:failed owner:o stage:<6", true),
+        ("gate:test is:failed", false),
+        ("gate:test is:incomplete", true),
+        ("gate:test -is:failed", true),
+        ("-gate:scan is:failed", false),
+        ("gate:s is:failed", true),
+        ("gate:ready", false),
+        ("gate:scanned", true),
+        ("is:stale", true),
+        ("gate:scan is:stale", false),
+        ("is:waived", false),
+        ("is:below", true),
+        ("stage:6", false),
+        ("stage:>=1", true),
+    ] {
+        let parsed = crate::filter::Filter::parse(filter).expect(filter);
+        assert_eq!(parsed.fits(&state, NOW), expected, "{filter}");
+    }
+    let running = crate::filter::Filter::parse("gate:fast is:running").expect("a filter");
+    assert!(!running.fits(&state, NOW) && running.fits_while(&state, NOW, &[GateKind::Fast]));
+    assert!(!running.fits_while(&state, NOW, &[GateKind::Tested]));
 }

@@ -109,7 +109,7 @@ fn the_schema_and_every_help_are_there() {
         String::from_utf8_lossy(&schema.stdout).trim(),
         include_str!("../../../../docs/fleet.schema.json").trim()
     );
-    for verb in ["run", "status", "waive", "report", "worker"] {
+    for verb in ["run", "status", "ui", "waive", "report", "worker"] {
         let help = fleet(folder.path(), &[verb, "--help"]);
         let text = out(&help);
         assert!(help.status.success() && text.contains("Usage: proof fleet"), "{text}");

@@ -13,12 +13,12 @@ use wire::{Era, Message};
 
 use super::{leveled, typed};
 use crate::Console;
-use crate::body::Body;
-use crate::failure::Failure;
 use crate::hub::Hub;
 use crate::rows::{Direction, RowKind};
 use crate::sending::{Sent, noting, taking_tasks};
 use crate::targets::Target;
+use page::Body;
+use page::Failure;
 
 /// How long the row of a request that was sent is waited for: it is recorded before or right after.
 const RECORDED: Duration = Duration::from_secs(2);

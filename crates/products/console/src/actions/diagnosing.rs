@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::body::Body;
-use crate::failure::Failure;
+use page::Body;
+use page::Failure;
 
 impl Console {
     pub(super) async fn diagnose(&self, body: &Body) -> Result<Value, Failure> {

@@ -8,8 +8,8 @@ use oauth::GuidedToken;
 use serde_json::Value;
 
 use crate::Console;
-use crate::body::Body;
-use crate::failure::Failure;
+use page::Body;
+use page::Failure;
 use crate::guides::{Guided, Taken};
 use crate::targets::{Connecting, Phase, Target};
 

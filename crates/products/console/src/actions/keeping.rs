@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::Console;
-use crate::body::Body;
 use crate::detail;
-use crate::failure::Failure;
 use crate::judging::KeptServer;
 use crate::rows::{Direction, RowKind};
+use page::Body;
+use page::Failure;
 
 /// The most rows of one file.
 const MOST: usize = 1000;

@@ -4,6 +4,7 @@ pub(crate) mod changing;
 pub(crate) mod reading;
 pub(crate) mod running;
 pub(crate) mod starting;
+pub(crate) mod ui;
 
 use std::path::Path;
 use std::sync::Arc;
