@@ -1,3 +1,5 @@
+//! Which names and descriptions of tools say that they read.
+
 use serde_json::{Value, json};
 
 use super::say_that_it_reads;

@@ -1,3 +1,5 @@
+//! Entries from foreign files.
+
 use std::path::Path;
 
 use super::{Imported, Kind, added, read};

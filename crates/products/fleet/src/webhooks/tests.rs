@@ -1,3 +1,5 @@
+//! Messages, signatures and retries.
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
