@@ -1,6 +1,9 @@
 //! The verbs in names and descriptions of tools: which of them read, and which change something. One list for all who ask:
 //! the scan of annotations, and those that call tools by themselves. Must not know who calls what.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 /// Words with which the names of tools begin that only read or calculate.
@@ -197,63 +200,103 @@ const LONGEST: usize = 16 * 1024;
 /// executes, costs or gives away something. What its annotations say of that is not looked at.
 pub fn say_that_it_reads(tool: &Value) -> bool {
     let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
-    let texts = [tool.get("title"), tool.pointer("/annotations/title"), tool.get("description")];
-    let sentences: Vec<_> = texts.into_iter().flatten().filter_map(Value::as_str).collect();
-    if sentences.iter().any(|text| text.len() > LONGEST) {
-        return false;
-    }
-    if SUMS.contains(&name) {
-        return takes_numbers(tool) && !sentences.iter().any(|text| does_more(text));
-    }
+    let is_sum = SUMS.contains(&name) && takes_numbers(tool);
     let words = words(name);
-    let is_doubtful = |word: &String| {
-        any_form(&SECRETS, word) || [&CHANGES[..], &ACTS, &DOUBTFUL].iter().any(|verbs| verbs.contains(&word.as_str()))
+    // The name first: lists are long, and most names settle it.
+    let Some(first) = words.first().filter(|_| is_sum || !is_doubtful(&words)).map(String::as_str) else {
+        return false;
     };
-    let Some(first) = words.first().map(String::as_str) else { return false };
-    // `count_tokens` and `get_token_price` give none away.
-    let gives_a_token = words.last().is_some_and(|last| last == "token");
-    if gives_a_token || words.iter().any(is_doubtful) || sentences.iter().any(|text| does_more(text)) {
+    let (reads, tries) = (is_sum || READS.contains(&first), TRIES.contains(&first));
+    if !reads && (!tries || words.iter().any(|word| class_of(word) & DEED != 0)) {
         return false;
     }
-    READS.contains(&first)
-        || TRIES.contains(&first)
-            && !words.iter().any(|word| any_form(&DEEDS, word))
-            && !sentences.iter().any(|text| may_do_more(text))
+    let texts = [tool.get("title"), tool.pointer("/annotations/title"), tool.get("description")];
+    texts.into_iter().flatten().filter_map(Value::as_str).all(|text| {
+        text.len() <= LONGEST && {
+            let said = Said::by(text);
+            !said.does_more() && (reads || !said.may_do_more())
+        }
+    })
 }
 
-/// Whether a sentence has a verb of change where it says what is done, or says that calls cost something.
-fn does_more(text: &str) -> bool {
-    let verb = |word: &str| any_form(&CHANGES, word) || any_form(&ACTS, word);
-    in_verb_position(text).any(|word| verb(&word)) || words(text).iter().any(|word| COSTS.contains(&word.as_str()))
+/// Whether the words of a name change something or give something away.
+fn is_doubtful(words: &[String]) -> bool {
+    let verbs = || [&CHANGES[..], &ACTS, &DOUBTFUL].into_iter().flatten();
+    // `count_tokens` and `get_token_price` give none away.
+    words.last().is_some_and(|last| last == "token")
+        || words.iter().any(|word| class_of(word) & SECRET != 0 || verbs().any(|verb| verb == word))
 }
 
-/// Whether it has one anywhere, or what a mere try would not touch.
-fn may_do_more(text: &str) -> bool {
-    let anywhere = |word: &String| [&CHANGES[..], &ACTS, &DEEDS].iter().any(|verbs| any_form(verbs, word));
-    words(text).iter().any(anywhere) || in_verb_position(text).any(|word| any_form(&DOUBTFUL, &word))
-}
+/// Kinds of words, as bits.
+const CHANGE: u8 = 1;
+const DOUBT: u8 = 2;
+const DEED: u8 = 4;
+const SECRET: u8 = 8;
+const COST: u8 = 16;
 
-/// The first words of sentences and lines, and those that follow a conjunction and the like.
-fn in_verb_position(text: &str) -> impl Iterator<Item = String> {
-    let parts = text.split(['.', '!', '?', ';', ':', ',', '\n', '(', '-', '–', '—', '*', '•']);
-    parts.flat_map(|part| {
-        let words = words(part);
-        let mut verbs = Vec::new();
-        for (at, word) in words.iter().enumerate() {
-            if at == 0 || BEFORE_A_VERB.contains(&words[at - 1].as_str()) {
-                verbs.push(word.clone());
+/// Every word of the lists, also in the third person or as plural, with its kinds.
+static CLASSES: LazyLock<HashMap<String, u8>> = LazyLock::new(|| {
+    let mut classes = HashMap::new();
+    let lists = [(CHANGE, &CHANGES[..]), (CHANGE, &ACTS), (DOUBT, &DOUBTFUL), (DEED, &DEEDS), (SECRET, &SECRETS)];
+    for (class, list) in lists {
+        for word in list {
+            let of_y = word.strip_suffix('y').map(|stem| format!("{stem}ies"));
+            for form in [(*word).to_owned(), format!("{word}s"), format!("{word}es")].into_iter().chain(of_y) {
+                *classes.entry(form).or_default() |= class;
             }
         }
-        verbs
-    })
+    }
+    for word in COSTS {
+        *classes.entry(word.to_owned()).or_default() |= COST;
+    }
+    classes
+});
+
+fn class_of(word: &str) -> u8 {
+    CLASSES.get(word).copied().unwrap_or_default()
 }
 
-/// Whether a word is one of these, or its third person or plural.
-fn any_form(verbs: &[&str], word: &str) -> bool {
-    verbs.iter().any(|verb| {
-        word.strip_prefix(verb).is_some_and(|rest| matches!(rest, "" | "s" | "es"))
-            || verb.strip_suffix('y').is_some_and(|stem| word.strip_prefix(stem) == Some("ies"))
-    })
+/// The kinds of words of a text: wherever they stand, and where a sentence says what is done.
+#[derive(Default)]
+struct Said {
+    anywhere: u8,
+    as_verb: u8,
+}
+
+impl Said {
+    /// One pass over the text: servers list thousands of tools, and each is looked at often.
+    fn by(text: &str) -> Self {
+        let (mut said, mut word) = (Self::default(), String::new());
+        let (mut is_verb, mut after_small) = (true, false);
+        for one in text.chars().chain(['.']) {
+            let ends = !one.is_alphanumeric() || (one.is_uppercase() && after_small);
+            if ends && !word.is_empty() {
+                let class = class_of(&word);
+                said.anywhere |= class;
+                if is_verb {
+                    said.as_verb |= class;
+                }
+                is_verb = BEFORE_A_VERB.contains(&word.as_str());
+                word.clear();
+            }
+            if one.is_alphanumeric() {
+                word.extend(one.to_lowercase());
+            }
+            is_verb |= matches!(one, '.' | '!' | '?' | ';' | ':' | ',' | '\n' | '(' | '-' | '–' | '—' | '*' | '•');
+            after_small = one.is_lowercase() || one.is_ascii_digit();
+        }
+        said
+    }
+
+    /// Whether it has a verb of change where it says what is done, or says that calls cost something.
+    const fn does_more(&self) -> bool {
+        self.as_verb & CHANGE != 0 || self.anywhere & COST != 0
+    }
+
+    /// Whether it has one anywhere, or what a mere try would not touch.
+    const fn may_do_more(&self) -> bool {
+        self.anywhere & (CHANGE | DEED) != 0 || self.as_verb & DOUBT != 0
+    }
 }
 
 /// Whether a tool has arguments, and all of them are numbers.
