@@ -139,8 +139,8 @@ mod tests {
         let location = location.expect("an address");
         assert_eq!(location.to_string(), "postgres://db.example:5433/fleet");
         assert!(!format!("{location:?}").contains("ss"), "{location:?}");
-        let location = Location::parse("postgres://anna@[fd00::1]/fleet").expect("an address");
-        assert_eq!(location.to_string(), "postgres://[fd00::1]:5432/fleet");
+        let by_number = Location::parse("postgres://anna@[fd00::1]/fleet").expect("an address");
+        assert_eq!(by_number.to_string(), "postgres://[fd00::1]:5432/fleet");
         let Location::Postgres(address) = location else { panic!("not Postgres") };
         assert_eq!((address.user.as_str(), address.password.as_deref()), ("anna", Some("p@ss+w/rd")));
         assert_eq!(address.ca(), Some(Path::new("/ca.pem")));
