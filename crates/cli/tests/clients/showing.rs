@@ -253,13 +253,14 @@ fn servers_of_a_project_wait_for_an_approval() {
     home.put("project/.claude/settings.json", "{ \"enableAllProjectMcpServers\": true }");
     expect(None, [pending, pending]);
     assert!(standings(None)[0].contains("enableAllProjectMcpServers in"), "{:?}", standings(None));
+    // The user's own settings of the folder count at once.
     home.put("project/.claude/settings.local.json", "{ \"enabledMcpjsonServers\": [\"a\"] }");
-    expect(None, [pending, pending]);
+    expect(None, ["used used: approved by enabledMcpjsonServers in", pending]);
     let trust = |folder: String| {
         let projects = json!({ folder: { "hasTrustDialogAccepted": true } });
         home.put(".claude.json", &json!({ "projects": projects }).to_string());
     };
-    trust(std::fs::canonicalize(home.path(".")).expect("a folder").to_string_lossy().into_owned());
+    trust(home.path("elsewhere").to_string_lossy().into_owned());
     expect(None, ["used used: approved by enabledMcpjsonServers in", pending]);
     trust(home.project());
     expect(None, ["used used: approved by enabledMcpjsonServers", "used used: approved by enableAllProjectMcpServers"]);
@@ -275,6 +276,7 @@ fn servers_of_a_project_wait_for_an_approval() {
         ["used used: approved by enabledMcpjsonServers in", "switched off not used: disabledMcpjsonServers in"],
     );
     home.put("other/settings.json", "{}");
+    std::fs::remove_file(home.path("project/.claude/settings.local.json")).expect("a file");
     expect(Some("other"), [pending, pending]);
     let doctor = home.run(&["doctor", "a", "--client", "claude-code"]);
     assert!(!doctor.stdout.contains("approve"), "it is approved: {}", doctor.stdout);

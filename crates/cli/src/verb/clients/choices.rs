@@ -20,11 +20,11 @@ pub(super) enum Approval {
     Pending(Option<String>),
 }
 
-/// Where a choice stands. The repository may bring the files of the project, so theirs need the user's trust in the folder.
+/// Where a choice stands. A repository may bring the committed settings, so these need the user's trust in the folder. As Claude
+/// Code 2.1.197 does it: `settings.local.json`, which git ignores, counts without.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Own,
-    Local,
     Committed,
 }
 
@@ -41,7 +41,6 @@ struct Choice {
 pub(super) struct Choices {
     files: Vec<Choice>,
     is_trusted: bool,
-    has_trusted_parent: bool,
 }
 
 impl Choices {
@@ -50,7 +49,7 @@ impl Choices {
         let (variables, project) = (&machine.variables, &machine.project);
         let settings: [(Source, PathBuf); 3] = [
             (Source::Own, variables.path("$CLAUDE_CONFIG_DIR|.claude:settings.json")),
-            (Source::Local, project.join(".claude/settings.local.json")),
+            (Source::Own, project.join(".claude/settings.local.json")),
             (Source::Committed, project.join(".claude/settings.json")),
         ];
         let mut files: Vec<_> =
@@ -59,9 +58,8 @@ impl Choices {
         let projects = value(&own).map(|mut value| value["projects"].take()).unwrap_or_default();
         let here = machine.local_project();
         files.insert(0, Choice::of(Source::Own, &own, &projects[&here]));
-        let is_trusted = |folder: &str| projects[folder]["hasTrustDialogAccepted"] == true;
-        let mut parents = Path::new(&here).ancestors().skip(1).filter_map(Path::to_str);
-        Self { files, is_trusted: is_trusted(&here), has_trusted_parent: parents.any(is_trusted) }
+        let is_trusted = projects[&here]["hasTrustDialogAccepted"] == true;
+        Self { files, is_trusted }
     }
 
     /// What was decided on a server of this name. A rejection wins, wherever it stands.
@@ -79,11 +77,7 @@ impl Choices {
                 continue;
             };
             let place = format!("{member} in {}", choice.place);
-            let counts = match choice.source {
-                Source::Own => true,
-                Source::Local => self.is_trusted || self.has_trusted_parent,
-                Source::Committed => self.is_trusted,
-            };
+            let counts = choice.source == Source::Own || self.is_trusted;
             if counts {
                 return Approval::Approved(place);
             }
