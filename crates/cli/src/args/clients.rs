@@ -42,6 +42,7 @@ Examples:
   proof add docs https://docs.example/mcp --client claude-code,vscode \\
             --header 'Authorization: Bearer ${DOCS_TOKEN}'
   proof add io.github.owner/name --registry server.json --client codex
+  proof add pets ./openapi.yaml --client cursor
   proof add --from-claude 'claude mcp add myserver -- npx server' --client zed
 
 `${NAME}` in a value becomes the reference of each client. A secret that is
@@ -51,11 +52,12 @@ Exit codes: 0 done; 1 a client was left out; 2 usage error, or nothing was
 changed; 3 the server did not answer; 4 bug in proof.")]
 #[expect(clippy::struct_excessive_bools, reason = "one for each option of the command line")]
 pub(crate) struct AddArgs {
-    /// Name of the server, its URL, or its name in a registry
-    #[arg(value_name = "NAME|URL", conflicts_with = "from_claude")]
+    /// Name of the server, its URL, its name in a registry, or an OpenAPI
+    /// description that `proof serve` serves
+    #[arg(value_name = "NAME|URL|FILE", conflicts_with = "from_claude")]
     pub(crate) target: Option<String>,
-    /// URL of the server, after its name
-    #[arg(value_name = "URL", conflicts_with = "command")]
+    /// URL or OpenAPI description of the server, after its name
+    #[arg(value_name = "URL|FILE", conflicts_with = "command")]
     pub(crate) url: Option<String>,
     /// Command of the server and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
@@ -75,6 +77,10 @@ pub(crate) struct AddArgs {
     /// Take the server from a line `claude mcp add …`
     #[arg(long, value_name = "LINE", conflicts_with_all = ["url", "command", "env", "header", "transport"], help_heading = "Server")]
     pub(crate) from_claude: Option<String>,
+    /// How to call the API of an OpenAPI description: credentials, choice of
+    /// tools (docs/factory.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from_claude", "registry", "command"], help_heading = "Server")]
+    pub(crate) api_config: Option<PathBuf>,
     /// server.json of the server: a file, or a registry's URL
     #[arg(long, value_name = "FILE|URL", requires = "target", help_heading = "Server")]
     pub(crate) registry: Option<String>,

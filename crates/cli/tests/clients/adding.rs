@@ -63,7 +63,7 @@ fn scopes_of_claude_code() {
     assert_eq!(all, [("local", "used"), ("project", "shadowed"), ("user", "shadowed")]);
     home.done(&["remove", "srv", "--scope", "local"]);
     let text = home.done(&["config", "effective"]);
-    assert!(text.contains("claude-code srv (project): used"), "{text}");
+    assert!(text.contains("claude-code srv (project): not used before you approve it: run `claude`"), "{text}");
     assert!(text.contains("claude-code srv (user): not used: the entry of scope project wins"), "{text}");
     let undone = home.run(&["add", "srv", "--client", "cursor", "--scope", "local", "--no-verify", "--", "x"]);
     assert_eq!(undone.code, Some(2));
@@ -433,4 +433,45 @@ fn after_add_the_server_is_connected_and_locked() {
     assert!(silent.stderr.contains("`proof undo` takes the entry back"), "{}", silent.stderr);
     let doctor = home.run(&["doctor", "gone", "--json"]);
     assert_eq!(doctor.code, Some(3), "{}", doctor.stdout);
+}
+
+#[test]
+fn an_api_is_added_by_its_description() {
+    let home = Home::new();
+    let description = json!({
+        "openapi": "3.1.0", "info": { "title": "Pet Store – v2", "version": "1" },
+        "servers": [{ "url": "http://127.0.0.1:9/" }],
+        "paths": { "/pets": { "get": { "operationId": "list_pets", "responses": { "200": { "description": "pets" } } } } },
+    });
+    home.put("project/pets.json", &description.to_string());
+    home.put("project/pets-api.yaml", "name: pets\n");
+    let text = home.done(&["add", "./pets.json", "--client", "cursor", "--env", "PETS_KEY=none", "--lock"]);
+    assert!(text.contains("answers, at revision") && text.contains("locked pet-store-v2: "), "{text}");
+    let entry = home.json(".cursor/mcp.json")["mcpServers"]["pet-store-v2"].clone();
+    let file = home.path("project/pets.json").to_string_lossy().into_owned();
+    assert_eq!(entry["args"], json!(["serve", "--stdio", "--openapi", file]), "{entry}");
+    assert!(std::path::Path::new(entry["command"].as_str().expect("a text")).is_absolute(), "{entry}");
+    assert!(home.text("project/mcp.lock").contains("list_pets"));
+    // A name of the user's, and the configuration of the API.
+    home.done(&["add", "mine", "pets.json", "--api-config", "pets-api.yaml", "--client", "cursor"]);
+    let words = home.json(".cursor/mcp.json")["mcpServers"]["mine"]["args"].clone();
+    assert!(words[5].as_str().is_some_and(|word| word.ends_with("/project/pets-api.yaml")), "{words}");
+    let before = home.text(".cursor/mcp.json");
+    home.put("project/server.json", r#"{ "name": "io.github.owner/weather", "packages": [] }"#);
+    home.put("project/broken.yaml", "openapi: [");
+    for (words, expected) in [
+        (["gone.yaml"].as_slice(), "cannot read gone.yaml"),
+        (&["server.json"], "it has no `openapi`"),
+        (&["broken.yaml"], "broken.yaml:2:1"),
+        (&["pets.json", "--header", "X: y"], "--api-config FILE"),
+        (&["pets.json", "--api-config", "gone.yaml"], "cannot read gone.yaml"),
+        (&["https://pets.example/mcp", "--api-config", "pets-api.yaml"], "is for an OpenAPI description"),
+    ] {
+        let ran = home.run(&[&["add", "--client", "cursor", "--no-verify"], words].concat());
+        assert!(ran.code == Some(2) && ran.stderr.contains(expected), "{words:?}: {}", ran.stderr);
+    }
+    assert_eq!(home.text(".cursor/mcp.json"), before, "nothing was written");
+    // After `--` stands a command, so this is a name.
+    home.done(&["add", "a.json", "--client", "cursor", "--no-verify", "--", "npx", "-y", "a@1.0.0"]);
+    assert_eq!(home.json(".cursor/mcp.json")["mcpServers"]["a.json"]["command"], "npx");
 }

@@ -222,3 +222,62 @@ fn the_doctor_walks_to_what_does_not_answer() {
     assert_eq!(works.code, Some(0), "{}{}", works.stdout, works.stderr);
     assert!(works.stdout.contains("serve --stdio: works") && !works.stdout.contains("failed"), "{}", works.stdout);
 }
+
+#[test]
+fn servers_of_a_project_wait_for_an_approval() {
+    let home = Home::new();
+    let servers = json!({ "a": { "command": "a" }, "b": { "command": "b" } });
+    home.put("project/.mcp.json", &json!({ "mcpServers": servers }).to_string());
+    let standings = |folder: Option<&str>| {
+        let mut command = home.command(&["config", "effective", "--client", "claude-code", "--json"]);
+        if let Some(folder) = folder {
+            command.env("CLAUDE_CONFIG_DIR", home.path(folder));
+        }
+        let ran = crate::printed::Printed::by(&mut command);
+        let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let entries = document["entries"].as_array().expect("a list").clone();
+        entries
+            .iter()
+            .map(|one| format!("{} {}", one["standing"].as_str().unwrap(), one["why"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let expect = |folder: Option<&str>, expected: [&str; 2]| {
+        let found = standings(folder);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}, expected {expected}");
+        }
+    };
+    let pending = "pending approval not used before you approve it: run `claude` in this folder";
+    expect(None, [pending, pending]);
+    // What the repository brings approves nothing before the user trusts the folder.
+    home.put("project/.claude/settings.json", "{ \"enableAllProjectMcpServers\": true }");
+    expect(None, [pending, pending]);
+    assert!(standings(None)[0].contains("enableAllProjectMcpServers in"), "{:?}", standings(None));
+    // The user's own settings of the folder count at once.
+    home.put("project/.claude/settings.local.json", "{ \"enabledMcpjsonServers\": [\"a\"] }");
+    expect(None, ["used used: approved by enabledMcpjsonServers in", pending]);
+    let trust = |folder: String| {
+        let projects = json!({ folder: { "hasTrustDialogAccepted": true } });
+        home.put(".claude.json", &json!({ "projects": projects }).to_string());
+    };
+    trust(home.path("elsewhere").to_string_lossy().into_owned());
+    expect(None, ["used used: approved by enabledMcpjsonServers in", pending]);
+    trust(home.project());
+    expect(None, ["used used: approved by enabledMcpjsonServers", "used used: approved by enableAllProjectMcpServers"]);
+    let text = home.done(&["config", "effective", "--client", "claude-code"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // A rejection wins; the variable says where the user's own choices are.
+    home.put(
+        "other/settings.json",
+        "{ \"enabledMcpjsonServers\": [\"a\", \"b\"], \"disabledMcpjsonServers\": [\"b\"] }",
+    );
+    expect(
+        Some("other"),
+        ["used used: approved by enabledMcpjsonServers in", "switched off not used: disabledMcpjsonServers in"],
+    );
+    home.put("other/settings.json", "{}");
+    std::fs::remove_file(home.path("project/.claude/settings.local.json")).expect("a file");
+    expect(Some("other"), [pending, pending]);
+    let doctor = home.run(&["doctor", "a", "--client", "claude-code"]);
+    assert!(!doctor.stdout.contains("approve"), "it is approved: {}", doctor.stdout);
+}

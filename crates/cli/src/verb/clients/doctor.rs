@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use ::doctor::{Report, STEP, Step};
+use clients::Launch;
 use clients::findings::{Known, Machine as Facts, issues};
 use clients::scope::Standing;
-use clients::{Launch, Scope};
 use report::render::text::wrap;
 use serde_json::{Value, json};
 use wire::redact::Secrets;
 
+use super::choices::Approval;
 use super::connect::{Greetings, address};
 use super::effective::{Judged, judged, managed};
 use super::list::{Entry, can_start, entries, launched, words};
@@ -135,8 +136,8 @@ fn diagnosis(
             }
         }
     }
-    if entry.client.id == "claude-code" && entry.scope == Scope::Project {
-        notes.push("Claude Code asks once whether servers of .mcp.json may run".to_owned());
+    if judged.is_used() && matches!(judged.approval, Some(Approval::Pending(_))) {
+        notes.push(judged.words());
     }
     Ok(Diagnosis { judged, faults, notes, answer, way, is_withheld })
 }

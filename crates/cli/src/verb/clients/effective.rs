@@ -1,6 +1,5 @@
 //! `proof config effective`: which entry of each name a client uses in this folder, and why.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clients::policy::Policy;
@@ -10,7 +9,7 @@ use clients::{Client, Platform, Scope};
 use report::render::text::wrap;
 use serde_json::{Value, json};
 
-use super::choices::Choices;
+use super::choices::{Approval, Choices};
 use super::list::{Entry, candidate, entries, launched};
 use super::machine::Machine;
 use super::syntax;
@@ -35,20 +34,28 @@ pub(super) struct Judged {
     pub(super) standing: Standing,
     /// Why its client leaves it out, although it is the one of its name.
     pub(super) off: Option<String>,
+    /// What the user decided on a server of `.mcp.json`.
+    pub(super) approval: Option<Approval>,
     /// Variables without a value or a default, and where.
     pub(super) unset: Vec<String>,
 }
 
 impl Judged {
-    /// Whether its client uses it.
+    /// Whether its client uses it, now or once the user approves it.
     pub(super) fn is_used(&self) -> bool {
         self.standing == Standing::Used && self.off.is_none()
     }
 
     /// What its client does with it, in words.
     pub(super) fn words(&self) -> String {
-        match &self.off {
-            Some(why) if self.standing == Standing::Used => format!("not used: {why}"),
+        match (&self.off, &self.approval) {
+            _ if self.standing != Standing::Used => words(&self.standing),
+            (Some(why), _) => format!("not used: {why}"),
+            (_, Some(Approval::Approved(place))) => format!("used: approved by {place}"),
+            (_, Some(Approval::Pending(why))) => {
+                let why = why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+                format!("not used before you approve it: run `claude` in this folder{why}")
+            }
             _ => words(&self.standing),
         }
     }
@@ -101,8 +108,10 @@ pub(super) fn judged(machine: &Machine, managed: &Managed, entries: Vec<Entry>) 
         let policy = if client.id == "claude-code" { &managed.policy } else { &none };
         let standings = standings(&candidates, policy);
         found.extend(group.into_iter().zip(standings).map(|(entry, standing)| {
-            let (off, unset) = (off(&entry, &choices), unset(&entry));
-            Judged { entry, standing, off, unset }
+            let is_asked = entry.client.id == "claude-code" && entry.scope == Scope::Project;
+            let approval = is_asked.then(|| choices.on(&entry.name));
+            let (off, unset) = (off(&entry, approval.as_ref()), unset(&entry));
+            Judged { entry, standing, off, approval, unset }
         }));
     }
     found.sort_by(|a, b| {
@@ -112,11 +121,14 @@ pub(super) fn judged(machine: &Machine, managed: &Managed, entries: Vec<Entry>) 
 }
 
 /// Why an entry is switched off.
-fn off(entry: &Entry, choices: &Choices) -> Option<String> {
+fn off(entry: &Entry, approval: Option<&Approval>) -> Option<String> {
     if let Some(member) = syntax::switched_off(&entry.value) {
         return Some(format!("`{member}` in its entry switches it off"));
     }
-    (entry.client.id == "claude-code" && entry.scope == Scope::Project).then(|| choices.against(&entry.name)).flatten()
+    match approval {
+        Some(Approval::Rejected(why)) => Some(why.clone()),
+        _ => None,
+    }
 }
 
 /// Variables of an entry that have no value here and no default.
@@ -193,14 +205,8 @@ fn text(managed: &Managed, judged: &[Judged]) -> String {
     }
     for one in judged {
         let entry = &one.entry;
-        let _ = writeln!(
-            out,
-            "{} {} ({}): {}",
-            entry.client.id,
-            wire::escape::line(&entry.name),
-            entry.scope,
-            wire::escape::line(&one.words())
-        );
+        let head = format!("{} {} ({}): {}", entry.client.id, entry.name, entry.scope, one.words());
+        wrap(&mut out, 0, &wire::escape::line(&head));
         wrap(
             &mut out,
             4,
@@ -208,9 +214,6 @@ fn text(managed: &Managed, judged: &[Judged]) -> String {
         );
         if !one.unset.is_empty() {
             wrap(&mut out, 4, &format!("not set here: {}", wire::escape::line(&one.unset.join(", "))));
-        }
-        if entry.client.id == "claude-code" && entry.scope == Scope::Project && one.is_used() {
-            wrap(&mut out, 4, "Claude Code asks once whether servers of .mcp.json may run.");
         }
     }
     if judged.is_empty() {
@@ -223,6 +226,7 @@ fn document(one: &Judged) -> Value {
     let entry = &one.entry;
     let standing = match &one.standing {
         Standing::Used if one.off.is_some() => "switched off",
+        Standing::Used if matches!(one.approval, Some(Approval::Pending(_))) => "pending approval",
         Standing::Used => "used",
         Standing::Shadowed(_) => "shadowed",
         Standing::Exclusive => "ignored: exclusive",

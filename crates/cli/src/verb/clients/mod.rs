@@ -2,6 +2,7 @@
 //! `config effective`.
 
 mod add;
+mod api;
 mod choices;
 pub(in crate::verb) mod connect;
 mod doctor;

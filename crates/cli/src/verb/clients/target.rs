@@ -1,4 +1,4 @@
-//! The server that `proof add` is given: a command, a URL, a line for Claude Code, or a `server.json`.
+//! The server that `proof add` is given: a command, a URL, a description of an API, a line for Claude Code, or a `server.json`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clients::server::Transport;
 use clients::{Launch, Scope, Server, check, claude_command, registry};
 use serde_json::Value;
 
-use super::connect;
+use super::{api, connect};
 use crate::args::clients::AddArgs;
 use crate::exit::{Exit, usage};
 use crate::verb::{given_file, output};
@@ -40,6 +40,14 @@ fn found(args: &AddArgs) -> Result<Target, Exit> {
     let given = args.target.as_deref();
     if let Some(place) = &args.registry {
         return published(args, given.unwrap_or_default(), place);
+    }
+    if args.command.is_empty()
+        && let Some(file) = args.url.as_deref().or(given).filter(|text| api::is_file(text))
+    {
+        return api::target(args, given.filter(|_| args.url.is_some()), Path::new(file));
+    }
+    if args.api_config.is_some() {
+        return Err(usage("--api-config is for an OpenAPI description", "proof add ./openapi.yaml --api-config FILE"));
     }
     let (name, url) = match (given, &args.url) {
         (Some(url), None) if url.contains("://") => (None, Some(url)),
@@ -102,7 +110,7 @@ fn headers(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
 }
 
 /// The variables of `--env`; one without a value refers to that of the same name.
-fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
+pub(super) fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if clients::reference::is_name(name) && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
