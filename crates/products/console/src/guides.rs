@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use wire::trace::{Closed, Content, Frame, Header};
 use wire::{Party, Transport};
 
-use page::Failure;
 use crate::hub::Hub;
+use page::Failure;
 
 /// How long the user may take in the browser.
 const CONSENT: Duration = Duration::from_mins(10);

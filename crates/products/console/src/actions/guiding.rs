@@ -8,10 +8,10 @@ use oauth::GuidedToken;
 use serde_json::Value;
 
 use crate::Console;
-use page::Body;
-use page::Failure;
 use crate::guides::{Guided, Taken};
 use crate::targets::{Connecting, Phase, Target};
+use page::Body;
+use page::Failure;
 
 /// How long the call with the token may take, and how often it is looked for its end.
 const CALL: Duration = Duration::from_secs(30);
