@@ -84,6 +84,6 @@ pub(super) fn request_failed(
     exit::tell_redacted(&format!(
         "error: the server has no {kind} `{name}` in its list, and returned error {code}: {message}\n  at {method}"
     ));
-    exit::tell(format_args!("  try: `{similar}`"));
+    tell(format_args!("  try: `{similar}`"));
     NotPrinted::Reported(Exit::Finding)
 }
