@@ -32,7 +32,10 @@ Examples:
   proof eval lint -- npx -y my-server
   proof eval export-tools --format openai --strict -- npx -y my-server
 
-Only `run` and `judge` ask a model. See docs/eval.md for cases, matchers, outcomes and formats.")]
+Only `run` and `judge` ask a model.
+
+Cases, matchers, outcomes and formats:
+https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) verb: EvalVerb,
@@ -70,7 +73,9 @@ Examples:
 
 Calls are read from responses and streams of the Responses API, Chat
 Completions and Anthropic Messages, batches, traces of `proof record`,
-OpenTelemetry spans, results of BFCL, and JSON Lines. See docs/eval.md.
+OpenTelemetry spans, results of BFCL, and JSON Lines.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 all as expected; 1 an answer is wrong or missing, or nothing was
 scored; 2 usage error or invalid file; 4 bug in proof.")]

@@ -13,7 +13,7 @@ Examples:
   proof serve --openapi openapi.yaml --overlay tools.overlay.json --check
   proof serve --openapi openapi.yaml --overlay tools.overlay.json
 
-See docs/factory.md.")]
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/factory.md")]
 pub(crate) struct FactoryArgs {
     #[command(subcommand)]
     pub(crate) verb: FactoryVerb,

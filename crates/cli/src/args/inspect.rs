@@ -38,8 +38,9 @@ Examples:
 
 Prints the address of the page; open it in a browser on this machine. Its
 fragment is the token of this launch: with it, anyone can use the server as you
-can. Secrets in the traffic are replaced. Ctrl-C ends the server. See
-docs/inspect.md.
+can. Secrets in the traffic are replaced. Ctrl-C ends the server.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/inspect.md
 
 Exit codes: 2 usage error; 130 after Ctrl-C; 4 bug in proof. With --wrap: the
 server's own; 3 the server does not start.")]

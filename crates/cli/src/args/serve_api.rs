@@ -13,7 +13,6 @@ pub(crate) struct ApiArgs {
     #[arg(long, value_name = "FILE|URL", conflicts_with = "catalog")]
     pub(crate) openapi: Option<String>,
     /// How to call the API: credentials, choice of tools, answers, limits
-    /// (docs/factory.md)
     #[arg(long, value_name = "FILE", requires = "openapi")]
     pub(crate) config: Option<PathBuf>,
     /// Where the API is, instead of where its description says

@@ -19,17 +19,20 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     let file = path.map_or_else(|| "the file".to_owned(), |path| path.display().to_string());
     let (name, version) = (wire::escape::snippet(text("name"), 60), wire::escape::snippet(text("version"), 40));
     let (revision, transport) = (made.revision, made.transport);
-    let of = format!("{} cases for {name} {version} at {revision} over {transport}, all pass", tally.played);
+    let cases = if tally.played == 1 { "case" } else { "cases" };
+    let of = format!("{} {cases} for {name} {version} at {revision} over {transport}, all pass", tally.played);
     let mut out = String::new();
     line(&mut out, 0, &format!("{}: {of}", wire::escape::line(&file)));
     let fitting = tally.played - tally.refused - tally.accepted;
-    let _ = writeln!(out, "  {fitting:>5} valid requests, which expect the answer seen both times");
+    let valid = if fitting == 1 { "valid request, which expects" } else { "valid requests, which expect" };
+    let _ = writeln!(out, "  {fitting:>5} {valid} the answer seen both times");
     let inconclusive = tally.refused - tally.conclusive;
-    let _ = writeln!(out, "  {:>5} invalid requests that the server refuses", tally.refused);
+    let _ = writeln!(out, "  {:>5} invalid {} that the server refuses", tally.refused, requests(tally.refused));
     if inconclusive > 0 {
         let _ = writeln!(out, "  {inconclusive:>5}   of them inconclusive: the server also refuses the valid request");
     }
-    let _ = writeln!(out, "  {:>5} invalid requests that the server accepts (xfail)", tally.accepted);
+    let accepted = requests(tally.accepted);
+    let _ = writeln!(out, "  {:>5} invalid {accepted} that the server accepts (xfail)", tally.accepted);
     let _ = writeln!(out, "  {:>5} written but skipped, {} not written", tally.skipped, tally.omitted);
     named(&mut out, "Invalid but accepted", made, &|case| case.verdict == Verdict::Accepted);
     let skipped = |case: &Case| match &case.verdict {
@@ -46,6 +49,10 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
         line(&mut out, 0, &format!("note: {}", wire::escape::line(note)));
     }
     out
+}
+
+fn requests(count: usize) -> &'static str {
+    if count == 1 { "request" } else { "requests" }
 }
 
 /// A line after `indent` spaces; the rest of a long line is indented further.

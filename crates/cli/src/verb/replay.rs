@@ -108,7 +108,7 @@ fn refused(path: &Path, bad: BadRecording) -> Exit {
         }
         BadRecording::InvalidLine { .. } => {
             let why = wire::escape::line(&bad.to_string()).into_owned();
-            usage(&format!("{shown} is not a recording: {why}"), "see docs/trace.md for the format")
+            usage(&format!("{shown} is not a recording: {why}"), "`proof help traces` describes the format")
         }
         BadRecording::Saved { .. } => {
             let what = format!("cannot keep answers in {}", wire::escape::line(&bad.to_string()));

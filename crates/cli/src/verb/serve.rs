@@ -206,12 +206,12 @@ fn load(path: &Path) -> Result<Catalogue, Exit> {
         Ok(_) => {
             return Err(usage(
                 &format!("`{name}` is not a regular file"),
-                "use the path of a YAML file (docs/serve.md)",
+                "use the path of a YAML file, see https://github.com/proofhouse/proofhouse/blob/main/docs/serve.md",
             ));
         }
         Err(_) => {
             let what = format!("`{name}` is neither a built-in catalogue nor a file");
-            return Err(usage(&what, "use `standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+            return Err(usage(&what, "use `standard`, `official`, or the path of a YAML file"));
         }
     }
     Catalogue::load(path).map_err(|faults| {

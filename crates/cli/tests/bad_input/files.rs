@@ -120,7 +120,7 @@ fn invalid_replays() {
     proof(&["replay", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot read"]);
     proof(&["replay", "/"]).run().was_misused(&["cannot read"]);
     let header = r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio"}"#;
-    replayed("", &["is not a recording", "docs/trace.md"]);
+    replayed("", &["is not a recording", "proof help traces"]);
     replayed("Dear diary,\n", &["is not a recording", "line 1"]);
     replayed(&format!("{header}\n{{}}\n"), &["is not a recording", "line 2"]);
     replayed(&format!("{header}\n"), &["nothing to replay", "proof record"]);

@@ -108,7 +108,7 @@ fn tools_that_are_left_alone_are_named() {
     let script = greeting(r#""tools":{}"#, &format!("tools/list) result '{}' ;;\n{called}", tools.replace('\n', "")));
     let report = |arguments: &[&str]| judged(&[&["--only", "tools.*"], arguments].concat(), &script);
     let text = report(&[]).stdout;
-    let line = r"Not called: 2 tools that may change something: book, erase\u{1b}[2J (no readOnlyHint, no name";
+    let line = r"Not called: 2 tools that may change something: book, erase\u{1b}[2J (readOnlyHint is not true)";
     assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(line), "{text}");
     let text = report(&["--allow-tool", "book"]).stdout;
     assert!(text.contains("1 tool that may change something: erase"), "{text}");

@@ -233,7 +233,13 @@ impl Shape {
             ValidationErrorKind::MaxItems { limit } => {
                 (format!("{name} has more than {limit} entries"), "fewer, or several files".to_owned())
             }
-            _ => (format!("{name} may not be {}", shown(found)), format!("what {} says of it", self.guide)),
+            ValidationErrorKind::Maximum { limit } => {
+                (format!("{name} may not be {}", shown(found)), format!("a number up to {limit}"))
+            }
+            ValidationErrorKind::Minimum { limit } => {
+                (format!("{name} may not be {}", shown(found)), format!("a number from {limit} on"))
+            }
+            _ => (format!("{name} may not be {}", shown(found)), format!("see {}", self.guide)),
         }
     }
 }

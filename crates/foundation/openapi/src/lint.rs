@@ -98,11 +98,21 @@ pub fn lint(api: &Api, tools: &[Tool]) -> Vec<Hint> {
     hints
 }
 
+/// The same words about one tool: `have …` becomes `has …`, and other verbs get an `s`.
+fn of_one(what: &str) -> String {
+    match what.split_once(' ') {
+        Some(("have", rest)) => format!("has {rest}"),
+        Some(("are", rest)) => format!("is {rest}"),
+        Some((verb, rest)) => format!("{verb}s {rest}"),
+        None => what.to_owned(),
+    }
+}
+
 fn hint(rule: &'static str, what: &str, found: &[&Tool], remedy: &'static str) -> Option<Hint> {
     let names = found.iter().take(LISTED).map(|tool| tool.name.clone()).collect();
     let what = match found.len() {
         0 => return None,
-        1 => format!("1 tool: {what}"),
+        1 => format!("1 tool {}", of_one(what)),
         count => format!("{count} tools {what}"),
     };
     Some(Hint { rule, what, tools: names, count: found.len(), remedy })

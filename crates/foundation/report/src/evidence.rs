@@ -30,11 +30,14 @@ pub fn excerpt(frame: &Frame, pointer: &str) -> Excerpt {
 }
 
 /// A request in few words: `tools/call (id 3) {"name":"echo"}`. What says nothing of this request in particular is left out:
-/// `jsonrpc` and `_meta`. Anything else is quoted as it is.
+/// `jsonrpc` and `_meta`. Anything else is quoted as it is, also a request without `jsonrpc: "2.0"`.
 pub fn sent(frame: &Frame) -> String {
     let text = text_of(frame, "/");
     let value = serde_json::from_str::<Value>(&text).unwrap_or_default();
-    let Some(method) = value.get("method").and_then(Value::as_str) else { return excerpt(frame, "").text };
+    let is_valid = value.get("jsonrpc").is_some_and(|version| version == "2.0");
+    let Some(method) = value.get("method").and_then(Value::as_str).filter(|_| is_valid) else {
+        return excerpt(frame, "").text;
+    };
     let mut words = method.to_owned();
     if let Some(id) = value.get("id") {
         let _ = write!(words, " (id {id})");
@@ -155,7 +158,9 @@ mod tests {
     #[test]
     fn what_is_no_request_is_quoted() {
         assert_eq!(sent(&line("{ no json\u{1b}")), "{ no json\\u{1b}");
-        let long = format!(r#"{{"method":"m","params":{{"a":"{}"}}}}"#, "b".repeat(1000));
+        let unversioned = r#"{"id":"a","method":"ping"}"#;
+        assert_eq!(sent(&line(unversioned)), unversioned);
+        let long = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":"{}"}}}}"#, "b".repeat(1000));
         assert!(sent(&line(&long)).ends_with('…') && sent(&line(&long)).chars().count() <= 161);
     }
 }

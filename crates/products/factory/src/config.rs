@@ -22,9 +22,16 @@ const LONGEST: u64 = 1 << 20;
 /// What a configuration may say.
 static SHAPE: Shape = Shape::new(
     include_str!("../../../../docs/factory.schema.json"),
-    "docs/factory.md",
+    "https://github.com/proofhouse/proofhouse/blob/main/docs/factory.md",
     &["shape", "pagination", "slow", "compose", "ui"],
-);
+)
+.with_advice(advice);
+
+/// What to write in place of a credential in clear.
+fn advice(pointer: &str, found: &serde_json::Value) -> Option<String> {
+    let is_credential = pointer.starts_with("/auth/") && found.is_string();
+    is_credential.then(|| "`{ env: NAME }`, or `{ file: PATH }`".to_owned())
+}
 
 /// How an API is called.
 #[derive(Clone, Debug, Default)]
@@ -262,7 +269,10 @@ impl Config {
             return Err(refuse("the configuration is longer than 1 MiB".to_owned(), "a shorter one"));
         }
         let text = String::from_utf8(bytes).map_err(|_| {
-            refuse("the configuration is not UTF-8".to_owned(), "a text file; docs/factory.md shows one")
+            refuse(
+                "the configuration is not UTF-8".to_owned(),
+                "a text file; see https://github.com/proofhouse/proofhouse/blob/main/docs/factory.md",
+            )
         })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Self::read(&text, folder).map_err(|errors| FileErrors::new(&name, errors))

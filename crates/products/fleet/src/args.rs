@@ -26,7 +26,9 @@ Examples:
   proof fleet report compliance -o r.html
 
 Gates are computed, never set: a stage is reached where all its gates and those
-before are green on the server as it is now. docs/fleet.md explains each gate.
+before are green on the server as it is now.
+
+Each gate: https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md
 
 Exit codes: 0 every server as wanted; 1 a server is not, or got worse; 2 usage
 error; 3 no server answered; 4 bug in proof."

@@ -214,11 +214,11 @@ pub fn start(gate: GateKind, state: &ServerState<'_>) -> String {
         GateKind::Ready => format!("proof ready {}", server.ready.as_deref().map_or(target, quoted_path)),
         GateKind::Evaluated => match &server.evaluation {
             Some(one) => format!("proof eval score {} --calls {}", quoted_path(&one.cases), quoted_path(&one.calls)),
-            None => "write cases (docs/eval.md), and name them as `evaluation`".to_owned(),
+            None => "write cases (https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md), and name them as `evaluation`".to_owned(),
         },
         GateKind::Signed => match &server.manifest {
             Some(one) => format!("proof verify {} --keys {} {target}", quoted_path(&one.file), quoted_path(&one.keys)),
-            None => "sign it (docs/sign.md), and name the manifest as `manifest`".to_owned(),
+            None => "sign it with `proof sign`, and name the manifest as `manifest`".to_owned(),
         },
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use report::render::text::wrap;
+use report::render::text::{WIDTH, wrap};
 
 /// Prints an answer; an end of the reader is no error.
 pub(crate) fn print(text: &str) {
@@ -57,12 +57,17 @@ fn written(path: &Path, text: &str, rights: Option<std::fs::Permissions>) -> Res
     Ok(())
 }
 
-/// Lines broken at spaces, each after the blanks with which it begins.
+/// Lines that are too long broken at spaces, each after the blanks with which it begins. The others keep their columns.
 pub(crate) fn wrapped(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let indent = line.len() - line.trim_start().len();
-        wrap(&mut out, indent, &wire::escape::line(line));
+        let shown = wire::escape::line(line);
+        if shown.chars().count() <= WIDTH {
+            out.push_str(shown.trim_end());
+            out.push('\n');
+        } else {
+            wrap(&mut out, line.len() - line.trim_start().len(), &shown);
+        }
     }
     out
 }
@@ -132,5 +137,18 @@ impl Failure {
 impl From<fleet_store::StoreError> for Failure {
     fn from(error: fleet_store::StoreError) -> Self {
         Self::said(format!("error: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn only_lines_that_are_too_long_are_broken() {
+        let columns = "  init       Write a file\n";
+        assert_eq!(wrapped(columns), columns);
+        let long = wrapped(&format!("  {}", "word ".repeat(30)));
+        assert!(long.lines().all(|line| line.len() <= 80 && line.starts_with("  word")), "{long}");
     }
 }

@@ -149,7 +149,12 @@ fn url(text: &str) -> Result<Url, &'static str> {
 /// The text of a file.
 pub(crate) fn text_of(file: &std::path::Path) -> Result<String, Failure> {
     let name = file.to_string_lossy();
-    let bad = |why: String| Failure::usage(format!("{name}: {why}"), "see docs/gateway-config.md");
+    let bad = |why: String| {
+        Failure::usage(
+            format!("{name}: {why}"),
+            "see https://github.com/proofhouse/proofhouse/blob/main/docs/gateway-config.md",
+        )
+    };
     let mut text = String::new();
     let opened = net::open_regular(file).map_err(|error| bad(error.to_string()))?;
     let limit = u64::try_from(MOST).unwrap_or(u64::MAX);

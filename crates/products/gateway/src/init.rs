@@ -183,7 +183,7 @@ fn number_names(found: &mut [Found]) {
 
 fn rendered(found: &[Found]) -> String {
     let mut text = String::from(
-        "# yaml-language-server: $schema=./gateway.schema.json\n# All keys: docs/gateway-config.md\nupstreams:\n",
+        "# yaml-language-server: $schema=./gateway.schema.json\n# All keys: https://github.com/proofhouse/proofhouse/blob/main/docs/gateway-config.md\nupstreams:\n",
     );
     if found.is_empty() {
         text.push_str("  everything:\n    command: [npx, -y, \"@modelcontextprotocol/server-everything\", stdio]\n");

@@ -16,7 +16,9 @@ Examples:
   proof eval export-tools --format openai --report report.json -- ./my-server
 
 Prints the value of `tools` in a request. What the API does not check, and what
-cannot be strict, is listed on stderr. See docs/eval.md.
+cannot be strict, is listed on stderr.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 exported; 1 with --strict: a tool cannot be strict, and was
 exported without; 2 usage error or unreadable file; 3 no MCP answer;

@@ -21,7 +21,8 @@ Examples:
 
 Sends tasks, calls, results and answers to the endpoint alone.
 A judgement that is not exactly in the form that was asked for does not count.
-See docs/eval.md.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 the rate is high enough; 1 it is not, or nothing was judged, or the
 budget is used up; 2 usage error or invalid file; 3 no answer of the endpoint;

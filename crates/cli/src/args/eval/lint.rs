@@ -19,7 +19,9 @@ Examples:
   proof eval lint --bfcl QUESTIONS.json ANSWERS.json
 
 Needs no case and no model, and calls no tool. The tokens of the catalogue are
-estimated. See docs/eval.md for the checks.
+estimated.
+
+Checks: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 nothing at or above --fail-on; 1 a finding; 2 usage error or
 invalid file; 3 no MCP answer; 4 bug in proof.")]

@@ -17,7 +17,9 @@ Examples:
   proof eval retrieve cases.yaml --mode zero-shot,bm25,oracle
 
 Searches for the `prompt` of each case, as the gateway's tool search does, and
-calls no tool. The tokens of what is found are estimated. See docs/eval.md.
+calls no tool. The tokens of what is found are estimated.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 measured; 1 less than --min-recall, or nothing was measured;
 2 usage error or invalid file; 3 no MCP answer; 4 bug in proof.")]

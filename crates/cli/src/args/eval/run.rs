@@ -24,7 +24,9 @@ Examples:
 
 Sends the `prompt` of each case and the server's tools to the endpoint, and to
 nobody else. Tools that may change something are not called without --call all
-or --allow-tool. Every exchange is appended to the recording. See docs/eval.md.
+or --allow-tool. Every exchange is appended to the recording.
+
+Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 
 Exit codes: 0 all as expected; 1 an answer is wrong or missing, or the budget is
 used up; 2 usage error or invalid file; 3 no answer of the server or of the

@@ -132,6 +132,7 @@ fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, NotPrin
         })
         .collect();
     if errors.is_empty() {
+        suggestions::warn_of_unknown(tool.input(), &arguments);
         return Ok(arguments);
     }
     Err(usage(&errors.join("\n  "), &format!("{remedy}; --unchecked sends the arguments unchecked")).into())

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use client::{Abilities, Answering, Client, Params, Question, Respondent};
+use client::{Abilities, Answering, Client, ClientError, Params, Question, Respondent};
 use serde_json::{Map, Value, json};
+use wire::error_code::METHOD_NOT_FOUND;
 use wire::escape::snippet;
 
 use super::{NotPrinted, Printed, show};
 use crate::args::client::{ClientVerb, ModelsArgs};
+use crate::exit::{Exit, tell};
 
 const MODELS: &str = "io.github.proofhouse/models";
 const METADATA: &str = "io.github.proofhouse/metadata";
@@ -54,12 +56,22 @@ pub(super) async fn models(as_json: bool, client: &Client, args: &ModelsArgs) ->
         None => ("models/list", Map::new()),
         Some(name) => ("models/select", Map::from_iter([("name".to_owned(), json!(name))])),
     };
-    let answer = client.request(method, &Params::from(params)).await?;
+    let answer = client.request(method, &Params::from(params)).await.map_err(|error| missing(error, method))?;
     if as_json {
         return Ok(Printed::success(show::raw(answer.body_text().unwrap_or_default())));
     }
     let result = answer.result().cloned().unwrap_or_default();
     Ok(Printed::success(if args.name().is_some() { selected(&result) } else { listed(&result) }))
+}
+
+/// Most servers do not know these methods, and break nothing with that.
+fn missing(error: ClientError, method: &str) -> NotPrinted {
+    if !matches!(error, ClientError::Rpc { code: METHOD_NOT_FOUND, .. }) {
+        return error.into();
+    }
+    tell(format_args!("error: the server does not have `{method}`"));
+    tell("  try: another verb; MCP does not define this method, and few servers have it");
+    Exit::Finding.into()
 }
 
 fn selected(result: &Value) -> String {
@@ -88,7 +100,8 @@ fn listed(result: &Value) -> String {
 
 /// Prints what the server says about itself.
 pub(super) async fn metadata(as_json: bool, client: &Client) -> Result<Printed, NotPrinted> {
-    let answer = client.request("metadata/get", &Params::from(Map::new())).await?;
+    let method = "metadata/get";
+    let answer = client.request(method, &Params::from(Map::new())).await.map_err(|error| missing(error, method))?;
     Ok(Printed::success(if as_json {
         show::raw(answer.body_text().unwrap_or_default())
     } else {

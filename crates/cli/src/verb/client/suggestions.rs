@@ -2,13 +2,14 @@
 
 use clap::Subcommand as _;
 use client::{ClientError, Listed};
+use serde_json::{Map, Value};
 use wire::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use wire::escape::snippet;
 
 use super::NotPrinted;
 use crate::args::client::ClientVerb;
 use crate::args::suggestion;
-use crate::exit::{self, Exit, usage};
+use crate::exit::{self, Exit, tell, usage};
 
 /// How many characters of a name are shown.
 const NAME: usize = 60;
@@ -20,10 +21,34 @@ pub(super) fn unknown_verb(typed: &str) -> Exit {
     let verbs = ClientVerb::augment_subcommands(clap::Command::new("client"));
     let names: Vec<&str> = verbs.get_subcommands().map(clap::Command::get_name).collect();
     let remedy = match suggestion(typed, names.iter().copied()) {
+        _ if is_address(typed) => {
+            "the verb comes first, the server last: proof client tools http://localhost:3000/mcp".to_owned()
+        }
         Some(similar) => format!("`proof client {similar}`"),
         None => format!("one of {}", names.join(", ")),
     };
     usage(&format!("unknown verb `{}`", snippet(typed, NAME)), &remedy)
+}
+
+/// Whether a word is a port, or has what URLs have and verbs do not.
+fn is_address(word: &str) -> bool {
+    word.contains([':', '/', '.']) || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Warns of arguments that the schema neither lists nor describes: servers ignore most of them, so that a typo goes unseen.
+pub(super) fn warn_of_unknown(schema: &Value, arguments: &Map<String, Value>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    // Names may also come from elsewhere in the schema.
+    let elsewhere =
+        ["additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "$ref", "if"];
+    if elsewhere.iter().any(|keyword| schema.get(keyword).is_some()) {
+        return;
+    }
+    for name in arguments.keys().filter(|name| !properties.contains_key(*name)) {
+        let meant = suggestion(name, properties.keys().map(String::as_str));
+        let meant = meant.map_or_else(String::new, |meant| format!("; try `{}`", snippet(meant, NAME)));
+        tell(format_args!("warning: the tool's schema has no argument `{}`{meant}", snippet(name, NAME)));
+    }
 }
 
 /// Reports a tool that the server lists, and that must not be called.
@@ -59,6 +84,6 @@ pub(super) fn request_failed(
     exit::tell_redacted(&format!(
         "error: the server has no {kind} `{name}` in its list, and returned error {code}: {message}\n  at {method}"
     ));
-    exit::tell(format_args!("  try: `{similar}`"));
+    tell(format_args!("  try: `{similar}`"));
     NotPrinted::Reported(Exit::Finding)
 }

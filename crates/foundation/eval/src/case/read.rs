@@ -11,7 +11,11 @@ use super::{Case, CaseFile, ExpectedCall, Order};
 use crate::matcher::Matcher;
 
 /// The shape of a file.
-static SHAPE: Shape = Shape::new(include_str!("../../../../../docs/eval-case.schema.json"), "docs/eval.md", &["cases"]);
+static SHAPE: Shape = Shape::new(
+    include_str!("../../../../../docs/eval-case.schema.json"),
+    "https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md",
+    &["cases"],
+);
 
 /// The JSON Schema of case files.
 pub fn schema() -> &'static str {

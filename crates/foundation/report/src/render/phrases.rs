@@ -15,7 +15,12 @@ pub(crate) fn score(report: &Report) -> String {
     let coverage = format!("coverage {} of {} applicable", must.judged(), must.binding());
     match report.summary.score {
         Some(_) if report.is_perfect() => {
-            format!("Score {GRADE}: all {} judged {unit} passed; {}.", must.pass, unexercised(must))
+            let passed = if must.pass == 1 {
+                format!("the one judged {}", unit.replacen("rules", "rule", 1))
+            } else {
+                format!("all {} judged {unit}", must.pass)
+            };
+            format!("Score {GRADE}: {passed} passed; {}.", unexercised(must))
         }
         Some(score) => {
             let judged = must.pass + must.fail;

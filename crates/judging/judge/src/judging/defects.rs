@@ -5,7 +5,7 @@ use report::DefectKey;
 use rules::verdict::OTHERS;
 use rules::view::MessageAt;
 use rules::{Breach, Rule, View};
-use wire::trace::Content;
+use wire::trace::{Content, Frame};
 
 /// How many defects of one rule are kept of a trace.
 const DEFECTS: usize = 12;
@@ -114,9 +114,15 @@ fn before_message(view: &View<'_>, message: MessageAt<'_>, head: Option<usize>) 
     Before { method, request, is_answer: false, head }
 }
 
-/// The last message that the other party sent on the event's connection before it.
+/// The last thing that the other party sent on the event's connection before it: a message, or bytes that are none.
 fn last_sent(view: &View<'_>, event: usize) -> Option<usize> {
-    let connection = view.frame(event).connection;
-    let mut peers = view.by(view.subject().peer()).filter(|sent| sent.connection == connection && sent.event < event);
-    peers.next_back().map(|sent| sent.event)
+    let (connection, peer) = (view.frame(event).connection, view.subject().peer());
+    let is_sent = |content: &Content| {
+        matches!(content, Content::Line { .. } | Content::Body { .. } | Content::WebSocket { .. } | Content::Raw(_))
+    };
+    let messages = view.by(peer).filter(|sent| sent.connection == connection && sent.event < event);
+    let message = messages.map(|sent| sent.event).next_back();
+    let is_peers = |frame: &Frame| frame.connection == connection && frame.from == peer && is_sent(&frame.content);
+    let bytes = view.frames().rfind(|&(at, frame)| at < event && is_peers(frame));
+    message.max(bytes.map(|(at, _)| at))
 }

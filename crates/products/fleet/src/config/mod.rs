@@ -24,7 +24,7 @@ pub(crate) const BOUNDS: document::Bounds = document::Bounds { depth: 32, weight
 
 static SHAPE: Shape = Shape::new(
     include_str!("../../../../../docs/fleet.schema.json"),
-    "docs/fleet.md",
+    "https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md",
     &["servers", "stages", "dashboards", "webhooks"],
 );
 
@@ -196,7 +196,11 @@ impl Fleet {
         let name = path.display().to_string();
         let refuse = |what: String, remedy: &str| FileErrors::new(&name, vec![FileError::new(None, what, remedy)]);
         let unreadable = |error: std::io::Error| {
-            refuse(format!("the file cannot be read: {error}"), "`proof fleet init` writes one; `--file` names another")
+            let what = match error.kind() {
+                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                _ => format!("the file cannot be read: {error}"),
+            };
+            refuse(what, "`proof fleet init` writes one; `--file` names another")
         };
         let file = net::open_regular(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
@@ -204,8 +208,12 @@ impl Fleet {
         if bytes.len() as u64 > LONGEST {
             return Err(refuse("the file is longer than 16 MiB".to_owned(), "several files"));
         }
-        let text = String::from_utf8(bytes)
-            .map_err(|_| refuse("the file is not UTF-8".to_owned(), "a text file; docs/fleet.md shows one"))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            refuse(
+                "the file is not UTF-8".to_owned(),
+                "a text file; see https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md",
+            )
+        })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Children run in folders of their own: relative paths would lead elsewhere there.
         let folder = std::path::absolute(folder).map_err(unreadable)?;

@@ -23,7 +23,7 @@ pub(super) fn judge(material: &Material<'_>) -> Result<Judged, String> {
         level: text(one, "answer"),
         place: text(one, "area"),
         message: text(one, "evidence"),
-        fix: "docs/gateway-ready.md; `ready: gateway.yaml` in the entry names the gateway in front of it".to_owned(),
+        fix: "https://github.com/proofhouse/proofhouse/blob/main/docs/gateway-ready.md; `ready: gateway.yaml` in the entry names the gateway in front of it".to_owned(),
         fails: true,
     });
     let mut judged = Judged::by_findings(findings.collect(), format!("all {BOXES} boxes have evidence"));

@@ -36,7 +36,7 @@ pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
     let owner = super::known_caller();
     let defaults = owner.as_ref().map(|owner| format!("defaults:\n  owner: {}\n", document::scalar(owner)));
     let text = format!(
-        "# proof fleet: docs/fleet.md explains this file; `proof fleet --schema` prints its schema.\n\
+        "# Every key: https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md\n# `proof fleet --schema` prints the schema.\n\
          name: fleet\n{}servers:\n{entries}",
         defaults.unwrap_or_default()
     );
@@ -154,7 +154,9 @@ fn write_added(file: &Path, exists: bool, entries: &str) -> Result<(), Failure> 
         })
     };
     if !exists {
-        let text = format!("# proof fleet: docs/fleet.md explains this file.\nservers:\n{entries}");
+        let text = format!(
+            "# Every key: https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md\nservers:\n{entries}"
+        );
         check(&text)?;
         return write_new(file, &text);
     }

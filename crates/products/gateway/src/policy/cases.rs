@@ -15,8 +15,11 @@ use crate::args::text_of;
 use crate::tell::Failure;
 
 /// The shape of a file.
-static SHAPE: Shape =
-    Shape::new(include_str!("../../../../../docs/gateway-policy.schema.json"), "docs/gateway-policy.md", &["cases"]);
+static SHAPE: Shape = Shape::new(
+    include_str!("../../../../../docs/gateway-policy.schema.json"),
+    "https://github.com/proofhouse/proofhouse/blob/main/docs/gateway-policy.md",
+    &["cases"],
+);
 
 #[derive(Deserialize)]
 struct File {

@@ -16,7 +16,7 @@ const NUMBER: usize = 6;
 pub(super) fn advice(out: &mut String, view: &ReportView<'_>, verbose: bool) {
     if let Some(tools) = view.tools_not_called() {
         let words = format!(
-            "Not called: {tools} (no readOnlyHint, no name such as get_ or list_). Allow some with --allow-tool <NAME>, or all with --call all."
+            "Not called: {tools} (readOnlyHint is not true). Allow some with --allow-tool <NAME>, or all with --call all."
         );
         wrap(out, 0, &wire::escape::line(&words));
     }

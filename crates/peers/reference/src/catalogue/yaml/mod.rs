@@ -21,7 +21,7 @@ const LONGEST: usize = 1 << 20;
 /// What a file may say.
 static SHAPE: Shape = Shape::new(
     include_str!("../../../../../../docs/catalog.schema.json"),
-    "docs/serve.md",
+    "https://github.com/proofhouse/proofhouse/blob/main/docs/serve.md",
     &["tools", "resources", "templates", "prompts"],
 );
 
@@ -33,8 +33,12 @@ pub(super) fn load(path: &Path) -> Result<Catalogue, FileErrors> {
     File::open(path)
         .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("the catalogue cannot be read: {error}"), "another path"))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| refuse("the catalogue is no text".to_owned(), "a file in UTF-8; docs/serve.md shows one"))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        refuse(
+            "the catalogue is no text".to_owned(),
+            "a file in UTF-8; see https://github.com/proofhouse/proofhouse/blob/main/docs/serve.md",
+        )
+    })?;
     read(&text, &Folder::of(path)).map_err(|errors| FileErrors::new(&name, errors))
 }
 
