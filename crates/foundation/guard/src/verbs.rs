@@ -104,52 +104,119 @@ const ACTS: [&str; 31] = [
 ];
 
 /// Words that change something or name something: in a name they make doubtful what it begins with.
-const DOUBTFUL: [&str; 45] = [
+const DOUBTFUL: [&str; 112] = [
+    "abort",
+    "accept",
+    "ack",
+    "acknowledge",
+    "activate",
     "add",
+    "allocate",
     "apply",
     "approve",
     "archive",
+    "assign",
+    "attach",
     "book",
+    "bump",
     "call",
     "checkout",
+    "claim",
+    "click",
     "close",
     "commit",
+    "consume",
     "copy",
+    "deactivate",
+    "decline",
+    "decrement",
+    "deny",
+    "dequeue",
+    "deregister",
+    "detach",
+    "dispatch",
+    "downvote",
+    "drain",
+    "enqueue",
+    "escalate",
+    "evict",
     "exec",
+    "expire",
+    "finalize",
+    "fix",
+    "flush",
+    "follow",
+    "halt",
     "import",
+    "increment",
+    "ingest",
     "invoke",
+    "kick",
     "lock",
     "make",
     "mark",
+    "migrate",
+    "mute",
     "open",
     "order",
+    "pause",
+    "persist",
     "pop",
+    "populate",
+    "promote",
+    "provision",
     "put",
     "reboot",
+    "rebuild",
+    "redeem",
+    "refresh",
+    "regenerate",
+    "reindex",
     "reject",
+    "reload",
     "remember",
+    "repair",
     "reply",
     "reserve",
+    "resize",
     "restore",
     "revert",
     "rollback",
+    "rotate",
     "run",
     "sell",
     "set",
     "share",
     "shutdown",
     "sign",
+    "skip",
     "spawn",
     "start",
     "stop",
     "subscribe",
+    "suspend",
     "switch",
     "take",
+    "terminate",
     "toggle",
     "trade",
+    "truncate",
     "turn",
+    "unassign",
+    "unblock",
+    "undeploy",
+    "undo",
+    "unfollow",
+    "uninstall",
+    "unlink",
     "unlock",
+    "unmute",
+    "unpublish",
+    "unregister",
+    "unset",
     "unsubscribe",
+    "upvote",
+    "withdraw",
 ];
 
 /// What a tool reaches or leaves behind whose name begins with one of [`TRIES`]: `test_email`, `confirm_payment`.
@@ -180,6 +247,32 @@ const DEEDS: [&str; 24] = [
     "withdrawal",
 ];
 
+/// First words of names that mean something else with one of these: `format_disk` erases, `check_out` borrows.
+const OTHERWISE: [(&str, &[&str]); 5] = [
+    ("check", &["box", "checkbox", "in", "off", "out"]),
+    ("convert", &["lead"]),
+    ("format", FORMATTED),
+    ("get", &["rid"]),
+    ("version", &["release", "tag"]),
+];
+
+/// What is erased or rewritten where it is formatted.
+const FORMATTED: &[&str] =
+    &["card", "device", "disk", "document", "drive", "file", "partition", "storage", "usb", "volume"];
+
+/// First words of names, and what they act on, also where only the description says so.
+const ACTED_ON: [(&str, &[&str]); 3] = [
+    ("format", FORMATTED),
+    ("simulate", &["button", "click", "gesture", "input", "key", "keyboard", "keypress", "keystroke", "mouse", "tap"]),
+    ("sleep", &["computer", "device", "display", "laptop", "mac", "screen", "system"]),
+];
+
+/// Words of a name after which another verb follows: `find_and_fix`.
+const CONJUNCTIONS: [&str; 3] = ["and", "or", "then"];
+
+/// Words before a verb in the passive: `is then removed`.
+const BEFORE_A_PARTICIPLE: [&str; 6] = ["automatically", "be", "immediately", "irreversibly", "permanently", "then"];
+
 /// Names of what is not read by chance: it would stay in the trace.
 const SECRETS: [&str; 5] = ["credential", "env", "environ", "password", "secret"];
 
@@ -187,8 +280,29 @@ const SECRETS: [&str; 5] = ["credential", "env", "environ", "password", "secret"
 const COSTS: [&str; 7] = ["billed", "charged", "charges", "consumes", "costs", "credits", "paid"];
 
 /// The words before a verb in a sentence that says what a tool does, in addition to its first word.
-const BEFORE_A_VERB: [&str; 10] =
-    ["also", "and", "automatically", "immediately", "it", "optionally", "or", "then", "this", "will"];
+const BEFORE_A_VERB: [&str; 21] = [
+    "additionally",
+    "afterwards",
+    "also",
+    "and",
+    "atomically",
+    "automatically",
+    "finally",
+    "immediately",
+    "instantly",
+    "irreversibly",
+    "irrevocably",
+    "it",
+    "optionally",
+    "or",
+    "permanently",
+    "silently",
+    "simultaneously",
+    "subsequently",
+    "then",
+    "this",
+    "will",
+];
 
 /// How long a description may be that is read for verbs, in bytes.
 const LONGEST: usize = 16 * 1024;
@@ -215,16 +329,40 @@ pub fn say_that_it_reads(tool: &Value) -> bool {
     if gives_a_token || words.iter().any(is_doubtful) || sentences.iter().any(|text| does_more(text)) {
         return false;
     }
+    if means_otherwise(first, &words[1..]) || acts_on_something(first, &words[1..], &sentences) {
+        return false;
+    }
     READS.contains(&first)
         || TRIES.contains(&first)
+            // What is confirmed goes on; a question of the name `confirm` is only asked.
+            && (first != "confirm" || words.len() == 1)
             && !words.iter().any(|word| any_form(&DEEDS, word))
             && !sentences.iter().any(|text| may_do_more(text))
+}
+
+/// Whether the words after the first one of a name give it another meaning, or add a verb that does not read.
+fn means_otherwise(first: &str, rest: &[String]) -> bool {
+    let has = |words: &[&str]| rest.iter().any(|word| words.contains(&word.as_str()));
+    let joins = |two: &[String]| {
+        let second = two[1].as_str();
+        CONJUNCTIONS.contains(&two[0].as_str()) && !READS.contains(&second) && !TRIES.contains(&second)
+    };
+    OTHERWISE.iter().any(|(verb, words)| *verb == first && has(words)) || rest.get(..2).is_some_and(joins)
+}
+
+/// Whether name or sentences say that something of a machine is acted on: keys are pressed, a disk is formatted.
+fn acts_on_something(first: &str, rest: &[String], sentences: &[&str]) -> bool {
+    let Some((_, things)) = ACTED_ON.iter().find(|(verb, _)| *verb == first) else { return false };
+    let is_one = |word: &String| any_form(things, word);
+    rest.iter().any(is_one) || sentences.iter().any(|text| words(text).iter().any(is_one))
 }
 
 /// Whether a sentence has a verb of change where it says what is done, or says that calls cost something.
 fn does_more(text: &str) -> bool {
     let verb = |word: &str| any_form(&CHANGES, word) || any_form(&ACTS, word);
-    in_verb_position(text).any(|word| verb(&word)) || words(text).iter().any(|word| COSTS.contains(&word.as_str()))
+    in_verb_position(text).any(|word| verb(&word))
+        || in_passive(text).any(|word| CHANGES.contains(&word.as_str()))
+        || words(text).iter().any(|word| COSTS.contains(&word.as_str()))
 }
 
 /// Whether it has one anywhere, or what a mere try would not touch.
@@ -248,6 +386,18 @@ fn in_verb_position(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// The verbs of participles that follow words of [`BEFORE_A_PARTICIPLE`].
+fn in_passive(text: &str) -> impl Iterator<Item = String> {
+    let words = words(text);
+    let pairs: Vec<_> = words.windows(2).filter(|two| BEFORE_A_PARTICIPLE.contains(&two[0].as_str())).collect();
+    let verbs = pairs.into_iter().filter_map(|two| two[1].strip_suffix('d'));
+    // `deleted` is of `delete`, `removed` of `remove`, `killed` of `kill`.
+    verbs
+        .flat_map(|stem| [stem.to_owned(), stem.strip_suffix('e').unwrap_or_default().to_owned()])
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
 /// Whether a word is one of these, or its third person or plural.
 fn any_form(verbs: &[&str], word: &str) -> bool {
     verbs.iter().any(|verb| {
@@ -263,18 +413,21 @@ fn takes_numbers(tool: &Value) -> bool {
     !properties.is_empty() && properties.values().all(number)
 }
 
-/// The words of a name or a sentence in lower case: `getUserName`, `get-user.name`, `get_user_name`.
+/// The words of a name or a sentence in lower case: `getUserName`, `get-user.name`, `get_user_name`, `getDBUser`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let mut after_small = false;
-    for one in name.chars() {
-        if !one.is_alphanumeric() || (one.is_uppercase() && after_small) {
+    let mut before = ' ';
+    let mut letters = name.chars().peekable();
+    while let Some(one) = letters.next() {
+        let ends_an_acronym = before.is_uppercase() && letters.peek().is_some_and(|next| next.is_lowercase());
+        let begins = one.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit() || ends_an_acronym);
+        if !one.is_alphanumeric() || begins {
             words.push(String::new());
         }
         if one.is_alphanumeric() {
             words.last_mut().expect("it has one word from the start").extend(one.to_lowercase());
         }
-        after_small = one.is_lowercase() || one.is_ascii_digit();
+        before = one;
     }
     words.retain(|word| !word.is_empty());
     words
