@@ -107,52 +107,119 @@ const ACTS: [&str; 31] = [
 ];
 
 /// Words that change something or name something: in a name they make doubtful what it begins with.
-const DOUBTFUL: [&str; 45] = [
+const DOUBTFUL: [&str; 112] = [
+    "abort",
+    "accept",
+    "ack",
+    "acknowledge",
+    "activate",
     "add",
+    "allocate",
     "apply",
     "approve",
     "archive",
+    "assign",
+    "attach",
     "book",
+    "bump",
     "call",
     "checkout",
+    "claim",
+    "click",
     "close",
     "commit",
+    "consume",
     "copy",
+    "deactivate",
+    "decline",
+    "decrement",
+    "deny",
+    "dequeue",
+    "deregister",
+    "detach",
+    "dispatch",
+    "downvote",
+    "drain",
+    "enqueue",
+    "escalate",
+    "evict",
     "exec",
+    "expire",
+    "finalize",
+    "fix",
+    "flush",
+    "follow",
+    "halt",
     "import",
+    "increment",
+    "ingest",
     "invoke",
+    "kick",
     "lock",
     "make",
     "mark",
+    "migrate",
+    "mute",
     "open",
     "order",
+    "pause",
+    "persist",
     "pop",
+    "populate",
+    "promote",
+    "provision",
     "put",
     "reboot",
+    "rebuild",
+    "redeem",
+    "refresh",
+    "regenerate",
+    "reindex",
     "reject",
+    "reload",
     "remember",
+    "repair",
     "reply",
     "reserve",
+    "resize",
     "restore",
     "revert",
     "rollback",
+    "rotate",
     "run",
     "sell",
     "set",
     "share",
     "shutdown",
     "sign",
+    "skip",
     "spawn",
     "start",
     "stop",
     "subscribe",
+    "suspend",
     "switch",
     "take",
+    "terminate",
     "toggle",
     "trade",
+    "truncate",
     "turn",
+    "unassign",
+    "unblock",
+    "undeploy",
+    "undo",
+    "unfollow",
+    "uninstall",
+    "unlink",
     "unlock",
+    "unmute",
+    "unpublish",
+    "unregister",
+    "unset",
     "unsubscribe",
+    "upvote",
+    "withdraw",
 ];
 
 /// What a tool reaches or leaves behind whose name begins with one of [`TRIES`]: `test_email`, `confirm_payment`.
@@ -183,6 +250,32 @@ const DEEDS: [&str; 24] = [
     "withdrawal",
 ];
 
+/// First words of names that mean something else with one of these: `format_disk` erases, `check_out` borrows.
+const OTHERWISE: [(&str, &[&str]); 5] = [
+    ("check", &["box", "checkbox", "in", "off", "out"]),
+    ("convert", &["lead"]),
+    ("format", FORMATTED),
+    ("get", &["rid"]),
+    ("version", &["release", "tag"]),
+];
+
+/// What is erased or rewritten where it is formatted.
+const FORMATTED: &[&str] =
+    &["card", "device", "disk", "document", "drive", "file", "partition", "storage", "usb", "volume"];
+
+/// First words of names, and what they act on, also where only the description says so.
+const ACTED_ON: [(&str, &[&str]); 3] = [
+    ("format", FORMATTED),
+    ("simulate", &["button", "click", "gesture", "input", "key", "keyboard", "keypress", "keystroke", "mouse", "tap"]),
+    ("sleep", &["computer", "device", "display", "laptop", "mac", "screen", "system"]),
+];
+
+/// Words of a name after which another verb follows: `find_and_fix`.
+const CONJUNCTIONS: [&str; 3] = ["and", "or", "then"];
+
+/// Words before a verb in the passive: `is then removed`.
+const BEFORE_A_PARTICIPLE: [&str; 6] = ["automatically", "be", "immediately", "irreversibly", "permanently", "then"];
+
 /// Names of what is not read by chance: it would stay in the trace.
 const SECRETS: [&str; 5] = ["credential", "env", "environ", "password", "secret"];
 
@@ -190,8 +283,29 @@ const SECRETS: [&str; 5] = ["credential", "env", "environ", "password", "secret"
 const COSTS: [&str; 7] = ["billed", "charged", "charges", "consumes", "costs", "credits", "paid"];
 
 /// The words before a verb in a sentence that says what a tool does, in addition to its first word.
-const BEFORE_A_VERB: [&str; 10] =
-    ["also", "and", "automatically", "immediately", "it", "optionally", "or", "then", "this", "will"];
+const BEFORE_A_VERB: [&str; 21] = [
+    "additionally",
+    "afterwards",
+    "also",
+    "and",
+    "atomically",
+    "automatically",
+    "finally",
+    "immediately",
+    "instantly",
+    "irreversibly",
+    "irrevocably",
+    "it",
+    "optionally",
+    "or",
+    "permanently",
+    "silently",
+    "simultaneously",
+    "subsequently",
+    "then",
+    "this",
+    "will",
+];
 
 /// How long a description may be that is read for verbs, in bytes.
 const LONGEST: usize = 16 * 1024;
@@ -200,23 +314,32 @@ const LONGEST: usize = 16 * 1024;
 /// executes, costs or gives away something. What its annotations say of that is not looked at.
 pub fn say_that_it_reads(tool: &Value) -> bool {
     let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
-    let is_sum = SUMS.contains(&name) && takes_numbers(tool);
     let words = words(name);
+    let Some((first, rest)) = words.split_first() else { return false };
+    let is_sum = SUMS.contains(&name) && takes_numbers(tool);
     // The name first: lists are long, and most names settle it.
-    let Some(first) = words.first().filter(|_| is_sum || !is_doubtful(&words)).map(String::as_str) else {
-        return false;
-    };
-    let (reads, tries) = (is_sum || READS.contains(&first), TRIES.contains(&first));
-    if !reads && (!tries || words.iter().any(|word| class_of(word) & DEED != 0)) {
+    let reads = is_sum || READS.contains(&first.as_str());
+    if !reads && !tries(first, rest) || !is_sum && (is_doubtful(&words) || means_otherwise(first, rest)) {
         return false;
     }
     let texts = [tool.get("title"), tool.pointer("/annotations/title"), tool.get("description")];
-    texts.into_iter().flatten().filter_map(Value::as_str).all(|text| {
-        text.len() <= LONGEST && {
-            let said = Said::by(text);
-            !said.does_more() && (reads || !said.may_do_more())
-        }
-    })
+    let things = ACTED_ON.iter().find(|(verb, _)| verb == first).map(|(_, things)| *things);
+    let acts = |word: &str| things.is_some_and(|things| any_form(things, word));
+    !rest.iter().any(|word| acts(word))
+        && texts.into_iter().flatten().filter_map(Value::as_str).all(|text| {
+            text.len() <= LONGEST && {
+                let said = Said::by(text, acts);
+                !said.does_more() && (reads || !said.may_do_more())
+            }
+        })
+}
+
+/// Whether a name begins like one of a tool that only tries, waits or asks.
+fn tries(first: &str, rest: &[String]) -> bool {
+    TRIES.contains(&first)
+        // What is confirmed goes on; a question of the name `confirm` is only asked.
+        && (first != "confirm" || rest.is_empty())
+        && !rest.iter().any(|word| class_of(word) & DEED != 0)
 }
 
 /// Whether the words of a name change something or give something away.
@@ -227,14 +350,25 @@ fn is_doubtful(words: &[String]) -> bool {
         || words.iter().any(|word| class_of(word) & SECRET != 0 || verbs().any(|verb| verb == word))
 }
 
+/// Whether the words after the first one of a name give it another meaning, or add a verb that does not read.
+fn means_otherwise(first: &str, rest: &[String]) -> bool {
+    let has = |words: &[&str]| rest.iter().any(|word| words.contains(&word.as_str()));
+    let joins = |two: &[String]| {
+        let second = two[1].as_str();
+        CONJUNCTIONS.contains(&two[0].as_str()) && !READS.contains(&second) && !TRIES.contains(&second)
+    };
+    OTHERWISE.iter().any(|(verb, words)| *verb == first && has(words)) || rest.get(..2).is_some_and(joins)
+}
+
 /// Kinds of words, as bits.
 const CHANGE: u8 = 1;
 const DOUBT: u8 = 2;
 const DEED: u8 = 4;
 const SECRET: u8 = 8;
 const COST: u8 = 16;
+const CHANGED: u8 = 32;
 
-/// Every word of the lists, also in the third person or as plural, with its kinds.
+/// Every word of the lists with its kinds, also in the third person, as plural and as participle.
 static CLASSES: LazyLock<HashMap<String, u8>> = LazyLock::new(|| {
     let mut classes = HashMap::new();
     let lists = [(CHANGE, &CHANGES[..]), (CHANGE, &ACTS), (DOUBT, &DOUBTFUL), (DEED, &DEEDS), (SECRET, &SECRETS)];
@@ -244,6 +378,11 @@ static CLASSES: LazyLock<HashMap<String, u8>> = LazyLock::new(|| {
             for form in [(*word).to_owned(), format!("{word}s"), format!("{word}es")].into_iter().chain(of_y) {
                 *classes.entry(form).or_default() |= class;
             }
+        }
+    }
+    for word in CHANGES {
+        for form in [format!("{word}d"), format!("{word}ed")] {
+            *classes.entry(form).or_default() |= CHANGED;
         }
     }
     for word in COSTS {
@@ -261,42 +400,44 @@ fn class_of(word: &str) -> u8 {
 struct Said {
     anywhere: u8,
     as_verb: u8,
+    /// Whether something is changed, in the passive, or acted on.
+    is_done: bool,
 }
 
 impl Said {
     /// One pass over the text: servers list thousands of tools, and each is looked at often.
-    fn by(text: &str) -> Self {
-        let (mut said, mut word) = (Self::default(), String::new());
-        let (mut is_verb, mut after_small) = (true, false);
-        for one in text.chars().chain(['.']) {
-            let ends = !one.is_alphanumeric() || (one.is_uppercase() && after_small);
-            if ends && !word.is_empty() {
-                let class = class_of(&word);
-                said.anywhere |= class;
-                if is_verb {
-                    said.as_verb |= class;
-                }
-                is_verb = BEFORE_A_VERB.contains(&word.as_str());
-                word.clear();
+    fn by(text: &str, acts: impl Fn(&str) -> bool) -> Self {
+        let (mut said, mut follows, mut may_be_passive) = (Self::default(), false, false);
+        each_word(text, |word, begins| {
+            let class = class_of(word);
+            said.anywhere |= class;
+            if begins || follows {
+                said.as_verb |= class;
             }
-            if one.is_alphanumeric() {
-                word.extend(one.to_lowercase());
-            }
-            is_verb |= matches!(one, '.' | '!' | '?' | ';' | ':' | ',' | '\n' | '(' | '-' | '–' | '—' | '*' | '•');
-            after_small = one.is_lowercase() || one.is_ascii_digit();
-        }
+            said.is_done |= acts(word) || (may_be_passive && class & CHANGED != 0);
+            follows = BEFORE_A_VERB.contains(&word);
+            may_be_passive = BEFORE_A_PARTICIPLE.contains(&word);
+        });
         said
     }
 
     /// Whether it has a verb of change where it says what is done, or says that calls cost something.
     const fn does_more(&self) -> bool {
-        self.as_verb & CHANGE != 0 || self.anywhere & COST != 0
+        self.is_done || self.as_verb & CHANGE != 0 || self.anywhere & COST != 0
     }
 
     /// Whether it has one anywhere, or what a mere try would not touch.
     const fn may_do_more(&self) -> bool {
         self.anywhere & (CHANGE | DEED) != 0 || self.as_verb & DOUBT != 0
     }
+}
+
+/// Whether a word is one of these, or its third person or plural.
+fn any_form(verbs: &[&str], word: &str) -> bool {
+    verbs.iter().any(|verb| {
+        word.strip_prefix(verb).is_some_and(|rest| matches!(rest, "" | "s" | "es"))
+            || verb.strip_suffix('y').is_some_and(|stem| word.strip_prefix(stem) == Some("ies"))
+    })
 }
 
 /// Whether a tool has arguments, and all of them are numbers.
@@ -306,21 +447,36 @@ fn takes_numbers(tool: &Value) -> bool {
     !properties.is_empty() && properties.values().all(number)
 }
 
-/// The words of a name or a sentence in lower case: `getUserName`, `get-user.name`, `get_user_name`.
+/// The words of a name: `getUserName`, `get-user.name`, `get_user_name`, `getDBUser`.
 fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_small = false;
-    for one in name.chars() {
-        if !one.is_alphanumeric() || (one.is_uppercase() && after_small) {
-            words.push(String::new());
-        }
-        if one.is_alphanumeric() {
-            words.last_mut().expect("it has one word from the start").extend(one.to_lowercase());
-        }
-        after_small = one.is_lowercase() || one.is_ascii_digit();
-    }
-    words.retain(|word| !word.is_empty());
+    let mut words = Vec::new();
+    each_word(name, |word, _| words.push(word.to_owned()));
     words
+}
+
+/// Gives each word of a name or a text in lower case, and whether it begins a sentence, a line or a part of one.
+fn each_word(text: &str, mut see: impl FnMut(&str, bool)) {
+    let (mut word, mut begins, mut before) = (String::new(), true, ' ');
+    let mut letters = text.chars().peekable();
+    loop {
+        let one = letters.next();
+        let is_new = one.is_none_or(|one| {
+            let ends_an_acronym = before.is_uppercase() && letters.peek().is_some_and(|next| next.is_lowercase());
+            let is_hump = before.is_lowercase() || before.is_ascii_digit() || ends_an_acronym;
+            !one.is_alphanumeric() || (one.is_uppercase() && is_hump)
+        });
+        if is_new && !word.is_empty() {
+            see(&word, begins);
+            begins = false;
+            word.clear();
+        }
+        let Some(one) = one else { return };
+        if one.is_alphanumeric() {
+            word.extend(one.to_lowercase());
+        }
+        begins |= matches!(one, '.' | '!' | '?' | ';' | ':' | ',' | '\n' | '(' | '-' | '–' | '—' | '*' | '•');
+        before = one;
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,11 @@ use serde_json::{Map, Value, json};
 
 /// How many objects a session keeps; the oldest are forgotten.
 const MOST: usize = 1000;
-/// How many bytes of JSON all arguments and results of one object may have.
+/// How many bytes of JSON the id and all members of one object may have, and all objects together.
 const LARGEST: usize = 64 << 10;
+const ALL: usize = 16 << 20;
+/// How many bytes a list may have to which objects are added.
+const LISTED: usize = 16 << 20;
 /// Made-up ids begin so far after the recorded one: those in between may be in use.
 const APART: u64 = 1000;
 
@@ -50,6 +53,15 @@ struct Object {
     id: Value,
     /// `None` once it is deleted.
     members: Option<Map<String, Value>>,
+    /// How many bytes all of it has.
+    bytes: usize,
+}
+
+impl Object {
+    fn new(noun: &str, id: &Value, members: Option<Map<String, Value>>) -> Self {
+        let bytes = noun.len() + plain(id).len() + members.as_ref().map_or(0, size);
+        Self { noun: noun.to_owned(), id: id.clone(), members, bytes }
+    }
 }
 
 /// The objects of a session.
@@ -123,7 +135,7 @@ impl Objects {
             members.insert(argument.clone(), value.clone());
         }
         let id = members[&name].clone();
-        self.remember(Object { noun: operation.noun.clone(), id, members: Some(members) });
+        self.remember(Object::new(&operation.noun, &id, Some(members)));
         Some(created)
     }
 
@@ -141,19 +153,21 @@ impl Objects {
         let known = self.known.iter_mut().find(|known| known.noun == operation.noun && same(&known.id, id));
         let changes = operation.arguments.iter().filter(|(_, value)| !same(value, id));
         let changes = changes.map(|(name, value)| (name.clone(), value.clone()));
-        match known.map(|known| &mut known.members) {
-            Some(None) => Some(missing(operation, id)),
-            Some(Some(members)) => {
-                let changed: Map<String, Value> = members.clone().into_iter().chain(changes).collect();
-                if size(&changed) <= LARGEST {
-                    members.clone_from(&changed);
+        match known {
+            Some(Object { members: None, .. }) => Some(missing(operation, id)),
+            Some(known) => {
+                let changed: Map<String, Value> = known.members.clone().into_iter().flatten().chain(changes).collect();
+                let after = Object::new(&known.noun, &known.id, Some(changed.clone()));
+                if after.bytes <= LARGEST {
+                    *known = after;
+                    self.forget();
                 }
                 Some(shown(operation, &changed, result))
             }
             None => {
                 let mut members = object_in(result.filter(|_| is_simulated)?, &operation.noun)?;
                 members.extend(changes);
-                self.remember(Object { noun: operation.noun.clone(), id: id.clone(), members: Some(members) });
+                self.remember(Object::new(&operation.noun, id, Some(members)));
                 None
             }
         }
@@ -171,7 +185,7 @@ impl Objects {
             return Some(json!({ "content": [{ "type": "text", "text": text }] }));
         }
         if is_simulated {
-            self.remember(Object { noun: operation.noun.clone(), id: id.clone(), members: None });
+            self.remember(Object::new(&operation.noun, id, None));
         }
         None
     }
@@ -185,19 +199,28 @@ impl Objects {
         edit(&mut listed, &mut |value| relist(value, &operation.noun, &here)).then_some(listed)
     }
 
+    /// Forgets the oldest, until the others are within the bounds.
+    fn forget(&mut self) {
+        let mut bytes = 0;
+        let fit = self.known.iter().rev().take(MOST).take_while(|known| {
+            bytes += known.bytes;
+            bytes <= ALL
+        });
+        let surplus = self.known.len() - fit.count();
+        self.known.drain(..surplus);
+    }
+
     fn find(&self, operation: &Operation<'_>, id: &Value) -> Option<&Object> {
         self.known.iter().find(|known| known.noun == operation.noun && same(&known.id, id))
     }
 
     fn remember(&mut self, object: Object) {
-        if object.members.as_ref().is_some_and(|members| size(members) > LARGEST) {
+        if object.bytes > LARGEST {
             return;
         }
         self.known.retain(|known| !(known.noun == object.noun && same(&known.id, &object.id)));
-        if self.known.len() == MOST {
-            self.known.remove(0);
-        }
         self.known.push(object);
+        self.forget();
     }
 }
 
@@ -242,7 +265,7 @@ fn plain(id: &Value) -> String {
 }
 
 fn same(one: &Value, other: &Value) -> bool {
-    one == other || plain(one) == plain(other)
+    one == other || one.is_string() != other.is_string() && plain(one) == plain(other)
 }
 
 fn size(members: &Map<String, Value>) -> usize {
@@ -342,7 +365,12 @@ fn relist(value: &mut Value, noun: &str, known: &[&Object]) -> bool {
     let template = items.first().cloned();
     let id_of = |item: &Value| item.as_object().and_then(|item| Some(item[&id_member(item, noun)?].clone()));
     items.retain(|item| id_of(item).is_none_or(|id| !known.iter().any(|known| same(&known.id, &id))));
+    // Each new item has the size of the recorded one: a client must not make an answer without end of it.
+    let each = template.as_ref().map_or(0, |item| item.to_string().len());
+    let mut room = LISTED;
     for members in known.iter().filter_map(|known| known.members.as_ref()) {
+        let Some(left) = room.checked_sub(each + size(members)) else { break };
+        room = left;
         let mut item = template.clone().unwrap_or_else(|| Value::Object(members.clone()));
         overlay(&mut item, noun, members);
         items.push(item);

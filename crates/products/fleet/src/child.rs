@@ -50,9 +50,12 @@ impl Runner {
         &self.version
     }
 
-    /// Starts `proof` in the background, without the credentials of any entry.
-    pub fn background(&self, args: &[&str]) -> std::io::Result<net::process::Background> {
-        self.children.background(&Command::new(self.proof.to_string_lossy(), args.iter().copied()))
+    /// Starts `proof` in the background, without the credentials of any entry. It works in `folder`, by which it is found if this
+    /// program is killed.
+    pub fn background(&self, args: &[&str], folder: &Path) -> std::io::Result<net::process::Background> {
+        let mut command = Command::new(self.proof.to_string_lossy(), args.iter().copied());
+        command.env.push(("TMPDIR".to_owned(), folder.display().to_string()));
+        self.children.background(&command)
     }
 
     /// Runs one command line in `work`.

@@ -1,8 +1,10 @@
 //! One gate of one server, computed: its commands run, their reports judged, secrets replaced. Must not know the store.
 
+use std::io;
 use std::path::Path;
 
 use serde_json::Value;
+use tempfile::TempDir;
 use wire::redact::Redactor;
 
 use crate::child::Runner;
@@ -44,6 +46,13 @@ pub async fn look(runner: &Runner, fleet: &Fleet, server: &Server) -> Look {
 /// What the names of jobs' folders begin with.
 pub const JOBS: &str = "proof-fleet-";
 
+/// A folder of this program that only its owner reads: reports and traces are no other user's.
+pub fn folder() -> io::Result<TempDir> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let own = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(&net::process::marked(JOBS)).permissions(own).tempdir()
+}
+
 /// Computes a gate of a server that lists `surface`.
 pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind, surface: &Surface) -> Computed {
     let negatives = if kind == GateKind::Tested { files::negatives(fleet, server) } else { Vec::new() };
@@ -56,8 +65,7 @@ pub async fn gate(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKin
 /// Runs the commands of a gate in a folder that is removed afterwards. `Err` is the outcome where there is nothing to run.
 async fn run_all(runner: &Runner, fleet: &Fleet, server: &Server, kind: GateKind) -> Result<Vec<Ended>, Judged> {
     let incomplete = |why: String| Judged::new(Outcome::Incomplete, why);
-    let work = tempfile::Builder::new().prefix(&net::process::marked(JOBS)).tempdir();
-    let work = work.map_err(|error| incomplete(format!("no folder for the job can be made: {error}")))?;
+    let work = folder().map_err(|error| incomplete(format!("no folder for the job can be made: {error}")))?;
     let invocations =
         launch::invocations(kind, fleet, server, work.path()).map_err(|why| Judged::new(Outcome::Skipped, why))?;
     if let Some(path) = launch::files(kind, fleet, server).iter().find(|path| is_missing(kind, path)) {

@@ -88,7 +88,7 @@ pub fn read(path: &Path, folder: &Path) -> Result<(Kind, Vec<Imported>), String>
         return Err("it is longer than 16 MiB".to_owned());
     }
     let is_markdown = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
-    let (kind, mut servers) = if is_markdown {
+    let (kind, servers) = if is_markdown {
         (Kind::Inventory, rows::of_markdown(&content))
     } else {
         let value = text::read(&content, Format::of_path(path)).map_err(|error| {
@@ -100,7 +100,9 @@ pub fn read(path: &Path, folder: &Path) -> Result<(Kind, Vec<Imported>), String>
     if servers.is_empty() {
         return Err("it lists no server".to_owned());
     }
-    servers.truncate(MOST);
+    if servers.len() > MOST {
+        return Err(format!("it lists {} servers, and at most {MOST} are read: split it", servers.len()));
+    }
     Ok((kind, servers))
 }
 

@@ -43,6 +43,23 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).expect("a time")
 }
 
+/// The folder of an inspector is its owner's alone, and the inspector is found by it if this program is killed.
+fn is_private_and_marked() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mark = net::process::marked(fleet::compute::JOBS);
+    let entries = std::fs::read_dir(std::env::temp_dir()).expect("the temporary folder").flatten();
+    let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&mark)).map(|entry| entry.path());
+    let folder = own.into_iter().find(|path| path.join("trace.jsonl").is_file()).expect("the folder of the inspector");
+    let mode = std::fs::metadata(&folder).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+    if cfg!(target_os = "linux") {
+        let variable = format!("TMPDIR={}", folder.display());
+        let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+        let mut environments = processes.filter_map(|one| std::fs::read(one.path().join("environ")).ok());
+        assert!(environments.any(|all| all.split(|byte| *byte == 0).any(|text| text == variable.as_bytes())));
+    }
+}
+
 /// A page that is served, and what it needs to stay alive.
 struct Page {
     ui: Arc<Ui>,
@@ -292,6 +309,7 @@ async fn a_run_from_the_page_shows_a_finding_its_evidence_and_its_trace() {
     let parsed: SocketAddr = address.parse().expect("an address");
     let (status, _, body) = tokio::task::spawn_blocking(move || exchange(parsed, &head)).await.expect("an answer");
     assert!(status == 200 && body.contains("trace.jsonl"), "{body}");
+    is_private_and_marked();
     let (_, report) = page.get("/api/report?server=broken&gate=conforms").await;
     assert!(report["schema"] == "proof.report/1" && report.get("kept_traces").is_none());
     page.ui.close().await;

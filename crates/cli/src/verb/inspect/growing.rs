@@ -17,6 +17,8 @@ pub(super) struct Growing {
     rest: Vec<u8>,
     /// Where the next line begins in `rest`.
     at: usize,
+    /// How much of `rest` was looked through for the end of that line.
+    seen: usize,
     /// Lines before it.
     lines: usize,
     is_over: bool,
@@ -34,7 +36,7 @@ pub(super) enum Step {
 
 impl Growing {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: open_regular(path)?, rest: Vec::new(), at: 0, lines: 0, is_over: false })
+        Ok(Self { file: open_regular(path)?, rest: Vec::new(), at: 0, seen: 0, lines: 0, is_over: false })
     }
 
     /// The number of the line that was given last.
@@ -58,7 +60,7 @@ impl Growing {
             return Ok(Step::Line(line));
         }
         self.rest.drain(..self.at);
-        self.at = 0;
+        (self.at, self.seen) = (0, self.rest.len());
         let read = self.file.by_ref().take(CHUNK as u64).read_to_end(&mut self.rest)?;
         if self.rest.len() > LONGEST {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is too long"));
@@ -68,10 +70,10 @@ impl Growing {
 
     /// The next whole line of what was read.
     pub(super) fn buffered_line(&mut self) -> Option<String> {
-        let rest = &self.rest[self.at..];
-        let line = &rest[..rest.iter().position(|byte| *byte == b'\n')?];
-        let text = String::from_utf8_lossy(line).into_owned();
-        self.at += line.len() + 1;
+        let from = self.at.max(self.seen);
+        let end = from + self.rest[from..].iter().position(|byte| *byte == b'\n')?;
+        let text = String::from_utf8_lossy(&self.rest[self.at..end]).into_owned();
+        self.at = end + 1;
         self.lines += 1;
         Some(text)
     }
@@ -96,5 +98,21 @@ mod tests {
         assert!(matches!(growing.step(), Ok(Step::Read)));
         assert!(matches!(growing.step(), Ok(Step::Line(line)) if line == "two"));
         assert_eq!(growing.number(), 2);
+    }
+
+    #[test]
+    fn a_long_line_is_looked_through_once() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let mut growing = Growing::open(file.path()).expect("it is there");
+        for _ in 0..3 {
+            file.write_all(&[b'x'].repeat(super::CHUNK)).expect("written");
+            let before = growing.rest.len();
+            assert!(matches!(growing.step(), Ok(Step::Read)));
+            assert_eq!(growing.seen, before);
+        }
+        file.write_all(b"\ny\n").expect("written");
+        assert!(matches!(growing.step(), Ok(Step::Read)));
+        assert!(matches!(growing.step(), Ok(Step::Line(line)) if line.len() == 3 * super::CHUNK));
+        assert!(matches!(growing.step(), Ok(Step::Line(line)) if line == "y"));
     }
 }

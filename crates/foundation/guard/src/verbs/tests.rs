@@ -71,6 +71,61 @@ fn names_that_may_do_more() {
 }
 
 #[test]
+fn names_that_begin_like_reading_and_do_something_else() {
+    for name in [
+        "format_disk",
+        "formatDrive",
+        "format_file",
+        "check_in_guest",
+        "check_out",
+        "check_off_item",
+        "check_checkbox",
+        "confirm_subscription",
+        "confirm_delivery",
+        "simulate_keypress",
+        "simulateMouseMove",
+        "sleep_computer",
+        "convert_lead",
+        "get_rid_of_user",
+        "version_bump",
+        "version_release",
+        "find_and_fix",
+        "compare_and_swap",
+        "get_and_increment",
+        "fetch_and_sync",
+        "search_or_download",
+        "check_then_repair",
+        "read_and_ack",
+        "view_refresh",
+        "status_reload",
+        "get_queue_drain",
+        // An acronym ends where the next word begins.
+        "queryDBAndDelete",
+        "listVMDelete",
+        "fetchURLSave",
+        "getHTTPSend",
+    ] {
+        assert!(!say_that_it_reads(&named(name)), "{name}");
+    }
+    for name in [
+        "get_and_list",
+        "list_users_and_groups",
+        "find_or_search",
+        "check_status",
+        "format_number",
+        "getURLs",
+        "getDBUser",
+        "get_iPhone15Models",
+        "simulate_market",
+        "get_latest_release",
+        "convert_currency",
+        "get_sync_status",
+    ] {
+        assert!(say_that_it_reads(&named(name)), "{name}");
+    }
+}
+
+#[test]
 fn what_is_secret_is_not_read_by_chance() {
     for name in ["get-env", "printEnv", "list_secrets", "read_password", "getCredentials", "get_access_token"] {
         assert!(!say_that_it_reads(&named(name)), "{name}");
@@ -93,6 +148,13 @@ fn descriptions_that_say_more_than_the_name() {
         ("wait", "Waits for the payment"),
         ("ask", "Asks the team by sending them messages"),
         ("add", "Adds two numbers and saves the sum"),
+        ("get_note", "Reads a note, then permanently deletes it."),
+        ("read_next", "Reads a message. It is then removed from the queue."),
+        ("read_next", "Reads a message, which is automatically deleted."),
+        ("get_log", "Gets the log; the file will be erased."),
+        ("format", "Formats the disk that is named"),
+        ("sleep", "Puts the computer to sleep"),
+        ("simulate", "Simulates keystrokes"),
     ] {
         let mut tool = described(name, description);
         tool["inputSchema"] = json!({ "properties": { "a": { "type": "number" } } });
@@ -111,6 +173,7 @@ fn descriptions_that_only_mention_a_verb() {
         ("read_file", "Read a file in order to see what it holds, e.g. a set of moves"),
         ("test_logging", "Tests that a tool logs while it works"),
         ("sleep", "Sleeps for so many seconds, in steps"),
+        ("list_files", "Lists files, also those that were deleted or are updated"),
     ] {
         let read = say_that_it_reads(&described(name, description));
         assert_eq!(read, name != "get_post", "{name}: {description}");

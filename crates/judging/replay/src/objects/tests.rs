@@ -105,3 +105,38 @@ fn a_session_keeps_so_many_objects_and_no_more() {
     assert_eq!(session.0.known.len(), MOST);
     assert!(session.0.known.iter().all(|known| known.members.as_ref().is_some_and(|members| size(members) < LARGEST)));
 }
+
+#[test]
+fn ids_and_all_objects_together_are_bounded() {
+    let mut session = Session(Objects::default());
+    let plain = json!({ "content": [{ "type": "text", "text": "Deleted" }] });
+    session.call("delete_note", &json!({ "id": "x".repeat(LARGEST + 1) }), &plain);
+    assert_eq!(session.0.known.len(), 0, "the id alone is too long");
+    let kept = |session: &Session| session.0.known.iter().map(|known| known.bytes).sum::<usize>();
+    let long = "y".repeat(LARGEST - 1000);
+    for number in 0..400 {
+        session.call("delete_note", &json!({ "id": format!("{number}{long}") }), &plain);
+    }
+    assert!(kept(&session) <= ALL && session.0.known.len() > 10, "{}", kept(&session));
+    // Updates make objects longer after they were remembered.
+    let mut session = Session(Objects::default());
+    for number in 0..400 {
+        let made_up = text(&json!({ "id": number, "title": "" }));
+        session.call("create_note", &json!({ "id": number, "title": "" }), &made_up);
+        session.call("update_note", &json!({ "id": number, "title": long }), &made_up);
+    }
+    assert!(kept(&session) <= ALL && session.0.known.len() > 10, "{}", kept(&session));
+}
+
+#[test]
+fn a_list_does_not_grow_by_a_long_item_for_each_object() {
+    let mut session = Session(Objects::default());
+    for number in 0..100 {
+        let made_up = text(&json!({ "id": number, "title": "t" }));
+        session.call("create_note", &json!({ "id": number, "title": "t" }), &made_up);
+    }
+    let long = json!({ "notes": [{ "id": 500, "title": "m", "body": "z".repeat(1 << 20) }] });
+    let listed = session.call("list_notes", &json!({}), &json!({ "content": [], "structuredContent": long }));
+    let bytes = listed.to_string().len();
+    assert!((1 << 20..LISTED + (2 << 20)).contains(&bytes), "{bytes}");
+}

@@ -114,3 +114,16 @@ fn entries_are_added_behind_the_last_server_and_nothing_else_changes() {
     assert_eq!(added("servers: [{ name: a, command: [x] }]\n", "  - name: b\n"), None);
     assert_eq!(added("name: x\n", "  - name: b\n"), None);
 }
+
+#[test]
+fn a_file_with_too_many_servers_is_refused_and_not_cut() {
+    let list = |number: usize| {
+        let rows: Vec<String> = (0..number).map(|at| format!("{{\"name\":\"s{at}\"}}")).collect();
+        let file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
+        std::fs::write(file.path(), format!("[{}]", rows.join(","))).expect("written");
+        read(file.path(), Path::new("."))
+    };
+    assert_eq!(list(super::MOST).expect("servers").1.len(), super::MOST);
+    let why = list(super::MOST + 1).expect_err("one too many");
+    assert!(why.contains("10001") && why.contains("10000"), "{why}");
+}

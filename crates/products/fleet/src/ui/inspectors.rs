@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::sync::Mutex;
 
 use super::Ui;
-use crate::evidence;
+use crate::{compute, evidence};
 
 /// How many may be open; the oldest ends for a new one.
 const MOST: usize = 4;
@@ -62,11 +62,11 @@ impl Ui {
     }
 
     fn started(&self, text: &str) -> std::io::Result<(Background, TempDir)> {
-        let folder = tempfile::Builder::new().prefix("proof-fleet-").tempdir()?;
+        let folder = compute::folder()?;
         let path = folder.path().join("trace.jsonl");
         std::fs::write(&path, text)?;
-        let inspector =
-            self.runner.background(&["inspect", "--http", "127.0.0.1:0", "--trace", &path.to_string_lossy()])?;
+        let args = ["inspect", "--http", "127.0.0.1:0", "--trace", &path.to_string_lossy()];
+        let inspector = self.runner.background(&args, folder.path())?;
         Ok((inspector, folder))
     }
 }

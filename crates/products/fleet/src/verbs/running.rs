@@ -25,8 +25,8 @@ use super::{Session, caller, now};
 use crate::args::{DeliverArgs, Format, RunArgs, WorkerArgs};
 use crate::tell::{Exit, Failure, json, print, tell};
 
-/// Ends what a run or worker left on this machine that was killed.
-fn end_abandoned() {
+/// Ends what a run, worker or page left on this machine that was killed.
+pub(super) fn end_abandoned() {
     let ended = net::process::end_abandoned(fleet::compute::JOBS);
     if ended > 0 {
         tell(&format!("processes of a run that was killed were still there: {ended} ended"));

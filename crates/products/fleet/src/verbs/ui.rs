@@ -44,6 +44,7 @@ pub(crate) async fn ui(
         return Err(Failure::usage(what, "use 127.0.0.1, and a tunnel such as `ssh -L` from elsewhere"));
     }
     let session = Session::open(args.fleet.as_deref().unwrap_or(file), children).await?;
+    super::running::end_abandoned();
     let options = Options {
         fleet: session.fleet,
         keeping: session.keeping,
