@@ -104,7 +104,7 @@ for (const width of [1440, 400]) {
     server.session = 2;
     HOSTILE.slice(0, 2).forEach((text, at) => lists(server, at + 1, text));
     server.tellState();
-    await page.keyboard.press("d");
+    await page.keyboard.press("D");
     await page.locator(".offered").first().waitFor();
     assert.ok((await page.locator(".offered").count()) >= HOSTILE.length - 5);
     for (const one of await page.locator(".offered > summary").all()) await one.click();
