@@ -104,6 +104,8 @@ for (const width of [1440, 400]) {
     server.session = 2;
     HOSTILE.slice(0, 2).forEach((text, at) => lists(server, at + 1, text));
     server.tellState();
+    // The key compares the sessions that the page knows by then.
+    await page.waitForTimeout(500);
     await page.keyboard.press("D");
     await page.locator(".offered").first().waitFor();
     assert.ok((await page.locator(".offered").count()) >= HOSTILE.length - 5);
