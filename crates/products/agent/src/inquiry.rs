@@ -22,7 +22,7 @@ pub struct Inquiry {
     pub text: String,
 }
 
-/// Keeps an answer, by the number of its question, or why there is none.
+/// Keeps an answer, by the number of its question, or why it is missing.
 pub type Keep = Box<dyn Fn(usize, Result<&Answered, &EndpointError>) -> io::Result<()> + Send + Sync>;
 
 /// How questions are asked.

@@ -175,7 +175,7 @@ impl Console {
     pub(crate) fn complete(&self, parameters: &Parameters) -> Result<Value, Failure> {
         let filter = parameters.text("filter").unwrap_or_default();
         let at = parameters.number::<usize>("at")?.unwrap_or(usize::MAX);
-        let completion = complete(filter, from_utf16(filter, at), |column| self.values(column));
+        let completion = complete(filter, page::byte_at(filter, at), |column| self.values(column));
         let position = |at: usize| filter.get(..at).map_or(0, |before| before.encode_utf16().count());
         let item = |item: &crate::query::Suggestion| json!({ "text": item.text, "what": item.what });
         Ok(json!({
@@ -226,18 +226,6 @@ impl Part {
             None => usize::try_from(self.from).unwrap_or(usize::MAX).min(matches.len()),
         }
     }
-}
-
-/// The byte at a place in UTF-16 units.
-fn from_utf16(text: &str, at: usize) -> usize {
-    let mut units = 0;
-    for (index, c) in text.char_indices() {
-        if units >= at {
-            return index;
-        }
-        units += c.len_utf16();
-    }
-    text.len()
 }
 
 /// A line of a trace.

@@ -23,7 +23,7 @@ pub struct Filter(Vec<(bool, Term)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Of(Light),
-    /// Its result is old, or there is none on the server as it is now.
+    /// Its result is old, or the server has changed since.
     Stale,
     Running,
 }

@@ -216,7 +216,7 @@ function focusOn(selector) {
   node?.select?.();
 }
 
-/** The button nearest to where the reader is. @param {string} selector @param {string} [missing] what is said where there is none */
+/** The button nearest to where the reader is. @param {string} selector @param {string} [missing] what is said if there is no such button */
 function press(selector, missing = "") {
   const here = document.activeElement?.closest("[data-question], [data-call]") ?? document;
   const node = /** @type {HTMLButtonElement | null} */ (here.querySelector(selector) ?? document.querySelector(selector));

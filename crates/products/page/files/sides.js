@@ -164,7 +164,7 @@ export function changesOf(left, right, id) {
   });
 }
 
-/** Items with the same name are told apart by their number. @param {any[]} items @param {string} id @returns {Map<string, any>} */
+/** Items with the same name get a number. @param {any[]} items @param {string} id @returns {Map<string, any>} */
 function byName(items, id) {
   const found = new Map();
   for (const item of items) {

@@ -93,6 +93,18 @@ impl Parameters {
     }
 }
 
+/// The byte of a text at a place that a page gives in UTF-16 units, as browsers count; the end where the text is shorter.
+pub fn byte_at(text: &str, at: usize) -> usize {
+    let mut units = 0;
+    for (index, c) in text.char_indices() {
+        if units >= at {
+            return index;
+        }
+        units += c.len_utf16();
+    }
+    text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

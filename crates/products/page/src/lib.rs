@@ -10,7 +10,7 @@ mod stream;
 mod token;
 
 pub use self::assets::Files;
-pub use self::body::{Body, Parameters};
+pub use self::body::{Body, Parameters, byte_at};
 pub use self::entry::{Asked, Entry};
 pub use self::failure::Failure;
 pub use self::stream::{Blocks, block};

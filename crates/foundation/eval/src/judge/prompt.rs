@@ -133,7 +133,7 @@ fn about_data(mark: &str) -> String {
     )
 }
 
-/// Marks the lines around data. It is a digest of the data: whoever wrote them cannot know it.
+/// Marks the lines around data. It is a digest of the data: their author cannot know it.
 fn mark(data: &[(&'static str, &str)]) -> String {
     let mut hash = Sha256::new();
     for (name, text) in data {

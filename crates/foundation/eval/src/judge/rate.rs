@@ -33,7 +33,7 @@ pub struct Judged {
     pub line: usize,
     /// Which answer to it, from 1.
     pub attempt: usize,
-    /// The verdict; `None` where there is none.
+    /// The verdict, if the question was judged.
     pub verdict: Option<Verdict>,
     /// Why.
     pub why: String,

@@ -1,4 +1,4 @@
-//! Judgements, read strictly: whatever is not exactly one of the allowed verdicts is none.
+//! Judgements, read strictly: a text that is not exactly one of the allowed verdicts does not count.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -53,7 +53,7 @@ impl Display for Verdict {
     }
 }
 
-/// The verdict and its reason in a judge's answer; or why there is none. `is_swapped`: the other run's answer came first.
+/// The verdict and its reason in a judge's answer; or what is wrong with the answer. `is_swapped`: the other run's answer came first.
 pub fn parse(prompt: &Prompt, is_swapped: bool, sample: &Sample) -> Result<(Verdict, String), &'static str> {
     if sample.is_refusal {
         return Err("the judge refused");

@@ -21,7 +21,7 @@ pub struct Shown {
     pub calls: String,
     /// What it says in the end.
     pub text: String,
-    /// Why there is no answer, if there is none.
+    /// Why there is no answer, if it is missing.
     pub missing: Option<String>,
 }
 

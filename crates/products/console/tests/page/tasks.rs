@@ -47,7 +47,7 @@ async fn a_task_of_each_kind_is_followed_from_its_call_to_its_result() {
         };
         let result = page.get(&format!("/api/row/{}", shown["result"])).await.json();
         assert!(result.to_string().contains("Took 4 steps"), "{result}");
-        assert!(page.get("/api/state").await.json()["tasks"].as_u64() > Some(changes), "the page is told");
+        assert!(page.get("/api/state").await.json()["tasks"].as_u64() > Some(changes), "the page learns of it");
     }
 }
 

@@ -16,7 +16,7 @@ impl Ui {
     pub(super) fn complete(&self, parameters: &Parameters) -> Result<Value, Failure> {
         let filter = parameters.text("filter").unwrap_or_default();
         let at = parameters.number::<usize>("at")?.unwrap_or(usize::MAX);
-        let at = from_utf16(filter, at);
+        let at = page::byte_at(filter, at);
         let from = filter[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let to = filter[at..].find(char::is_whitespace).map_or(filter.len(), |space| at + space);
         let typed = filter[from..at].to_lowercase();
@@ -62,16 +62,4 @@ impl Ui {
         values("language", "a language", servers.iter().filter_map(|server| server.language.as_deref()).collect());
         terms
     }
-}
-
-/// The byte at a place in UTF-16 units.
-fn from_utf16(text: &str, at: usize) -> usize {
-    let mut units = 0;
-    for (index, c) in text.char_indices() {
-        if units >= at {
-            return index;
-        }
-        units += c.len_utf16();
-    }
-    text.len()
 }
