@@ -94,7 +94,7 @@ fn a_client_gets_a_token_and_more_scopes_when_needed() {
     assert!(std::fs::read_to_string(&cache).unwrap().contains(TOKEN));
     let (code, _, err) = ran(&["client", "--url", &server.url, "tools"]);
     assert_eq!(code, Some(3), "{err}");
-    assert!(err.contains("401") && err.contains("--oauth"), "{err}");
+    assert!(err.contains("HTTP 401") && err.contains("--oauth"), "{err}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_recorder_gets_a_token_for_its_clients_and_keeps_it_out_of_the_file() {
     // A token that the client brings stays: this one is refused.
     let own = ["client", "--header", "Authorization: Bearer of-the-client-1", "tools", &recording.url];
     let (code, _, err) = ran(&own);
-    assert!(code == Some(3) && err.contains("401"), "{err}");
+    assert!(code == Some(3) && err.contains("HTTP 401"), "{err}");
     drop(recording);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("touch_resource") && !tells(directory.path()), "{text}");
@@ -149,7 +149,7 @@ fn a_replay_gets_a_token_for_live_requests_and_prints_it_nowhere() {
             ran(&[&client[..], &[env!("CARGO_BIN_EXE_proof"), "replay", &file], live, more].concat())
         };
         let (code, _, err) = asks(&[]);
-        assert!(code == Some(1) && err.contains("401"), "{live:?}: {err}");
+        assert!(code == Some(1) && err.contains("HTTP 401"), "{live:?}: {err}");
         let (code, out, err) = asks(&["--oauth"]);
         assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{live:?}");
         let added = std::fs::read_to_string(&file).unwrap();

@@ -286,7 +286,7 @@ async fn every_transport_asks_for_a_token() {
         assert!(call(&client, "echo", json!({ "message": "hello" })).await.contains("hello"), "{address}");
         client.close().await;
         let error = scene.try_client(&address, revision, "opaque").await.err().expect("it is not let in");
-        assert!(error.to_string().contains("401"), "{address}: {error}");
+        assert!(error.to_string().contains("HTTP 401"), "{address}: {error}");
     }
 }
 

@@ -338,7 +338,7 @@ async fn urls_that_are_no_servers() {
     assert!(error.to_string().contains("HTML page"), "{error}");
     let locked = fake(|_, _| answer("401 Unauthorized", "", "who?")).await;
     let error = failure(locked).await;
-    assert!(error.to_string().contains("401") && error.advice() == Advice::GiveCredentials, "{error}");
+    assert!(error.to_string().contains("HTTP 401") && error.advice() == Advice::GiveCredentials, "{error}");
     let missing = fake(|_, _| answer("404 Not Found", "", "nothing here")).await;
     assert!(matches!(failure(missing).await, OpenError::Http { status: 404, .. }));
     let declines = fake(|_, message| {

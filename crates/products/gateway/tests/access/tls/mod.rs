@@ -214,7 +214,7 @@ async fn every_transport_speaks_tls() {
 async fn all_addresses_that_clients_get_have_https() {
     let scene = TlsScene::new(SceneOptions { auth: true, required: Some(false), ..SceneOptions::default() }).await;
     let error = scene.client(None, None).await.err().expect("no token").to_string();
-    assert!(error.contains("401"), "{error}");
+    assert!(error.contains("HTTP 401"), "{error}");
     let metadata = scene.url("https", "/.well-known/oauth-protected-resource/mcp");
     let (challenge, _) = scene.get("/mcp").await;
     assert!(challenge.contains(&format!("resource_metadata=\"{metadata}\"")), "{challenge}");
@@ -266,7 +266,7 @@ async fn a_bound_token_opens_nothing_from_another_connection() {
         for (why, identity) in [("another certificate", Some(&other)), ("no certificate", None)] {
             let refused = scene.client_at(&url, Revision::R2025_11_25, identity, Some(&token)).await;
             let error = refused.err().unwrap_or_else(|| panic!("{path}: {why} is let in")).to_string();
-            assert!(error.contains("401"), "{path}: {why}: {error}");
+            assert!(error.contains("HTTP 401"), "{path}: {why}: {error}");
         }
     }
     // A token that is bound to nothing needs no certificate.
