@@ -342,8 +342,23 @@ fn tries(first: &str, rest: &[String]) -> bool {
         && !rest.iter().any(|word| class_of(word) & DEED != 0)
 }
 
+/// Words of these lists that are things after a verb that only reads: `get_book` books nothing.
+const THINGS: [&str; 5] = ["book", "order", "post", "reply", "trade"];
+
+/// Verbs after which one of those is what is read.
+const BEFORE_A_THING: [&str; 6] = ["describe", "find", "get", "list", "search", "show"];
+
+/// Whether a name is a verb that only reads and the thing that it reads.
+fn reads_a_thing(words: &[String]) -> bool {
+    let is = |word: &String, list: &[&str]| list.contains(&word.as_str());
+    matches!(words, [verb, thing] if is(verb, &BEFORE_A_THING) && is(thing, &THINGS))
+}
+
 /// Whether the words of a name change something or give something away.
 fn is_doubtful(words: &[String]) -> bool {
+    if reads_a_thing(words) {
+        return false;
+    }
     let verbs = || [&CHANGES[..], &ACTS, &DOUBTFUL].into_iter().flatten();
     // `count_tokens` and `get_token_price` give none away.
     words.last().is_some_and(|last| last == "token")

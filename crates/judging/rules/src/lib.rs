@@ -6,6 +6,7 @@
 pub mod budget;
 pub mod example;
 pub mod judge;
+pub mod names;
 pub mod registry;
 pub mod rule;
 pub mod safety;

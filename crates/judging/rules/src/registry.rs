@@ -120,6 +120,7 @@ static PAGES: &[&[Rule]] = &[
     safety::delivery::RULES,
     safety::crosstalk::RULES,
     safety::text::RULES,
+    safety::params::RULES,
     safety::http::RULES,
     safety::serf::RULES,
     documents::RULES,

@@ -16,6 +16,8 @@ fn described(name: &str, description: &str) -> Value {
 fn names_that_read() {
     for name in [
         "get_user",
+        "get_book",
+        "findOrder",
         "listShips",
         "search-docs",
         "GetWeather",
@@ -58,6 +60,9 @@ fn names_that_may_do_more() {
         "test_email",
         "test_webhook",
         "check_out_book",
+        "book_get",
+        "get_book_table",
+        "get_or_post",
         "sample_and_store",
         "simulate_purchase",
         "ask_and_pay",

@@ -6,6 +6,7 @@ pub(crate) mod http;
 pub(crate) mod lasting;
 mod leak;
 pub mod marks;
+pub(crate) mod params;
 pub(crate) mod process;
 pub(crate) mod resilience;
 pub(crate) mod serf;

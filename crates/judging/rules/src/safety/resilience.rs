@@ -33,11 +33,11 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Sends thousands of nested arrays and then a request.")
         .fix("Use a parser with a depth limit and answer what exceeds it with an error.")
         .judge(survives_deep_nesting),
-    anywhere("safety.survives-large-message", "A good server still answers after a message of more than 64 KiB.")
+    anywhere("safety.survives-large-message", "A good server takes a message of more than 64 KiB as one, and still answers after it.")
         .timed()
         .by_default()
-        .how("Sends a large message and then a small request.")
-        .fix("Refuse what is too large with an error, and read on.")
+        .how("Sends a large message and then a small request. Over stdio, two errors without an id in between are at fault, too: the line was read in pieces.")
+        .fix("Read a line to its end, however long it is. Refuse what is too large with one error, and read on.")
         .judge(survives_large_message),
     anywhere("safety.survives-unknown-notification", "A good server passes over notifications that it does not know.")
         .timed()
@@ -171,7 +171,29 @@ fn survives_deep_nesting(view: &View<'_>) -> Verdict {
 fn survives_large_message(view: &View<'_>) -> Verdict {
     let sent = view.frames().filter(|(_, f)| f.from == Party::Client);
     let large = sent.filter(|(_, f)| bytes(&f.content).is_some_and(|bytes| bytes.len() >= LARGE));
-    survives(view, large.map(|(event, _)| event), "no large message was sent, or no request followed it")
+    let large: Vec<_> = large.map(|(event, _)| event).collect();
+    if let Some(breach) = large.iter().find_map(|&event| read_in_pieces(view, event)) {
+        return Verdict::Broken(breach);
+    }
+    survives(view, large, "no large message was sent, or no request followed it")
+}
+
+/// The second error without an id that came over one line, before anything else was sent.
+fn read_in_pieces(view: &View<'_>, large: usize) -> Option<Breach> {
+    let frame = view.frame(large);
+    let (connection, Content::Line { bytes, .. }) = (frame.connection, &frame.content) else { return None };
+    parse(bytes).ok()?;
+    let later = view.frames().skip(large + 1).filter(|(_, f)| f.connection == connection);
+    let next = later.filter(|(_, f)| f.from == Party::Client && self::bytes(&f.content).is_some());
+    let until = next.map(|(event, _)| event).next().unwrap_or(usize::MAX);
+    let mut errors = view.by(Party::Server).filter(|s| {
+        s.connection == connection
+            && (large..until).contains(&s.event)
+            && s.message.kind() == Kind::Error
+            && s.message.id().is_none()
+    });
+    let (_, second) = (errors.next()?, errors.next()?);
+    Some(second.breach("", format!("two errors answer one line of {} bytes: it is read in pieces", bytes.len())))
 }
 
 fn survives_unknown_notification(view: &View<'_>) -> Verdict {

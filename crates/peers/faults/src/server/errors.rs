@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::jsonrpc::error;
 use super::{Fault, Kind, fault};
 use wire::error_code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
@@ -22,6 +23,39 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     .breaks_too(&["http.unknown-method-404"]),
+    &fault(
+        "methods-of-every-object",
+        "errors.method-not-found",
+        "methods are looked up in an object, which has `constructor` and `toString` of itself",
+        Kind::Answers(|asked, answer| {
+            if asked.is("constructor") || asked.is("toString") {
+                *answer = error(asked, INTERNAL_ERROR, "The handler failed");
+            }
+        }),
+    )
+    .breaks_too(&["http.unknown-method-404"]),
+    &fault(
+        "params-demanded",
+        "safety.params-tolerated",
+        "a request without `params` is refused",
+        Kind::Answers(|asked, answer| {
+            if asked.is("ping") && asked.has_no_params() {
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: none are there");
+            }
+        }),
+    )
+    .breaks_too(&["ping.served"])
+    .legacy(),
+    &fault(
+        "unknown-param-breaks",
+        "safety.params-tolerated",
+        "a list fails where `params` have a member that it does not know",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/list") && !asked.param("proofhouse/unknown").is_null() {
+                *answer = error(asked, INTERNAL_ERROR, "unexpected keyword argument");
+            }
+        }),
+    ),
     &fault(
         "parse-error-code",
         "errors.parse-error",

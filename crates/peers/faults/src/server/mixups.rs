@@ -82,6 +82,14 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["ping.answered"])
     .stdio(),
     &fault(
+        "long-lines-in-pieces",
+        "safety.survives-large-message",
+        "a line of more than 64 KiB is read as several",
+        Kind::Stdio(Process::Reads(|line, _| cut(line))),
+    )
+    .breaks_too(&["jsonrpc.answered", "ping.answered"])
+    .stdio(),
+    &fault(
         "odd-text-passed-over",
         "safety.odd-text-answered",
         "a line with a lone surrogate is ignored",
@@ -107,8 +115,13 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault("memory-leak", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
 ];
 
-/// A line that is longer than this is dropped.
+/// A line that is longer than this is dropped, or cut.
 const LONG_LINE: usize = 64 << 10;
+
+/// A line feed after each piece of a long line.
+fn cut(line: Vec<u8>) -> Vec<u8> {
+    line.chunks(LONG_LINE).collect::<Vec<_>>().join(&b'\n')
+}
 
 /// After how many that go well one does not.
 const WELL: usize = 4;

@@ -193,6 +193,10 @@ impl ServiceRequest {
         &self.message["params"][name]
     }
 
+    fn has_no_params(&self) -> bool {
+        self.message.get("params").is_none()
+    }
+
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
         &self.message["params"]["_meta"][format!("{PREFIX}{name}")]

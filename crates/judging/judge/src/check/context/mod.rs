@@ -7,6 +7,7 @@ mod progress_tokens;
 mod requests;
 mod setting;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use net::Tap;
 use net::client::{ConnectOptions, Connection, Greeted};
 use wire::trace::{Header, Stimulus, Trace};
-use wire::{Era, Message, Revision, Transport};
+use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub use self::abort::Abort;
 pub use self::identity::{client_capabilities, client_info, modest_capabilities};
@@ -46,6 +47,8 @@ pub struct ProbeContext {
     /// The answer to the greeting, where that crossed before the case took the connection, and how long it took.
     greeted: Mutex<Option<Message>>,
     answered_after: Option<Duration>,
+    /// The ids whose answers were given up: they may still come.
+    given_up: Mutex<HashSet<RequestId>>,
 }
 
 impl ProbeContext {
@@ -92,6 +95,7 @@ impl ProbeContext {
             start,
             greeted: Mutex::default(),
             answered_after: None,
+            given_up: Mutex::default(),
         })
     }
 
@@ -109,6 +113,7 @@ impl ProbeContext {
             connection,
             greeted: Mutex::new(Some(answer)),
             answered_after: Some(took),
+            given_up: Mutex::default(),
         }
     }
 

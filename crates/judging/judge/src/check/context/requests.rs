@@ -108,8 +108,7 @@ impl ProbeContext {
                 self.setting.silence.heard_of(method, reply.0.is_some());
             }
         }
-        let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
-        if reply.0.is_none() && self.connection.received().iter().skip(before).any(stray) {
+        if reply.0.is_none() && self.hears_strays(id, before) {
             self.setting.silence.misheard();
         }
         if reply.0.is_none() && self.connection.is_flooded() {
@@ -131,6 +130,16 @@ impl ProbeContext {
             Some(status) => Err(Abort::Gone(format!("the command ended ({status})"))),
             None => Ok(reply),
         }
+    }
+
+    /// Whether answers came, after so many messages, under ids that nobody asked with. The answer to `id` is given up.
+    fn hears_strays(&self, id: RequestId, before: usize) -> bool {
+        let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.insert(id);
+        // An answer that comes late is none of another request.
+        let is_late = |message: &Message| message.id().is_some_and(|id| given_up.contains(id));
+        let received = self.connection.received();
+        received.iter().skip(before).any(|message| message.kind().is_response() && !is_late(message))
     }
 
     /// Puts `next` after `first`, and does not wait for an answer to `first` that is not there after the time that any takes.

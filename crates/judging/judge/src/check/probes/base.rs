@@ -6,6 +6,8 @@ use net::client::Outgoing;
 use serde_json::{Value, json};
 use wire::{Era, RequestId, Revision};
 
+use rules::names::{OF_EVERY_OBJECT, UNKNOWN_MEMBER};
+
 use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
@@ -76,14 +78,40 @@ async fn at_once(case: &ProbeContext, others: &[(&'static str, Value)]) -> Resul
 
 pub(super) const UNKNOWN_METHOD: Probe = Probe::shared("unknown-method", unknown_method);
 
-/// A method in our own name, which nobody implements: with an id that is a number, and with one that is a text.
+/// A method in our own name, which nobody implements: with an id that is a number, and with one that is a text. Then names that
+/// every object of a language has: they are found where methods are looked up in an object.
 fn unknown_method(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         const NOBODYS: &str = "proofhouse/no-such-method";
         let text = case.request_text(&json!("no-such-method"), NOBODYS, json!({}));
         let by_text = case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience());
         let (by_number, by_text) = case.in_turn(case.request(NOBODYS, json!({})), by_text).await;
-        by_number.and(by_text).map(|_| ())
+        by_number.and(by_text)?;
+        for name in OF_EVERY_OBJECT {
+            case.request(name, json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const PARAMS: Probe = Probe::shared("params-around", params_around);
+
+/// What is harmless, and a list: as usual, in the legacy era without `params`, which are optional there, and with a member that
+/// no method has.
+fn params_around(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move {
+        // A huge list is not to cross three times more.
+        let list = super::modern::lists(case).next().filter(|_| !case.survey().is_long());
+        for method in list.map(|(method, _)| method).into_iter().chain([harmless(case)]) {
+            case.request(method, json!({})).await?;
+            if case.era() == Era::Legacy {
+                let id = case.next_id();
+                let text = json!({ "jsonrpc": "2.0", "id": id, "method": method }).to_string();
+                case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
+            }
+            case.request(method, json!({ UNKNOWN_MEMBER: "any" })).await?;
+        }
+        Ok(())
     })
 }
 

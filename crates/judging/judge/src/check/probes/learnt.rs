@@ -101,8 +101,10 @@ async fn find_lasting(case: &ProbeContext, trials: &[Trial]) -> Result<(), Abort
                 reports: seen.reports,
             }
         } else {
-            let more = larger(&trial.schema, &seen.arguments, seen.took).filter(|_| grown < GROWN);
-            let Some(arguments) = more else { continue };
+            if grown == GROWN {
+                break;
+            }
+            let Some(arguments) = grow(case, trial, seen).await? else { continue };
             grown += 1;
             let token = case.setting().tokens.text("grown");
             let params = json!({ "name": trial.name, "arguments": arguments, "_meta": { "progressToken": token } });
@@ -141,6 +143,38 @@ pub(super) fn larger(schema: &Value, arguments: &Map<String, Value>, took: Durat
         arguments.insert(name.clone(), json!(after as u64));
         let fits = || schema::Validator::new(schema).is_ok_and(|v| v.is_valid(&Value::Object(arguments.clone())));
         (is_whole && lasts && fits()).then_some(arguments)
+    })
+}
+
+/// From which time on a call is worth another, to see what a number does to it.
+const WORTH_A_NUMBER: Duration = Duration::from_millis(100);
+
+/// The arguments with which a call should last as long as is wanted: with one of its numbers larger, or one that it was not given,
+/// whose effect a call with a small one shows.
+async fn grow(case: &ProbeContext, trial: &Trial, seen: &Seen) -> Result<Option<Map<String, Value>>, Abort> {
+    let more = larger(&trial.schema, &seen.arguments, seen.took);
+    let Some(small) = with_a_number(&trial.schema, &seen.arguments) else { return Ok(more) };
+    if more.is_some() || seen.took < WORTH_A_NUMBER {
+        return Ok(more);
+    }
+    let begun = Instant::now();
+    let reply = case.request("tools/call", json!({ "name": trial.name, "arguments": small })).await?;
+    let took = begun.elapsed();
+    let succeeded = reply.result().is_some_and(|result| result.get("isError") != Some(&json!(true)));
+    Ok(succeeded.then(|| larger(&trial.schema, &small, took)).flatten())
+}
+
+/// The arguments with a small number under the first name for one that they lack and that has no default.
+fn with_a_number(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+    const SMALL: f64 = 2.0;
+    let properties = schema.get("properties")?.as_object()?;
+    properties.iter().find_map(|(name, property)| {
+        let is_open = property.get("type")? == "integer" && property.get("default").is_none();
+        let least = property.get("minimum").and_then(Value::as_f64).unwrap_or(SMALL).max(SMALL);
+        let mut arguments = arguments.clone();
+        let before = arguments.insert(name.clone(), json!(least.ceil() as u64));
+        let fits = || schema::Validator::new(schema).is_ok_and(|v| v.is_valid(&Value::Object(arguments.clone())));
+        (is_open && before.is_none() && fits()).then_some(arguments)
     })
 }
 
@@ -420,6 +454,20 @@ fn failure(reply: &Reply) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_was_left_out_is_tried_small() {
+        let schema = json!({ "type": "object", "properties": {
+            "name": { "type": "string" },
+            "pages": { "type": "integer", "default": 3 },
+            "meters": { "type": "integer", "minimum": 1, "maximum": 30 },
+        } });
+        let small = with_a_number(&schema, &Map::new()).expect("a number");
+        assert_eq!(Value::Object(small.clone()), json!({ "meters": 2 }));
+        assert_eq!(with_a_number(&schema, &small), None, "it has one");
+        let grown = larger(&schema, &small, Duration::from_millis(240)).expect("more");
+        assert_eq!(Value::Object(grown), json!({ "meters": 9 }));
+    }
 
     #[test]
     fn the_time_that_a_call_is_asked_to_last_is_not_slowness() {

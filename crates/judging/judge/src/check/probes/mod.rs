@@ -69,6 +69,7 @@ pub const PROBES: &[&Probe] = &[
     &base::UNKNOWN_NOTIFICATION,
     &base::CONCURRENT,
     &base::RESERVED_KEYS,
+    &base::PARAMS,
     &lifecycle::VERSIONS,
     &lifecycle::EARLY,
     &lifecycle::PLAIN_CLIENT,

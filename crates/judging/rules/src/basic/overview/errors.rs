@@ -14,6 +14,7 @@ use wire::{Kind, Transport};
 
 use crate::basic::versioning::headers_agree;
 use crate::extensions::tasks;
+use crate::names::OF_EVERY_OBJECT;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, InvalidMessage, MessageAt, View, declared};
@@ -146,12 +147,12 @@ fn invalid_request(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether no server implements a method: no revision has it, and its name says that it does not exist. Any other unknown
-/// name may be a method of the server's own.
+/// Whether no server implements a method: no revision has it, and its name says that it does not exist, or is one that every
+/// object of a language has. Any other unknown name may be a method of the server's own.
 pub(crate) fn is_made_up_name(name: &str) -> bool {
     let marked = ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist", "unknown"];
     let says_so = |segment: &str| marked.into_iter().any(|t| segment.starts_with(t));
-    !method::known_ever(name) && name.split('/').any(says_so)
+    OF_EVERY_OBJECT.contains(&name) || !method::known_ever(name) && name.split('/').any(says_so)
 }
 
 fn method_not_found(view: &View<'_>) -> Verdict {

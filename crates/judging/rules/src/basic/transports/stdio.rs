@@ -76,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how(
-            "Cancels a call that usually succeeds, and listens for longer than it usually takes: for an error in place of the result, or for progress of a call that never ends. A call that still succeeds was not cancelled.",
+            "Cancels a call that usually succeeds, and listens for longer than it usually takes: for an error in place of the result, for another result than usual in less than half the time, or for progress of a call that never ends. A call that succeeds as usual was not cancelled.",
         )
         .fix("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
         .judge(cancelled::silent),

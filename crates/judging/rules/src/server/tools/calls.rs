@@ -51,7 +51,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("tools")
         .how("Looks at well-formed calls of listed tools whose arguments surely do not fit the `inputSchema`: they should \
-              not be answered with the protocol error -32602.")
+              not be answered with the protocol error -32602, nor with -32603 where other calls of the tool succeed.")
         .fix("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
         .judge(invalid_input_reported),
     server("tools.inputs-validated")
@@ -357,6 +357,16 @@ fn arguments_optional(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no tool that takes no arguments was called without the member")
 }
 
+/// Whether a call of that tool has a result that is no failure.
+fn succeeds(view: &View<'_>, tool: &str) -> bool {
+    view.calls("tools/call").any(|call| {
+        name(&call) == Some(tool)
+            && call
+                .result()
+                .is_some_and(|result| result.get("isError").is_none_or(|failed| *failed == Value::Bool(false)))
+    })
+}
+
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
     let judged = view.calls("tools/call").filter(|call| view.judges_content(call)).filter_map(|call| {
@@ -365,7 +375,10 @@ fn invalid_input_reported(view: &View<'_>) -> Verdict {
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
         let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No { .. });
         let response = call.response.filter(|_| refused)?;
-        if call.error_code() == Some(INVALID_PARAMS) {
+        // An internal error may be the tool's in any case: only where other calls of it succeed, the arguments are the reason.
+        let fails_here =
+            || call.error_code() == Some(INTERNAL_ERROR) && name(&call).is_some_and(|name| succeeds(view, name));
+        if call.error_code() == Some(INVALID_PARAMS) || fails_here() {
             let why = "arguments that do not fit the schema are answered with a protocol error";
             return Some((response.event, Err(response.breach("/error/code", why))));
         }

@@ -29,6 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         .about(&["logging"])
         .how("Looks in log messages for the very credential that the client sent in `Authorization` before, for private \
               keys, and for members of `data` that are called as passwords and keys are and whose value looks like one, \
+              for what stands after `Bearer` and looks like a token, \
               and for addresses with a password before the host (`scheme://user:password@host`). Other secrets cannot be recognized in the text.")
         .fix("Leave request headers out of what is logged, or blacken them first.")
         .judge(no_credentials),
@@ -116,6 +117,10 @@ fn no_credentials(view: &View<'_>) -> Verdict {
             let why = format!("`{}` of the data has a secret", name.escape_debug());
             return Some((sent.event, Err(sent.breach("/params/data", why))));
         }
+        let bearer = texts.iter().find_map(|text| bearer_token(text));
+        if bearer.is_some_and(|token| !said_before(view, &sent, token)) {
+            return Some((sent.event, Err(sent.breach("/params/data", "a bearer token is in a log message"))));
+        }
         let addressed = texts.iter().find_map(|text| password_in_address(text));
         if addressed.is_some_and(|password| !said_before(view, &sent, password)) {
             let why = "an address with a password is in a log message";
@@ -130,7 +135,12 @@ fn no_credentials(view: &View<'_>) -> Verdict {
 }
 
 /// What members are called whose value is a secret, without the signs between words.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 14] = [
+    "authorization",
+    "proxyauthorization",
+    "bearertoken",
+    "authtoken",
+    "secretaccesskey",
     "password",
     "passwd",
     "passphrase",
@@ -151,7 +161,7 @@ fn named_secret<'v>(sent: &MessageAt<'v>) -> Option<(&'v str, &'v str)> {
             Value::Array(items) => left.extend(items),
             Value::Object(members) => {
                 let secret = members.iter().find_map(|(name, value)| {
-                    let value = value.as_str().filter(|value| looks_secret(value))?;
+                    let value = value.as_str().map(without_scheme).filter(|value| looks_secret(value))?;
                     SECRETS.contains(&plain(name).as_str()).then_some((name.as_str(), value))
                 });
                 if secret.is_some() {
@@ -163,6 +173,29 @@ fn named_secret<'v>(sent: &MessageAt<'v>) -> Option<(&'v str, &'v str)> {
         }
     }
     None
+}
+
+/// The credential of a header's value, without the scheme before it.
+fn without_scheme(value: &str) -> &str {
+    let of = |scheme: &str| {
+        let (before, after) = value.split_at_checked(scheme.len())?;
+        before.eq_ignore_ascii_case(scheme).then(|| after.strip_prefix(' '))?
+    };
+    ["bearer", "basic", "token"].into_iter().find_map(of).map_or(value, str::trim_start)
+}
+
+/// How long a token must be that a text shows after `Bearer`.
+const BEARER: usize = 20;
+
+/// The token that a text has after `Bearer`, where it looks like one.
+fn bearer_token(text: &str) -> Option<&str> {
+    text.match_indices("earer ").find_map(|(at, mark)| {
+        let begins = text[..at].chars().next_back().is_some_and(|c| "bB".contains(c));
+        let rest = &text[at + mark.len()..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-._~+/=".contains(c))).unwrap_or(rest.len());
+        let token = &rest[..end];
+        (begins && token.len() >= BEARER && looks_secret(token)).then_some(token)
+    })
 }
 
 fn looks_secret(value: &str) -> bool {
@@ -229,7 +262,22 @@ fn is_private_key(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::password_in_address;
+    use super::{bearer_token, looks_secret, password_in_address, without_scheme};
+
+    #[test]
+    fn tokens_are_found_after_their_scheme() {
+        let token = "sk-live-0a1b2c3d4e5f6a7b8c9d";
+        for text in [format!("Authorization: Bearer {token}"), format!("sends bearer {token}, then waits")] {
+            assert_eq!(bearer_token(&text), Some(token), "{text}");
+        }
+        for text in
+            ["Bearer tokens of 20 characters", "Bearer ********************", "Bearer abcdefghijklmnopqrstuvwxyz"]
+        {
+            assert_eq!(bearer_token(text), None, "{text}");
+        }
+        assert!(looks_secret(without_scheme("Basic dXNlcjpwYXNzMTIz")) && !looks_secret(without_scheme("Bearer")));
+        assert_eq!(without_scheme("tokens"), "tokens");
+    }
 
     #[test]
     fn passwords_are_found_where_addresses_have_them() {

@@ -177,7 +177,7 @@ fn methods(case: &ProbeContext) -> Script<'_> {
     })
 }
 
-pub(in super::super) const SLOWLY: Probe = Probe::shared("http-slow-body", slowly).on(ANY_HTTP).safety();
+pub(in super::super) const SLOWLY: Probe = Probe::shared("http-slow-body", slowly).on(ANY_HTTP);
 
 /// How long a piece of a body is held back.
 const HELD_BACK: Duration = Duration::from_millis(5);

@@ -217,30 +217,61 @@ fn not_answered(view: &View<'_>) -> Verdict {
     )
 }
 
-/// How long calls took, at the most, where they were not cancelled and succeeded: by method and parameters.
-pub(crate) struct Spans(BTreeMap<String, u64>);
+/// How calls went that were not cancelled and succeeded: by method and parameters.
+pub(crate) struct Spans<'v>(BTreeMap<String, Undisturbed<'v>>);
 
-impl Spans {
-    pub(crate) fn of(view: &View<'_>) -> Self {
-        let mut spans = BTreeMap::new();
+/// The same call, left alone once or more.
+struct Undisturbed<'v> {
+    /// How long it took, in microseconds.
+    longest: u64,
+    shortest: u64,
+    results: Vec<&'v Value>,
+}
+
+impl<'v> Spans<'v> {
+    pub(crate) fn of(view: &View<'v>) -> Self {
+        let mut spans: BTreeMap<String, Undisturbed<'v>> = BTreeMap::new();
         for call in
             view.all_calls().filter(|c| c.result().is_some() && !failed(c) && view.cancellation_of(c.request).is_none())
         {
-            let Some(response) = call.response else { continue };
-            let longest = spans.entry(call.request.message.content_key(&["_meta"])).or_default();
-            *longest = response.done.saturating_sub(call.request.done).max(*longest);
+            let (Some(took), Some(result)) = (took(&call), call.result()) else { continue };
+            let fresh = || Undisturbed { longest: took, shortest: took, results: Vec::new() };
+            let known = spans.entry(call.request.message.content_key(&["_meta"])).or_insert_with(fresh);
+            (known.longest, known.shortest) = (known.longest.max(took), known.shortest.min(took));
+            known.results.push(result);
         }
         Self(spans)
     }
 
+    fn undisturbed(&self, call: &Call<'_>) -> Option<&Undisturbed<'v>> {
+        self.0.get(&call.request.message.content_key(&["_meta"]))
+    }
+
+    /// How long such a call takes at the most.
     pub(crate) fn of_call(&self, call: &Call<'_>) -> Option<u64> {
-        self.0.get(&call.request.message.content_key(&["_meta"])).copied()
+        self.undisturbed(call).map(|known| known.longest)
+    }
+
+    /// Whether a call has a result long before it usually has one, and another one than usual.
+    pub(crate) fn ends_early(&self, call: &Call<'_>) -> bool {
+        let (Some(known), Some(took), Some(result)) = (self.undisturbed(call), took(call), call.result()) else {
+            return false;
+        };
+        took + EARLY < known.shortest && took < known.shortest / 2 && !known.results.contains(&result)
     }
 
     /// Whether a call fails that succeeds when it is left alone.
     pub(crate) fn fails_for_once(&self, call: &Call<'_>) -> bool {
         failed(call) && self.of_call(call).is_some()
     }
+}
+
+/// How much sooner than usual, in microseconds, a result must come so that the call ended early.
+const EARLY: u64 = 250_000;
+
+/// How long a call took, in microseconds.
+fn took(call: &Call<'_>) -> Option<u64> {
+    Some(call.response?.done.saturating_sub(call.request.done))
 }
 
 /// Whether the answer to a call is an error, or a result that says so.

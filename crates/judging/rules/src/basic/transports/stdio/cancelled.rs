@@ -66,13 +66,13 @@ fn cancelled<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
 fn judge_one<'v>(
     view: &View<'v>,
-    (reports, spans): (&Progress<'v>, &Spans),
+    (reports, spans): (&Progress<'v>, &Spans<'v>),
     sent: MessageAt<'v>,
     call: &Call<'v>,
 ) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
-        // A result may have crossed the cancellation, or come of work that cannot be cancelled.
-        let tells = spans.fails_for_once(call);
+        // A result may have crossed the cancellation, or come of work that cannot be cancelled: that takes its usual time.
+        let tells = spans.fails_for_once(call) || spans.ends_early(call);
         let breach = || answer.breach("", "the request was cancelled, and is answered");
         return tells.then(|| (answer.event, Err(breach())));
     }
