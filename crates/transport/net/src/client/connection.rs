@@ -10,6 +10,7 @@ use wire::trace::{Closed, Mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::channel::Channel;
+use super::exchange::AFTER_OTHER;
 use super::http::Http;
 use super::inbox::Waited;
 use super::lenient::Found;
@@ -167,6 +168,10 @@ impl Connection {
         };
         if !over || (success && elsewhere) {
             std::future::pending::<()>().await;
+        }
+        // Whether a response that breaks the envelope is taken for this one is known a little later.
+        if self.0.channel.leniency.is_some() && exchange.holds_loose_response() {
+            tokio::time::sleep(2 * AFTER_OTHER).await;
         }
     }
 

@@ -17,7 +17,7 @@ use super::lenient::{Leniency, LooseResponse};
 /// Longer than any exchange is waited for.
 const FOREVER: Duration = Duration::from_hours(1);
 /// How long the right response may come after another one in the same exchange.
-const AFTER_OTHER: Duration = Duration::from_millis(30);
+pub(super) const AFTER_OTHER: Duration = Duration::from_millis(30);
 
 /// One exchange. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -45,6 +45,15 @@ struct State {
     why: Option<String>,
     /// The bytes received in place of a response.
     seen: Vec<u8>,
+}
+
+impl State {
+    /// The messages of the events after so many; the body, where there are none.
+    fn texts_since(&self, seen: usize) -> Vec<Vec<u8>> {
+        let events = self.events[seen.min(self.events.len())..].iter().filter(|block| block.is_message());
+        let texts: Vec<_> = events.filter_map(|block| Some(block.data.clone()?.into_bytes())).collect();
+        if texts.is_empty() { self.body.clone().into_iter().collect() } else { texts }
+    }
 }
 
 impl Exchange {
@@ -154,6 +163,11 @@ impl Exchange {
         }
     }
 
+    /// Whether anything like a response came, whatever is wrong with it.
+    pub(crate) fn holds_loose_response(&self) -> bool {
+        self.state().texts_since(0).iter().any(|text| !LooseResponse::read(text).is_empty())
+    }
+
     /// The response to the request `id` that the exchange itself carried, where its own id says another thing or it breaks the
     /// envelope. Never resolves if there is no such response.
     pub(crate) async fn own_response(&self, id: &RequestId, leniency: &Leniency) -> Message {
@@ -162,13 +176,9 @@ impl Exchange {
             self.until(FOREVER, |state| state.closed.is_some() || state.events.len() > seen).await;
             let (over, texts) = {
                 let state = self.state();
-                let events = state.events[seen.min(state.events.len())..].iter().filter(|block| block.is_message());
-                let texts: Vec<Vec<u8>> = events.filter_map(|block| Some(block.data.clone()?.into_bytes())).collect();
+                let texts = state.texts_since(seen);
                 seen = state.events.len();
-                (
-                    state.closed.is_some(),
-                    if texts.is_empty() { state.body.clone().into_iter().collect() } else { texts },
-                )
+                (state.closed.is_some(), texts)
             };
             let loose: Vec<_> = texts.iter().flat_map(|text| LooseResponse::read(text)).collect();
             let is_plain = |text: &Vec<u8>| message::parse(text).is_ok();

@@ -332,6 +332,22 @@ async fn redirects_within_the_origin_are_followed() {
 }
 
 #[tokio::test]
+async fn a_lenient_client_takes_an_answer_in_json_whose_id_is_of_another_type() {
+    let address = fake(|_, message| {
+        let version = json!({ "protocolVersion": message["params"]["protocolVersion"], "capabilities": {} });
+        let id = message["id"].to_string();
+        match message["method"].as_str() {
+            Some("initialize") => json_answer("200 OK", "", &json!({ "jsonrpc": "2.0", "id": id, "result": version })),
+            _ => answer("400 Bad Request", "", ""),
+        }
+    })
+    .await;
+    let found = detect(&address, &options(&limits()).lenient(), Tap::new).await.expect("it is found");
+    assert_eq!(found.revisions, [R2025_03_26, R2025_06_18, R2025_11_25]);
+    assert!(detect(&address, &options(&limits()), Tap::new).await.is_err(), "others hold it to the letter");
+}
+
+#[tokio::test]
 async fn urls_that_are_no_servers() {
     let html = fake(|_, _| answer("200 OK", "content-type: text/html\r\n", "<!DOCTYPE html><p>hi")).await;
     let error = failure(html).await;
