@@ -72,6 +72,11 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     assert.deepEqual([...themes].sort(), ["dark", "light"], "the app follows the page");
     await page.locator("[data-app]").click();
     await page.locator("iframe.app-view").waitFor({ state: "detached" });
+    await view(page, "1");
+    await page.locator('.row[data-kind="app"]').first().waitFor();
+    await page.locator('.row[data-kind="app"]:has-text("tools/call")').first().click();
+    await page.locator(".row-detail").getByText("app → page").waitFor();
+    await looked(page, "app-traffic", ".traffic");
     await filter(page, "kind:app method:ui/resource-teardown status:ok", 1);
     await filter(page, "kind:app method:tools/call name:get_weather", 3);
     await filter(page, "kind:app method:tools/call status:error", 1);

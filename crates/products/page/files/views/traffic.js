@@ -311,7 +311,8 @@ function paint(row, data) {
   write(dir, ARROWS[String(data[COLUMN.dir])] ?? "");
   const ofApp = data[COLUMN.kind] === "app";
   dir.setAttribute("aria-label", ofApp ? (data[COLUMN.dir] === "in" ? "to the app" : "from the app") : data[COLUMN.dir] === "in" ? "from the server" : "to the server");
-  write(method, `${ofApp && data[COLUMN.method] ? "app " : ""}${visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80)}`);
+  const named = visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80);
+  write(method, ofApp && data[COLUMN.method] ? `app ${named.replace(/^ui\/notifications\//, "…/")}` : named);
   write(name, visible(data[COLUMN.name], 160));
   write(status, (data[COLUMN.kind] === "call" || (ofApp && data[COLUMN.id] !== "")) && state === "ok" ? "ok" : SIGNS[state] ?? visible(state, 20));
   status.dataset.status = state;
