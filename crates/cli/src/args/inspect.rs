@@ -76,6 +76,9 @@ pub(crate) struct InspectArgs {
     /// Serve the page at ADDR, a loopback address; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = socket, default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
     pub(crate) http: SocketAddr,
+    /// Do not declare MCP Apps (io.modelcontextprotocol/ui), and show no apps
+    #[arg(long, conflicts_with_all = ["wrap", "trace", "attach", "gateway"])]
+    pub(crate) no_apps: bool,
     /// Keep at most MIB MiB of traffic on disk; older traffic is dropped
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub(crate) keep: u64,

@@ -130,6 +130,7 @@ fn console(run: &Run, args: &InspectArgs, secrets: &Secrets) -> Result<Arc<Conso
         words: advice::asking,
         doctor: WORDS,
         authorization: args.server.reach.oauth.guided(args.revision, args.server.reach.ca_file.clone())?,
+        apps: !args.no_apps && !args.wrap,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Console::new(options).map_err(|error| {

@@ -20,6 +20,10 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The same as a dotted path of capabilities.
 pub const TASKS_CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
+/// The extension for apps, among declared extensions (SEP-1865).
+pub const APPS_EXTENSION: &str = "io.modelcontextprotocol/ui";
+/// The media type of an app's page.
+pub const APP_MEDIA: &str = "text/html;profile=mcp-app";
 /// What a message lost between two revisions: a list of rows of the translation table. Our own key.
 pub const LOSSES: &str = "dev.proofhouse/losses";
 /// The key under which a call runs once: equal keys are one call. Our own key.

@@ -79,7 +79,8 @@ pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let size = server.state().options.resources_per_page;
     let size = size.max(files.as_ref().map_or(0, |listing| listing.entries.len()).div_ceil(PAGES));
     let files = files.iter().flat_map(|listing| &listing.entries).map(Listed::File);
-    let items = available(server).map(Listed::Fixed).chain(files);
+    let listed = available(server).filter(|resource| !resource.is_unlisted);
+    let items = listed.map(Listed::Fixed).chain(files);
     let describe = |item: Listed<'_>| match item {
         Listed::Fixed(resource) => resource.describe(revision),
         Listed::File(file) => file.describe(revision),

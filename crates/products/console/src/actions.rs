@@ -5,6 +5,7 @@ mod asking;
 mod diagnosing;
 mod guiding;
 mod keeping;
+mod showing;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ impl Console {
             "check" => self.check(body),
             "doctor" => self.diagnose(body).await,
             "oauth" => self.guide(body),
+            "app" => self.app(body).await,
             _ => Err(Failure::missing("there is nothing at this address")),
         }
     }

@@ -32,6 +32,8 @@ pub struct Assembler {
     exchanges: HashMap<u32, Exchange>,
     tasks: TaskBook,
     frames: u32,
+    /// Whether the messages are those of an app.
+    has_app: bool,
 }
 
 /// An HTTP exchange under way.
@@ -89,7 +91,18 @@ impl Assembler {
             exchanges: HashMap::new(),
             tasks: TaskBook::default(),
             frames: 0,
+            has_app: false,
         }
+    }
+
+    /// The session is that of an app: all of its rows are marked so.
+    pub(crate) const fn is_of_app(&mut self) {
+        self.has_app = true;
+    }
+
+    /// Whether it is.
+    pub(crate) const fn has_app(&self) -> bool {
+        self.has_app
     }
 
     /// The revision that the messages agreed on.
@@ -142,6 +155,7 @@ impl Assembler {
 
     fn row(&self, step: &Step<'_>, kind: RowKind) -> Row {
         let direction = if step.is_ours() { Direction::Out } else { Direction::In };
+        let kind = if self.has_app { RowKind::App } else { kind };
         let mut row = Row::new(self.target, self.session, kind, direction, step.at);
         row.revision = self.revision;
         row.redacted = step.redacted;

@@ -273,7 +273,7 @@ impl Hub {
         self.version.send_modify(|version| version.state += 1);
     }
 
-    fn rows_changed(&self, seq: u64) {
+    pub(crate) fn rows_changed(&self, seq: u64) {
         self.version.send_if_modified(|version| {
             let is_newer = seq > version.seq;
             version.seq = version.seq.max(seq);
@@ -309,12 +309,17 @@ impl Hub {
 
     /// Takes a frame of a session in.
     pub fn take(&self, session: u32, frame: &Frame) {
-        let redacted = self.redactor.redact_frame(frame);
-        let was_redacted = redacted.content != frame.content;
-        self.keep(session, redacted, was_redacted);
+        self.record(session, frame);
     }
 
-    fn keep(&self, number: u32, frame: Frame, redacted: bool) {
+    /// The same; returns the row that it belongs to.
+    pub(crate) fn record(&self, session: u32, frame: &Frame) -> Option<u64> {
+        let redacted = self.redactor.redact_frame(frame);
+        let was_redacted = redacted.content != frame.content;
+        self.keep(session, redacted, was_redacted)
+    }
+
+    fn keep(&self, number: u32, frame: Frame, redacted: bool) -> Option<u64> {
         let line = write_frame(&frame);
         let mut guard = self.inner();
         let inner = &mut *guard;
@@ -323,7 +328,7 @@ impl Hub {
         let ends = frame.exchange == 0 && matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
         let ended = ends.then(|| self.now());
         let Inner { table, sessions, .. } = inner;
-        let Some(session) = sessions.get_mut((number as usize).wrapping_sub(1)) else { return };
+        let session = sessions.get_mut((number as usize).wrapping_sub(1))?;
         session.stored.push_back(Stored { place, redacted });
         let next = table.next();
         let tasks = session.assembler.tasks().changes();
@@ -341,6 +346,7 @@ impl Hub {
         if ended.is_some() || is_of_task {
             self.state_changed();
         }
+        row
     }
 
     /// Ends a session: nothing more comes.
@@ -362,6 +368,11 @@ impl Hub {
     pub fn remark(&self, target: u32, session: u32, text: &str) {
         let mut row = Row::new(target, session, RowKind::Mark, Direction::Out, self.now());
         row.name = crate::naming::shortened(&self.redactor.redact_text(text));
+        self.add(row);
+    }
+
+    /// Adds a row that no frame caused.
+    pub(crate) fn add(&self, row: Row) {
         let mut inner = self.inner();
         inner.table.push(row);
         let seq = inner.table.seq();

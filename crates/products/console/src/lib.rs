@@ -4,6 +4,7 @@
 //! `feed` sends changes to the page, `actions` does what the page asks for. Must not judge: [`judging`] says what is handed in.
 
 mod actions;
+mod apps;
 pub mod assemble;
 mod client_failure;
 mod detail;
@@ -25,7 +26,7 @@ pub mod view;
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ use wire::Trace;
 use wire::redact::Redactor;
 use wire::trace::{Content, Header};
 
+use crate::apps::Apps;
+use crate::apps::serving::AppPages;
 use crate::guides::Guides;
 use crate::hub::{Bounds, Hub};
 use crate::judging::{CaseWriter, RuleBook};
@@ -52,6 +55,8 @@ const FEEDS: usize = 16;
 const CONNECTIONS: usize = 128;
 /// The longest body of a request, in bytes.
 const BODY: usize = 4 << 20;
+/// The longest report about an app, in bytes.
+const REPORT: usize = 64 << 10;
 /// How often it is looked for requests that hang.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -71,6 +76,8 @@ pub struct Options {
     pub doctor: doctor::Words,
     /// What guided authorization begins with: client, port, certificates, listener of secrets.
     pub authorization: oauth::Options,
+    /// Whether apps of servers are shown, and declared (io.modelcontextprotocol/ui).
+    pub apps: bool,
     /// The version of the program.
     pub version: String,
 }
@@ -88,6 +95,7 @@ pub struct Console {
     doctor: doctor::Words,
     authorization: oauth::Options,
     guides: Guides,
+    apps: Apps,
     /// One walk at a time.
     walks: Semaphore,
     views: Views,
@@ -106,7 +114,7 @@ impl Console {
         let hub = Arc::new(Hub::new(options.bounds, options.redactor));
         let questions = Questions::new(&hub);
         Ok(Arc::new(Self {
-            connecting: Connecting { hub: hub.clone(), questions, words: options.words },
+            connecting: Connecting { hub: hub.clone(), questions, words: options.words, apps: options.apps },
             hub,
             targets: Mutex::default(),
             rule_book: options.rule_book,
@@ -117,6 +125,7 @@ impl Console {
             doctor: options.doctor,
             authorization: options.authorization,
             guides: Guides::default(),
+            apps: Apps::default(),
             walks: Semaphore::new(1),
             views: Views::default(),
             stop: watch::Sender::new(false),
@@ -214,6 +223,9 @@ impl Console {
         let layer = Arc::new(routes::Pages(self.clone()));
         let options = http::Options { layer: Some(layer), limits, ..http::Options::default() };
         let server = http::listen(Arc::new(NoService), address, options).await?;
+        if self.connecting.apps {
+            self.listen_for_apps().await?;
+        }
         tokio::spawn(judging::judge_all(self.hub.clone(), self.rule_book.clone()));
         let hub = Arc::downgrade(&self.hub);
         tokio::spawn(async move {
@@ -226,9 +238,22 @@ impl Console {
         Ok(server)
     }
 
+    /// Serves the pages of apps at a port of their own, which makes them another origin than the page.
+    async fn listen_for_apps(self: &Arc<Self>) -> io::Result<()> {
+        let limits = Limits { body: REPORT, connections: CONNECTIONS, ..Limits::default() };
+        let options =
+            http::Options { layer: Some(Arc::new(AppPages(self.clone()))), limits, ..http::Options::default() };
+        // A policy can name this address, but none of IPv6.
+        let server = http::listen(Arc::new(NoService), (Ipv4Addr::LOCALHOST, 0).into(), options).await?;
+        self.entry.shows_frames_of(&format!("http://{}", server.local_addr()));
+        self.apps.serve_with(Some(server));
+        Ok(())
+    }
+
     /// Tells the page goodbye, and closes every connection in order.
     pub async fn close(&self) {
         self.stop.send_replace(true);
+        self.apps.serve_with(None);
         for target in self.all_targets() {
             self.connecting.disconnect(&target).await;
         }
@@ -267,7 +292,8 @@ impl Console {
                 "dropped_rows": inner.table.first() - 1, "failed": inner.failed, "unwritten": inner.unwritten,
             },
             "sessions": sessions.iter().map(hub::SessionState::to_json).collect::<Vec<_>>(),
-            "questions": questions, "findings": findings, "tasks": tasks,
+            "questions": questions, "findings": findings, "tasks": tasks, "apps": self.apps.to_json(),
+            "shows_apps": self.connecting.apps,
         });
         drop(inner);
         let each = targets.iter().zip(revisions).map(|(target, revision)| target.to_json(revision, &self.hub));

@@ -124,12 +124,14 @@ fn shown(question: &Question) -> Map<String, Value> {
 pub(crate) struct AskPage {
     pub(crate) questions: Questions,
     pub(crate) target: u32,
+    /// Whether the page shows apps.
+    pub(crate) apps: bool,
 }
 
 impl Respondent for AskPage {
     fn abilities(&self) -> Abilities {
         let extensions: &[&str] = if takes_tasks() { &[TASKS_EXTENSION] } else { &[] };
-        Abilities { changing_roots: false, tasks: false, extensions, ..Abilities::ALL }
+        Abilities { changing_roots: false, tasks: false, apps: self.apps, extensions, ..Abilities::ALL }
     }
 
     fn answer(&self, question: Question) -> Answering {

@@ -53,6 +53,8 @@ words! {
         End = "end",
         /// A fact about our own side.
         Mark = "mark",
+        /// A message between an app and its host, or what the app was stopped from.
+        App = "app",
     }
 }
 

@@ -228,6 +228,8 @@ pub(crate) struct Connecting {
     pub(crate) hub: Arc<Hub>,
     pub(crate) questions: Questions,
     pub(crate) words: fn(&Advice) -> String,
+    /// Whether servers are told that apps are shown.
+    pub(crate) apps: bool,
 }
 
 impl Connecting {
@@ -337,7 +339,8 @@ impl Connecting {
         options.authorizer = guided.or(options.authorizer);
         options.progress = true;
         options.limits.stderr_bytes = options.limits.stderr_bytes.max(STDERR);
-        options.respondent = Arc::new(AskPage { questions: self.questions.clone(), target: target.number });
+        options.respondent =
+            Arc::new(AskPage { questions: self.questions.clone(), target: target.number, apps: self.apps });
         let (hub, tapped, timeout) = (self.hub.clone(), Arc::downgrade(target), options.limits.request);
         options.tap = Some(Arc::new(move |header: Header| {
             let Some(target) = tapped.upgrade() else { return net::Tap::new(header) };

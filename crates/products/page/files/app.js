@@ -165,6 +165,7 @@ export function run(id) {
     swap: () => (place.view === "compare" ? swapSides() : say("open the view Compare first", true)),
     again: () => press("[data-again]", "open the view Compare first"),
     twin: () => press("[data-twin]"),
+    "open-app": () => press("[data-app]", "call a tool that has an app first"),
     answer: () => answerNext(),
     diagnose: () => onServer("[data-examine]", "examine"),
     authorize: () => onServer("[data-authorize]", "get a token for"),
@@ -233,6 +234,8 @@ async function withRow(act) {
 }
 
 function answerNext() {
+  const ofApp = /** @type {HTMLElement | null} */ (document.querySelector("[data-app-ask] button"));
+  if (ofApp) return ofApp.focus();
   if ((store.state.server?.questions.length ?? 0) === 0) return say("no question of the server is open");
   if (!document.querySelector("[data-question]")) store.dispatch({ type: "go", view: "questions" });
   setTimeout(() => focusOn("[data-question] input, [data-question] textarea, [data-question] select, [data-question] button"), 60);

@@ -25,6 +25,13 @@ export interface Guide { session: number; busy: string | null; open: string | nu
 
 export interface Session {
   session: number; target: number; transport: string; began: number; ended: number | null; rows: number; judged: boolean; why: string | null;
+  /** Whether it holds the messages of an app. */
+  app?: boolean;
+}
+
+export interface OpenedApp {
+  app: string; url: string; session: number; row: number | null; asks: boolean; allowed: boolean;
+  domains: { connect: string[]; resource: string[]; refused: string[] };
 }
 
 export interface Question {
@@ -38,6 +45,9 @@ export interface ServerState {
   targets: Target[]; sessions: Session[]; questions: Question[]; findings: number;
   /** How often a task changed. */
   tasks: number;
+  apps?: { app: string; target: number; session: number; blocked: number }[];
+  /** Whether apps can be opened. */
+  shows_apps?: boolean;
 }
 
 export interface Part {

@@ -51,7 +51,7 @@ export function sidesOf(state) {
  * @returns {[Side, Side] | null}
  */
 export function connects(state, target) {
-  const sessions = (state.server?.sessions ?? []).filter((one) => one.target === target);
+  const sessions = (state.server?.sessions ?? []).filter((one) => one.target === target && !one.app);
   const before = sessions.at(-2);
   return before ? [{ target, session: before.session }, { target, session: 0 }] : null;
 }

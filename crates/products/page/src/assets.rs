@@ -50,10 +50,13 @@ const SHARED: &[(&str, &str)] = assets![
 const INSPECT: &[(&str, &str)] = assets![
     "actions.js",
     "app.js",
+    "apps.js",
     "dialogs.js",
     "index.html",
     "keys.js",
     "palette.js",
+    "parts/app-bridge.js",
+    "parts/app-frame.js",
     "parts/beside.js",
     "parts/content.js",
     "parts/diff.js",

@@ -1,6 +1,8 @@
 //! From a request to what the page asks for. Refused before anything is read: foreign hosts and origins, and requests for the API
 //! without the token.
 
+use std::sync::OnceLock;
+
 use net::server::http::{Method, Next, Request, Response, StatusCode};
 
 use crate::assets::Files;
@@ -16,6 +18,8 @@ pub struct Entry {
     files: Files,
     /// The command that printed the address.
     program: &'static str,
+    /// The only origin whose pages it shows in frames.
+    frames: OnceLock<String>,
 }
 
 /// What is asked for.
@@ -32,12 +36,17 @@ pub enum Asked {
 impl Entry {
     /// With a new token. `program` is the command that prints the address.
     pub fn new(files: Files, program: &'static str) -> std::io::Result<Self> {
-        Ok(Self { token: Token::random()?, files, program })
+        Ok(Self { token: Token::random()?, files, program, frames: OnceLock::new() })
     }
 
     /// The token of this launch.
     pub const fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// The page may show pages of this origin in frames, of no other. The first one counts.
+    pub fn shows_frames_of(&self, origin: &str) {
+        let _ = self.frames.set(origin.to_owned());
     }
 
     /// Admits a request and reads it.
@@ -71,7 +80,8 @@ impl Entry {
             return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "files are only read", "GET"));
         }
         let asset = self.files.find(path).ok_or_else(|| Failure::missing("there is nothing at this address"))?;
-        Ok(reply::file(asset, request.method(), request.headers()))
+        let frames = self.frames.get().map(String::as_str);
+        Ok(reply::file(asset, request.method(), request.headers(), frames))
     }
 }
 

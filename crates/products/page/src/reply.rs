@@ -60,14 +60,20 @@ pub fn attachment(body: Body, content_type: &'static str, name: &'static str) ->
     response
 }
 
-/// A file of the page, or that it did not change.
-pub(crate) fn file(asset: &'static Asset, method: &Method, headers: &HeaderMap) -> Response {
+/// A file of the page, or that it did not change. Its document may show frames of one other origin.
+pub(crate) fn file(asset: &'static Asset, method: &Method, headers: &HeaderMap, frames: Option<&str>) -> Response {
     let known = headers.get("if-none-match").and_then(|tags| tags.to_str().ok());
-    let is_known = known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == asset.tag));
+    // A browser that keeps the document would keep the policy of another launch.
+    let is_kept = frames.is_none() || !asset.content_type.starts_with("text/html");
+    let is_known = is_kept && known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == asset.tag));
     let status = if is_known { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let body = if is_known || *method == Method::HEAD { "" } else { asset.text };
     let mut response = whole(status, asset.content_type, Bytes::from_static(body.as_bytes()));
     set(response.headers_mut(), "cache-control", "no-cache");
+    let policy = frames.map(|origin| HeaderValue::from_str(&format!("{POLICY}; frame-src {origin}")));
+    if let Some(Ok(policy)) = policy {
+        response.headers_mut().insert(HeaderName::from_static("content-security-policy"), policy);
+    }
     if let Ok(tag) = HeaderValue::from_str(&asset.tag) {
         response.headers_mut().insert(HeaderName::from_static("etag"), tag);
     }

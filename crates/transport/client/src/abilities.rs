@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use serde_json::{Map, Value, json};
 use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use wire::meta::{APP_MEDIA, APPS_EXTENSION};
 use wire::{Era, Revision};
 
 /// The abilities that are declared; only these are served.
@@ -25,12 +26,14 @@ pub struct Abilities {
     pub urls: bool,
     /// It answers requests as tasks, where a server demands it (2025-11-25).
     pub tasks: bool,
+    /// Its user sees apps. No revision closes the set of capabilities: it is declared at all of them.
+    pub apps: bool,
     /// The supported extensions that have no settings (modern era).
     pub extensions: &'static [&'static str],
 }
 
 impl Abilities {
-    /// Everything.
+    /// Everything but extensions.
     pub const ALL: Self = Self {
         roots: true,
         changing_roots: true,
@@ -39,6 +42,7 @@ impl Abilities {
         forms: true,
         urls: true,
         tasks: true,
+        apps: false,
         extensions: &[],
     };
 
@@ -69,11 +73,21 @@ impl Abilities {
             requests.extend((self.forms || self.urls).then(|| ("elicitation".to_owned(), json!({ "create": {} }))));
             declared.insert("tasks".to_owned(), json!({ "list": {}, "cancel": {}, "requests": requests }));
         }
-        if !self.extensions.is_empty() && revision.era() == Era::Modern {
-            let each = self.extensions.iter().map(|name| ((*name).to_owned(), json!({})));
-            declared.insert("extensions".to_owned(), Value::Object(each.collect()));
+        let extensions = self.declared_extensions(revision);
+        if !extensions.is_empty() {
+            declared.insert("extensions".to_owned(), Value::Object(extensions));
         }
         Value::Object(declared)
+    }
+
+    /// Extensions with their settings.
+    fn declared_extensions(self, revision: Revision) -> Map<String, Value> {
+        let of_era = self.extensions.iter().filter(|_| revision.era() == Era::Modern);
+        let mut declared: Map<String, Value> = of_era.map(|name| ((*name).to_owned(), json!({}))).collect();
+        if self.apps {
+            declared.insert(APPS_EXTENSION.to_owned(), json!({ "mimeTypes": [APP_MEDIA] }));
+        }
+        declared
     }
 }
 
@@ -150,5 +164,23 @@ impl Respondent for Unattended {
 
     fn answer(&self, _: Question) -> Answering {
         Box::pin(async { Err(Refused::by_user()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apps_are_declared_with_their_settings_in_both_eras() {
+        let settings = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": ["text/html;profile=mcp-app"] } });
+        let abilities = Abilities { apps: true, ..Abilities::ALL };
+        for revision in Revision::ALL {
+            assert_eq!(abilities.declared(revision)["extensions"], settings, "{revision}");
+            assert_eq!(Abilities::ALL.declared(revision).get("extensions"), None, "{revision}");
+        }
+        let both = Abilities { extensions: &["org.example/one"], ..abilities };
+        assert_eq!(both.declared(Revision::NEWEST)["extensions"]["org.example/one"], json!({}));
+        assert_eq!(both.declared(Revision::R2025_11_25)["extensions"], settings);
     }
 }

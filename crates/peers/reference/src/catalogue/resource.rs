@@ -24,6 +24,8 @@ pub struct Resource {
     pub mime_type: Text,
     /// `annotations`: `audience`, `priority` and, since 2025-06-18, `lastModified`.
     pub annotations: Option<Value>,
+    /// Whether only a tool names it: it can be read, and is in no list.
+    pub is_unlisted: bool,
     /// Whether it is absent until [`crate::Server::toggle`] brings it in.
     pub comes_and_goes: bool,
     /// What is in it.
@@ -80,6 +82,7 @@ impl Resource {
             description: None,
             mime_type: mime_type.into(),
             annotations: None,
+            is_unlisted: false,
             comes_and_goes: false,
             contents,
             delay: Duration::ZERO,
@@ -122,6 +125,12 @@ impl Resource {
     /// With annotations.
     pub fn annotated(mut self, annotations: Value) -> Self {
         self.annotations = Some(annotations);
+        self
+    }
+
+    /// In no list.
+    pub fn unlisted(mut self) -> Self {
+        self.is_unlisted = true;
         self
     }
 

@@ -50,6 +50,8 @@ pub struct Tool {
     pub tasks: TaskSupport,
     /// `_meta` (2025-06-18).
     pub meta: Option<Value>,
+    /// The address of the app that shows its results, for clients that show apps (io.modelcontextprotocol/ui).
+    pub app: Option<Text>,
     /// What modern clients are asked before a call becomes a task; see [`Invocation::answers`].
     pub asks_first: Vec<Question>,
     /// What it does.
@@ -94,6 +96,7 @@ impl Tool {
             comes_and_goes: false,
             tasks: TaskSupport::Forbidden,
             meta: None,
+            app: None,
             asks_first: Vec::new(),
             run,
         }
@@ -162,6 +165,12 @@ impl Tool {
         self
     }
 
+    /// With an app that shows its results.
+    pub fn app(mut self, uri: impl Into<Text>) -> Self {
+        self.app = Some(uri.into());
+        self
+    }
+
     /// With an icon at an address.
     pub fn icon_at(mut self, url: impl Into<Text>) -> Self {
         self.icon_at = Some(url.into());
@@ -195,8 +204,8 @@ impl Tool {
         self
     }
 
-    /// The tool as `tools/list` describes it in `revision`.
-    pub(crate) fn describe(&self, revision: Revision) -> Value {
+    /// The tool as `tools/list` describes it in `revision`, to a client that shows apps or does not.
+    pub(crate) fn describe(&self, revision: Revision, shows_apps: bool) -> Value {
         let mut value = json!({ "name": self.name, "description": self.description, "inputSchema": self.input });
         if let Some(hints) = self.hints.filter(|_| revision.at_least(R2025_03_26)) {
             value["annotations"] = hints.describe(self.title.as_deref());
@@ -210,6 +219,9 @@ impl Tool {
             }
             if let Some(meta) = &self.meta {
                 value["_meta"] = meta.clone();
+            }
+            if let Some(uri) = self.app.as_ref().filter(|_| shows_apps) {
+                value["_meta"]["ui"] = json!({ "resourceUri": uri });
             }
         }
         if let Some(src) = self.icon_at.as_deref().filter(|_| revision.at_least(R2025_11_25)) {

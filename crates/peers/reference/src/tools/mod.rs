@@ -8,9 +8,10 @@ use std::sync::OnceLock;
 
 use net::service::{Call, RpcError};
 use schema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::Revision;
 use wire::http::Annotation;
+use wire::meta::{APP_MEDIA, APPS_EXTENSION};
 
 use crate::answer::{Handled, cacheable};
 use crate::catalogue::{Catalogue, Kind, Tool};
@@ -71,11 +72,23 @@ fn is_there(server: &Server, tool: &Tool, revision: Revision) -> bool {
     revision.at_least(tool.since) && server.is_there(tool.comes_and_goes, Kind::Tool, &tool.name)
 }
 
+/// Whether the client declares that it shows apps.
+fn shows_apps(call: &Call) -> bool {
+    let settings = || call.client_capabilities()?.get("extensions")?.get(APPS_EXTENSION)?.get("mimeTypes")?.as_array();
+    settings().is_some_and(|types| types.iter().any(|one| one == APP_MEDIA))
+}
+
 /// `tools/list`
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
     let tools = server.catalogue().tools.iter().filter(|tool| is_there(server, tool, revision));
     let size = server.state().options.items_per_page;
-    let body = pagination::page(call, "tools", tools, |tool| tool.describe(revision), size)?;
-    Ok(cacheable(server, call, body))
+    let shows_apps = shows_apps(call);
+    let body = pagination::page(call, "tools", tools, |tool| tool.describe(revision, shows_apps), size)?;
+    let mut body = cacheable(server, call, body);
+    // Clients that show no apps get another list.
+    if let Some(scope) = body.get_mut("cacheScope").filter(|_| shows_apps) {
+        *scope = json!("private");
+    }
+    Ok(body)
 }

@@ -366,3 +366,34 @@ async fn each_era_has_its_own_methods() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_app_of_a_tool_is_named_only_to_clients_that_show_apps() {
+    for revision in Revision::ALL {
+        let mut talk = LineClient::start(revision).await;
+        let list = talk.result("tools/list", json!({})).await;
+        assert!(!list.to_string().contains("ui://"), "{revision}: {list}");
+        let mut apps = client_capabilities();
+        apps["extensions"] = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": ["text/html;profile=mcp-app"] } });
+        let mut talk = LineClient::fresh(revision);
+        let mut params = json!({});
+        if revision.era() == Era::Legacy {
+            talk.shake_hands(apps).await;
+        } else {
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = apps;
+        }
+        let list = talk.result("tools/list", params).await;
+        let tools = list["tools"].as_array().expect("tools");
+        let weather = tools.iter().find(|tool| tool["name"] == "get_weather").expect("the weather");
+        let uri = "ui://proof-reference/weather.html";
+        let has_meta = revision.at_least(R2025_06_18);
+        assert_eq!(weather["_meta"]["ui"]["resourceUri"] == uri, has_meta, "{revision}: {weather}");
+        if revision.era() == Era::Modern {
+            assert_eq!(list["cacheScope"], "private");
+        }
+        let resources = talk.result("resources/list", json!({})).await;
+        assert!(!resources.to_string().contains("ui://"), "{revision}: only the tool names it");
+        let read = talk.result("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read["contents"][0]["mimeType"], "text/html;profile=mcp-app");
+    }
+}

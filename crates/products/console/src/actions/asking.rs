@@ -50,6 +50,9 @@ impl Console {
         };
         let (session, id) = first.ok_or_else(|| Failure::not_now("nothing was sent", "look at the connection"))?;
         let row = row_of(&self.hub, session, &id).await?;
+        if body.get("parent").is_some() {
+            self.hub.adopt(row, body.number("parent")?);
+        }
         Ok(json!({ "row": row }))
     }
 

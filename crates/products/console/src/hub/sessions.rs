@@ -30,6 +30,8 @@ pub struct SessionState {
     pub rows: u64,
     /// Why it is not judged any further.
     pub unjudged: Option<String>,
+    /// Whether it holds what crosses between an app and the page.
+    pub is_of_app: bool,
 }
 
 impl SessionState {
@@ -38,6 +40,7 @@ impl SessionState {
         json!({
             "session": self.session, "target": self.target, "transport": self.transport.as_str(), "began": self.began,
             "ended": self.ended, "rows": self.rows, "judged": self.unjudged.is_none(), "why": self.unjudged,
+            "app": self.is_of_app,
         })
     }
 }
@@ -90,6 +93,7 @@ impl Inner {
             ended: session.ended,
             rows: session.rows,
             unjudged: session.unjudged.clone(),
+            is_of_app: session.assembler.has_app(),
         };
         self.sessions.iter().enumerate().map(state).collect()
     }

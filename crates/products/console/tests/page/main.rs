@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod apps;
 mod feed;
 mod hostile;
 mod kept;

@@ -100,6 +100,7 @@ async fn with(bounds: Bounds, server: Option<Server>) -> Page {
             sign_in: "sign in",
         },
         authorization: oauth::Options::new(None),
+        apps: true,
         version: "0".to_owned(),
     };
     let console = Console::new(options).expect("a token");
@@ -133,9 +134,7 @@ impl Page {
 
     /// The same with a body of which only a part is sent.
     pub async fn send_declaring(&self, head: &str, length: usize, body: &str) -> Answer {
-        let request = format!("{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
-        let address = self.address;
-        tokio::task::spawn_blocking(move || exchange(address, &request)).await.expect("an answer")
+        at(self.address, head, length, body).await
     }
 
     fn head(&self, method: &str, path: &str) -> String {
@@ -273,6 +272,16 @@ impl Blocks {
             self.raw.drain(..whole);
         }
     }
+}
+
+/// Sends a request elsewhere, as it stands; `Connection: close` is added.
+pub async fn request_at(address: SocketAddr, head: &str, body: &str) -> Answer {
+    at(address, head, body.len(), body).await
+}
+
+async fn at(address: SocketAddr, head: &str, length: usize, body: &str) -> Answer {
+    let request = format!("{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+    tokio::task::spawn_blocking(move || exchange(address, &request)).await.expect("an answer")
 }
 
 fn exchange(address: SocketAddr, request: &str) -> Answer {

@@ -23,6 +23,9 @@ function program() {
 
 export const launch = () => chromium.launch({ executablePath: program(), args: ARGUMENTS });
 
+/** Where `proof inspect` serves the pages of apps, and takes reports about them. */
+const APP = /^http:\/\/127\.0\.0\.1:\d+\/(app|report)\/[0-9a-f]{64}$/;
+
 /** One page on one server. `url` opens another one than a fake. */
 export async function open(browser, { fake = {}, width = 1440, height = 900, dark = false, place = "", url } = {}) {
   const server = url ? null : new Fake(fake);
@@ -39,7 +42,7 @@ export async function open(browser, { fake = {}, width = 1440, height = 900, dar
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack ?? error.message}`));
   page.on("dialog", (dialog) => { wrong.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
   const origin = new URL(address).origin;
-  page.on("request", (request) => { if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) wrong.push(`request: ${request.url().slice(0, 200)}`); });
+  page.on("request", (request) => { if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()) && !APP.test(request.url())) wrong.push(`request: ${request.url().slice(0, 200)}`); });
   await page.goto(place ? `${address}&${place}` : address);
   await page.waitForSelector("main");
   return { page, server, wrong, context, close: async () => { await context.close(); server?.close(); } };

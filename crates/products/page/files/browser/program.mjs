@@ -62,13 +62,13 @@ export function freePort() {
 }
 
 /** Opens the page of `proof inspect` with these words, waits for a state of its target, and acts. */
-export async function on(words, act, { place = "", state = ["open", "file"], env } = {}) {
+export async function on(words, act, { place = "", state = ["open", "file"], env, judge = (wrong) => assert.deepEqual(wrong, []) } = {}) {
   const { found: url, child } = await start([proof, "inspect", ...words], ADDRESS, env ? { env: { ...process.env, ...env } } : {});
   const opened = await open(browser, { url, place });
   try {
     await opened.page.waitForFunction((wanted) => wanted.includes(document.querySelector(".dot")?.dataset.state), state);
     await act(opened.page, { child, url });
-    assert.deepEqual(opened.wrong, []);
+    judge(opened.wrong);
   } catch (error) {
     if (process.env.PAGE_PICTURES) await opened.page.screenshot({ path: join(process.env.PAGE_PICTURES, "failed.png") }).catch(() => {});
     throw error;

@@ -65,7 +65,7 @@ function nameOf(state, side) {
 function Picker({ state, side, label, pick }) {
   const targets = state.server?.targets ?? [];
   const options = targets.flatMap((target) => {
-    const own = (state.server?.sessions ?? []).filter((one) => one.target === target.target && one.session !== target.session).slice(-50).reverse();
+    const own = (state.server?.sessions ?? []).filter((one) => one.target === target.target && one.session !== target.session && !one.app).slice(-50).reverse();
     const shown = `${target.target}: ${visible(target.label, 200)}`;
     return [{ value: `${target.target}.0`, words: `${shown} – ${visible(target.revision ?? target.state, 20)}` }, ...own.map((one) => ({ value: `${target.target}.${one.session}`, words: `${shown} – session ${one.session}` }))];
   });

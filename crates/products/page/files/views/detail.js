@@ -24,7 +24,7 @@ export function Detail({ n, version, state }) {
     <article class="row-detail" key=${n}>
       <${Head} detail=${detail} state=${state} />
       <${General} findings=${byPart.get(-1) ?? NONE} />
-      ${detail.parts.map((part) => html`<${PartView} key=${part.part} n=${n} part=${part} raw=${state.raw} findings=${byPart.get(part.part) ?? NONE} />`)}
+      ${detail.parts.map((part) => html`<${PartView} key=${part.part} n=${n} part=${part} raw=${state.raw} findings=${byPart.get(part.part) ?? NONE} parties=${detail.row[COLUMN.kind] === "app" ? OF_APP : PARTIES} />`)}
       ${detail.left_out ? html`<p class="note">${count(detail.left_out, "frame is", "frames are")} left out: the row is very long.</p>` : null}
     </article>`;
 }
@@ -125,15 +125,20 @@ const TYPES = /** @type {Record<string, string>} */ ({
   dropped: "No longer kept",
 });
 
+/** What the parties of a trace are called. @type {Record<string, string>} */
+const PARTIES = {};
+/** The same between an app and this page. @type {Record<string, string>} */
+const OF_APP = { client: "app", server: "page" };
+
 /**
- * @param {{ n: number, part: import("../contract.js").Part, raw: boolean, findings?: import("../contract.js").Finding[] }} props
+ * @param {{ n: number, part: import("../contract.js").Part, raw: boolean, findings?: import("../contract.js").Finding[], parties?: Record<string, string> }} props
  */
-export function PartView({ n, part, raw, findings = NONE }) {
+export function PartView({ n, part, raw, findings = NONE, parties = PARTIES }) {
   const http = part.type === "request" || part.type === "response";
   const [open, setOpen] = useState(!http);
   const [whole, setWhole] = useState(/** @type {string | null} */ (null));
   const name = part.type === "message" ? ROLES[part.role ?? ""] ?? "Message" : TYPES[part.type] ?? part.type;
-  const ways = part.from && part.to ? `${part.from} → ${part.to}` : "";
+  const ways = part.from && part.to ? `${parties[part.from] ?? part.from} → ${parties[part.to] ?? part.to}` : "";
   const body = whole ?? part.text ?? "";
   return html`
     <section class="part">

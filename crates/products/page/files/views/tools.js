@@ -1,9 +1,11 @@
 // Tools: the list, the form of one tool and its JSON, the call with progress and cancellation, what came back.
 
-import { html, useEffect, useMemo, useState } from "../html.js";
+import { html, useEffect, useMemo, useRef, useState } from "../html.js";
 import { ItemList } from "../parts/items.js";
 import { Form } from "../parts/form.js";
 import { Blocks, Tree } from "../parts/content.js";
+import { AppFrame } from "../parts/app-frame.js";
+import { appOf, isVisibleTo } from "../parts/app-bridge.js";
 import { Button, ProblemNote, RowLink, useLastRound } from "../parts/pane.js";
 import { QuestionsInline } from "./questions.js";
 import { TaskLink, taskKind, taskOf, taskParams } from "./tasks.js";
@@ -66,6 +68,7 @@ function Tool({ tool, state }) {
   const draft = state.drafts[key] ?? { value: field.kind === "object" ? first(field) : {}, text: null };
   const edited = draft.text === null ? { problem: null } : tryParse(draft.text);
   const [doubts, setDoubts] = useState(/** @type {string[]} */ ([]));
+  const [app, setApp] = useState(false);
   const known = problems(field, draft.value);
   const row = state.sent[key] ?? 0;
   const change = (/** @type {any} */ next) => {
@@ -99,8 +102,22 @@ function Tool({ tool, state }) {
         ${target?.state !== "open" && html`<span class="dim">No server is connected.</span>`}
       </div>
       <${QuestionsInline} state=${state} />
+      ${row > 0 && appOf(tool) && html`<${AppLine} tool=${tool} row=${row} state=${state} open=${app} turn=${() => setApp(!app)} />`}
       ${row > 0 && html`<${Outcome} n=${row} tool=${tool} />`}
     </div>`;
+}
+
+/** @param {{ tool: any, row: number, state: import("../state.js").State, open: boolean, turn: () => void }} props */
+function AppLine({ tool, row, state, open, turn }) {
+  const leave = useRef(async () => {});
+  const close = async () => {
+    await leave.current();
+    turn();
+  };
+  if (!state.server?.shows_apps) return html`<p class="note">The tool has an app, and this page was started without apps.</p>`;
+  return html`
+    <div class="actions"><button type="button" data-app aria-expanded=${String(open)} aria-keyshortcuts="Shift+A" onClick=${open ? close : turn}>${open ? "Close app" : "Open app"} <kbd aria-hidden="true">A</kbd></button></div>
+    ${open && html`<${AppFrame} key=${row} tool=${tool} row=${row} state=${state} leave=${leave} />`}`;
 }
 
 /** @param {{ draft: any, problem: string | null, problems: { path: string, message: string }[], onChange: (draft: any) => void }} props */
@@ -146,6 +163,7 @@ function ToolHead({ tool }) {
       <div class="title-line">
         <h2><bdi>${named(nameOf(tool), 300)}</bdi></h2>
         ${badges.map(([hint, label, tone]) => html`<span key=${hint} class=${`badge ${tone}`}>${label}</span>`)}
+        ${appOf(tool) && html`<span class="badge">app</span>`}${!isVisibleTo(tool, "model") && html`<span class="badge">hidden from models</span>`}
         <button type="button" class="quiet close" aria-label="Close the details" onClick=${() => store.dispatch({ type: "item", item: "" })}>×</button>
       </div>
       ${tool.title && html`<p class="dim"><bdi>${visible(tool.title, 300)}</bdi></p>`}

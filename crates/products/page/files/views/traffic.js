@@ -287,7 +287,7 @@ function update(list, traffic) {
 
 const ARROWS = /** @type {Record<string, string>} */ ({ out: "→", in: "←" });
 const SIGNS = /** @type {Record<string, string>} */ ({ ok: "", error: "error", pending: "pending", late: "late", cancelled: "cancelled", hung: "hung" });
-const KINDS = /** @type {Record<string, string>} */ ({ stderr: "stderr", http: "HTTP", bytes: "bytes", end: "end", mark: "note" });
+const KINDS = /** @type {Record<string, string>} */ ({ stderr: "stderr", http: "HTTP", bytes: "bytes", end: "end", mark: "note", app: "app" });
 
 /**
  * @param {HTMLElement} row
@@ -309,10 +309,12 @@ function paint(row, data) {
   write(n, marked ? `✓ ${number}` : String(number));
   write(at, (Number(data[COLUMN.at]) / 1e6).toFixed(3));
   write(dir, ARROWS[String(data[COLUMN.dir])] ?? "");
-  dir.setAttribute("aria-label", data[COLUMN.dir] === "in" ? "from the server" : "to the server");
-  write(method, visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80));
+  const ofApp = data[COLUMN.kind] === "app";
+  dir.setAttribute("aria-label", ofApp ? (data[COLUMN.dir] === "in" ? "to the app" : "from the app") : data[COLUMN.dir] === "in" ? "from the server" : "to the server");
+  const named = visible(data[COLUMN.method] || KINDS[String(data[COLUMN.kind])] || data[COLUMN.kind], 80);
+  write(method, ofApp && data[COLUMN.method] ? `app ${named.replace(/^ui\/notifications\//, "…/")}` : named);
   write(name, visible(data[COLUMN.name], 160));
-  write(status, data[COLUMN.kind] === "call" && state === "ok" ? "ok" : SIGNS[state] ?? visible(state, 20));
+  write(status, (data[COLUMN.kind] === "call" || (ofApp && data[COLUMN.id] !== "")) && state === "ok" ? "ok" : SIGNS[state] ?? visible(state, 20));
   status.dataset.status = state;
   write(took, data[COLUMN.took] === null ? "" : duration(Number(data[COLUMN.took]) / 1000));
   write(bytes, size(Number(data[COLUMN.size])));

@@ -93,6 +93,7 @@ fn resources() -> Vec<Resource> {
         description: None,
         mime_type: "text/plain".into(),
         annotations: None,
+        is_unlisted: false,
         comes_and_goes: false,
         contents: Contents::Fixed(Body::Text("A text.".into())),
         delay: Duration::ZERO,

@@ -46,7 +46,7 @@ pub(super) fn catalogue() -> Catalogue {
             toggle::tools(),
         ]
         .concat(),
-        resources: resources::resources(),
+        resources: resources::resources().into_iter().chain([weather::app()]).collect(),
         templates: resources::templates(),
         prompts: prompts::prompts(),
         models: models::models(),

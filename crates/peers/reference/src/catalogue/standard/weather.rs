@@ -1,8 +1,13 @@
-//! `get_weather`: made up from the name of the place, always the same for the same place; in lines, and as a value.
+//! `get_weather`: made up from the name of the place, always the same for the same place; in lines, as a value, and in an app.
 
 use serde_json::{Value, json};
 
-use crate::catalogue::{Content, Invocation, Outcome, Output, Tool};
+use wire::meta::APP_MEDIA;
+
+use crate::catalogue::{Content, Invocation, Outcome, Output, Resource, Tool};
+
+/// The address of the app.
+const APP: &str = "ui://proof-reference/weather.html";
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
@@ -15,6 +20,14 @@ pub(super) fn tool() -> Tool {
     .titled("Weather")
     .takes(properties, &["location"])
     .output(output())
+    .app(APP)
+}
+
+/// The app that shows the weather, and asks for that of other places.
+pub(super) fn app() -> Resource {
+    Resource::text(APP, "weather-app", APP_MEDIA, include_str!("weather.html"))
+        .told("Weather", "Shows a result of `get_weather`")
+        .unlisted()
 }
 
 fn output() -> Value {

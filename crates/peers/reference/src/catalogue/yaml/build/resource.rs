@@ -38,6 +38,7 @@ impl Builder<'_> {
             description: one.description.map(Into::into),
             mime_type: one.mime_type.unwrap_or_else(|| guess.to_owned()).into(),
             annotations: one.annotations,
+            is_unlisted: false,
             comes_and_goes: false,
             contents: Contents::Fixed(body),
             delay,
