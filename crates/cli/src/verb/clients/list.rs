@@ -60,7 +60,7 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
                 refused.push(Refused { place, what, remedy: "correct it in an editor".to_owned(), is_drift: false });
             }
             let content = content.ok().flatten().unwrap_or_default();
-            let mut unset = Finder::new(client, &place.path, &content);
+            let unset = Finder::new(client, &place.path, &content);
             for held in plan::held(client, place.scope, &value) {
                 secrets::add(&held.value, &mut known);
                 let Some(launch) = Launch::of_entry(&held.value) else { continue };

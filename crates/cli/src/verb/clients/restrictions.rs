@@ -22,12 +22,17 @@ const LARGEST: u64 = 4 << 20;
 
 const RULE: &str = "a rule is {\"serverName\": …}, {\"serverCommand\": […]} or {\"serverUrl\": …}";
 
+/// The managed file, and its servers: their names, and why one is denied.
+struct Given {
+    path: PathBuf,
+    servers: Vec<(String, Option<String>)>,
+}
+
 /// What was decided, and the servers of the managed file.
 #[derive(Default)]
 pub(super) struct Restrictions {
     pub(super) policy: Policy,
-    /// The managed file, and its servers: their names, and why one is denied.
-    given: Option<(PathBuf, Vec<(String, Option<String>)>)>,
+    given: Option<Given>,
     /// Settings that cannot be read, and rules in them that are unknown.
     pub(super) problems: Vec<Refused>,
 }
@@ -53,7 +58,7 @@ impl Restrictions {
         for (_, path) in settings(machine) {
             found.add_settings(&path);
         }
-        found.given = servers.map(|value| (list, found.servers(&value)));
+        found.given = servers.map(|value| Given { path: list, servers: found.servers(&value) });
         Ok(found)
     }
 
@@ -101,7 +106,7 @@ impl Restrictions {
 
     /// The managed file and its servers, in words.
     pub(super) fn words(&self, out: &mut String) {
-        let Some((path, servers)) = &self.given else { return };
+        let Some(Given { path, servers }) = &self.given else { return };
         let used = servers.iter().filter(|(_, why)| why.is_none());
         let names: Vec<_> = used.map(|(name, _)| wire::escape::line(name).into_owned()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -115,7 +120,7 @@ impl Restrictions {
 
     /// The same as JSON.
     pub(super) fn document(&self) -> Value {
-        let Some((path, servers)) = &self.given else { return Value::Null };
+        let Some(Given { path, servers }) = &self.given else { return Value::Null };
         let used: Vec<_> = servers.iter().filter(|(_, why)| why.is_none()).map(|(name, _)| name).collect();
         let denied = servers.iter().filter_map(|(name, why)| Some(json!({ "name": name, "why": why.as_ref()? })));
         json!({ "file": path, "servers": used, "denied": denied.collect::<Vec<_>>() })

@@ -1,5 +1,6 @@
 //! Variables that an entry needs and that are not set here, with file, line and column.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use clients::needed::{Needed, needed};
@@ -36,22 +37,22 @@ pub(super) struct Finder<'f> {
     client: &'f Client,
     path: &'f Path,
     text: &'f str,
-    places: Option<Option<Places<'f>>>,
+    places: OnceCell<Option<Places<'f>>>,
 }
 
 impl<'f> Finder<'f> {
     pub(super) const fn new(client: &'f Client, path: &'f Path, text: &'f str) -> Self {
-        Self { client, path, text, places: None }
+        Self { client, path, text, places: OnceCell::new() }
     }
 
-    pub(super) fn find(&mut self, held: &Held) -> Vec<Unset> {
+    pub(super) fn find(&self, held: &Held) -> Vec<Unset> {
         let needed = needed(self.client, &held.value);
         let unset = needed.into_iter().filter(|one| std::env::var_os(&one.name).is_none());
         unset.map(|one| self.unset(held, one)).collect()
     }
 
-    fn unset(&mut self, held: &Held, needed: Needed) -> Unset {
-        let places = self.places.get_or_insert_with(|| Places::of(self.text, self.client.format));
+    fn unset(&self, held: &Held, needed: Needed) -> Unset {
+        let places = self.places.get_or_init(|| Places::of(self.text, self.client.format));
         let way = [held.way.as_slice(), &needed.way].concat();
         let at = places.as_ref().and_then(|places| places.find(&way, &needed.written));
         Unset { member: needed.place(), name: needed.name, path: self.path.to_owned(), at }
