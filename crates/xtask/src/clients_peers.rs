@@ -4,6 +4,7 @@
 mod compared;
 mod files;
 mod judged;
+mod restricted;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,10 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         let folder = home.files().join("clients").join(real.id);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("project")).with_context(|| format!("cannot make {}", folder.display()))?;
-        let missing = missing(real, &proof, &modules, &folder)?;
+        let mut missing = missing(real, &proof, &modules, &folder)?;
+        if real.id == "claude-code" {
+            missing.extend(restricted::wrong(real, &proof, &modules, &folder)?);
+        }
         println!("{:<12} {}", real.id, if missing.is_empty() { "ok".to_owned() } else { missing.join("; ") });
         wrong += missing.len();
     }

@@ -146,7 +146,8 @@ pub(crate) struct UndoArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Shows shadowed and duplicate entries, packages without a version, commands that
-are not found, and secrets in clear. No server is started.
+are not found, secrets in clear, and variables that are not set. No server is
+started.
 
 Exit codes: 0 listed; 1 a file cannot be read; 2 usage error.")]
 pub(crate) struct ListArgs {

@@ -135,6 +135,10 @@ fn in_and_out(variant: &str, text: fn(&Known) -> String) {
     home.done(&["undo"]);
     assert_eq!(texts(), with, "{variant}: undo of a change");
     add("later", "1.0.0");
+    let before = texts();
+    all(&home, &known, &["remove", "srv"]);
+    home.done(&["undo"]);
+    assert_eq!(texts(), before, "{variant}: undo of a removal");
     all(&home, &known, &["remove", "srv"]);
     all(&home, &known, &["remove", "later"]);
     for client in &known {
@@ -171,8 +175,20 @@ fn an_empty_file_takes_an_entry_and_undo_empties_it() {
         golden.extend(["--- ", &client.id, " (", &client.file, ")\n", &home.text(&client.file)]);
     }
     insta::assert_snapshot!("entries_of_all_clients", golden);
+    let texts = || known.iter().map(|client| home.text(&client.file)).collect::<Vec<_>>();
+    let with = texts();
+    all(&home, &known, &["add", "srv", "--no-verify", "--", "npx", "-y", "srv@2.0.0"]);
+    for ((client, with), changed) in known.iter().zip(&with).zip(texts()) {
+        assert_eq!(changed, with.replace("srv@1.0.0", "srv@2.0.0"), "{}: more than the version changed", client.id);
+    }
     home.done(&["undo"]);
-    assert!(known.iter().all(|client| home.text(&client.file).is_empty()));
+    assert_eq!(texts(), with, "undo of a change");
+    all(&home, &known, &["remove", "srv"]);
+    assert!(texts().iter().all(String::is_empty), "a file that was empty is empty after the removal");
+    home.done(&["undo"]);
+    assert_eq!(texts(), with, "undo of the removal");
+    home.done(&["undo"]);
+    assert!(texts().iter().all(String::is_empty), "undo of the addition");
 }
 
 #[test]
@@ -198,4 +214,6 @@ fn a_broken_file_is_left_alone_with_its_place() {
         }
         assert_eq!(home.text(&client.file), client.broken(), "{}", client.id);
     }
+    let ran = home.run(&["undo"]);
+    assert_eq!(ran.code, Some(2), "nothing was changed: {}", ran.stdout);
 }

@@ -7,4 +7,6 @@ mod golden;
 mod home;
 #[path = "../shared/printed.rs"]
 mod printed;
+mod restricting;
 mod showing;
+mod unset;

@@ -6,6 +6,7 @@ pub mod check;
 pub mod claude_command;
 pub mod findings;
 mod merge;
+pub mod needed;
 pub mod place;
 pub mod plan;
 pub mod policy;

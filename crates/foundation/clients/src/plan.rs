@@ -8,7 +8,7 @@ use crate::merge::merged;
 use crate::scope::Scope;
 use crate::server::Launch;
 use crate::shape::{Entry, is_question};
-use crate::text::{self, Change, Step};
+use crate::text::{self, Change, Segment, Step};
 
 /// A file of a client, and in it the part of one scope.
 #[derive(Clone, Copy)]
@@ -74,6 +74,8 @@ pub struct Held {
     pub name: String,
     /// Its value.
     pub value: Value,
+    /// The way to it in the file.
+    pub way: Vec<Segment>,
 }
 
 impl Target<'_> {
@@ -181,18 +183,25 @@ pub fn held(client: &Client, scope: Scope, value: &Value) -> Vec<Held> {
 
 fn collect(client: &Client, scope: Scope, project: Option<&str>, way: &[Step], value: &Value, found: &mut Vec<Held>) {
     let Some(servers) = text::at(value, way) else { return };
-    let mut add = |name: &str, value: &Value| {
+    let keys = way.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(Segment::Key(key.clone())),
+        Step::Item(..) => None,
+    });
+    let mut add = |last: Segment, name: &str, value: &Value| {
         let (name, project) = (name.to_owned(), project.map(str::to_owned));
-        found.push(Held { scope, project, name, value: value.clone() });
+        let way = keys.clone().chain([last]).collect();
+        found.push(Held { scope, project, name, value: value.clone(), way });
     };
     match servers {
         Value::Object(members) if !client.list => {
-            members.iter().filter(|(_, value)| is_entry(value)).for_each(|(name, value)| add(name, value));
+            let entries = members.iter().filter(|(_, value)| is_entry(value));
+            entries.for_each(|(name, value)| add(Segment::Key(name.clone()), name, value));
         }
         Value::Array(items) if client.list => items
             .iter()
-            .filter(|item| is_entry(item))
-            .for_each(|item| add(item["name"].as_str().unwrap_or("unnamed"), item)),
+            .enumerate()
+            .filter(|(_, item)| is_entry(item))
+            .for_each(|(index, item)| add(Segment::Index(index), item["name"].as_str().unwrap_or("unnamed"), item)),
         _ => {}
     }
 }

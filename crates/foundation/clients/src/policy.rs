@@ -1,17 +1,40 @@
-//! Managed settings of Claude Code: an exclusive list of servers, servers that are allowed, and servers that are denied.
+//! Which servers Claude Code may use: an exclusive list of an administrator, and lists of allowed and denied servers, which all
+//! its settings may have.
 
 use document::quoted;
 use serde_json::Value;
 
+use crate::reference::filled;
 use crate::server::Launch;
 
-/// What an administrator decided.
+/// Who wrote a file of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The administrator of the machine: managed settings.
+    Administrator,
+    /// Anyone else: settings of the user, of the project, and of the user in this project.
+    Anyone,
+}
+
+/// What all settings together decide.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Whether a managed list of servers exists: then nothing else counts.
     pub is_exclusive: bool,
-    allowed: Option<Vec<Rule>>,
-    denied: Vec<Rule>,
+    /// Whether only an administrator may allow servers.
+    is_managed_only: bool,
+    allowed: Vec<List>,
+    denied: Vec<List>,
+}
+
+/// A list of one file.
+#[derive(Clone, Debug)]
+struct List {
+    /// The file, as it is shown.
+    place: String,
+    author: Author,
+    /// Each rule as it is written, and with the values of variables, which may be secret.
+    rules: Vec<(Rule, Rule)>,
 }
 
 /// One rule of a list.
@@ -31,41 +54,79 @@ pub enum Decision {
     Denied(String),
 }
 
+const ALLOWED: &str = "allowedMcpServers";
+const DENIED: &str = "deniedMcpServers";
+
 impl Policy {
-    /// Reads managed settings. `Err` says which rule is unknown: a policy that is half understood decides nothing.
-    pub fn read(settings: &Value, is_exclusive: bool) -> Result<Self, String> {
-        let list = |name: &str| match settings.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Array(rules)) => {
-                rules.iter().map(|rule| Rule::read(name, rule)).collect::<Result<_, _>>().map(Some)
-            }
-            Some(_) => Err(format!("`{name}` is not a list")),
+    /// Takes in the lists of one file. Rules that are unknown are left out and said; the caller decides what that means.
+    pub fn add(
+        &mut self,
+        place: &str,
+        author: Author,
+        settings: &Value,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut list = |name: &str| {
+            let rules = match settings.get(name) {
+                None | Some(Value::Null) => return None,
+                Some(Value::Array(rules)) => rules.iter().map(|rule| Rule::read(name, rule)),
+                Some(_) => {
+                    problems.push(format!("`{name}` is not a list"));
+                    return None;
+                }
+            };
+            let (rules, wrong): (Vec<_>, Vec<_>) = rules.partition(Result::is_ok);
+            problems.extend(wrong.into_iter().filter_map(Result::err));
+            let rules = rules.into_iter().flatten().map(|rule| (rule.clone(), rule.filled(variable)));
+            Some(List { place: place.to_owned(), author, rules: rules.collect() })
         };
-        Ok(Self {
-            is_exclusive,
-            allowed: list("allowedMcpServers")?,
-            denied: list("deniedMcpServers")?.unwrap_or_default(),
-        })
+        self.allowed.extend(list(ALLOWED));
+        self.denied.extend(list(DENIED));
+        if author == Author::Administrator
+            && let Some(only) = settings.get("allowManagedMcpServersOnly").filter(|value| !value.is_null())
+        {
+            // Of a value that is no boolean, the stricter meaning counts.
+            self.is_managed_only = *only != false;
+        }
+        problems
     }
 
-    /// Decides on a server. A denial wins. Where the list of what is allowed has commands, a command must be one of them, and a
-    /// name is not enough. The same holds for URLs.
+    /// Decides on a server that anyone added. A denial wins, whoever wrote it. Where the lists of what is allowed have commands, a
+    /// command must be one of them, and a name is not enough. The same holds for URLs.
     pub fn decide(&self, name: &str, launch: &Launch) -> Decision {
-        if let Some(rule) = self.denied.iter().find(|rule| rule.matches(name, launch)) {
-            return Decision::Denied(format!("deniedMcpServers has {}", rule.shown()));
+        if let Some(why) = self.denial(name, launch) {
+            return Decision::Denied(why);
         }
-        let Some(allowed) = &self.allowed else { return Decision::Allowed };
+        let lists = self.allowed.iter().filter(|list| !self.is_managed_only || list.author == Author::Administrator);
+        let lists: Vec<_> = lists.collect();
+        if lists.is_empty() {
+            return Decision::Allowed;
+        }
+        let rules = || lists.iter().flat_map(|list| list.rules.iter().map(|(_, rule)| rule));
         let is_precise = |rule: &&Rule| match launch {
             Launch::Stdio { .. } => matches!(rule, Rule::Command(_)),
             Launch::Remote { .. } => matches!(rule, Rule::Url(_)),
         };
-        let mut precise = allowed.iter().filter(is_precise).peekable();
-        let is_allowed = if precise.peek().is_some() {
-            precise.any(|rule| rule.matches(name, launch))
+        let is_allowed = if rules().any(|rule| is_precise(&rule)) {
+            rules().filter(is_precise).any(|rule| rule.matches(name, launch))
         } else {
-            allowed.iter().any(|rule| rule.matches(name, launch))
+            rules().any(|rule| rule.matches(name, launch))
         };
-        if is_allowed { Decision::Allowed } else { Decision::Denied("allowedMcpServers does not have it".to_owned()) }
+        if is_allowed {
+            return Decision::Allowed;
+        }
+        let places: Vec<_> = lists.iter().map(|list| list.place.as_str()).collect();
+        Decision::Denied(format!("{ALLOWED} in {} does not have it", places.join(", ")))
+    }
+
+    /// Why a server is denied, wherever it comes from, by the first rule that fits.
+    pub fn denial(&self, name: &str, launch: &Launch) -> Option<String> {
+        let of = |list: &List| {
+            let (written, _) = list.rules.iter().find(|(_, rule)| rule.matches(name, launch))?;
+            Some(format!("{DENIED} in {} has {}", list.place, written.shown()))
+        };
+        self.denied.iter().find_map(of)
     }
 }
 
@@ -87,13 +148,22 @@ impl Rule {
         rule.ok_or_else(|| format!("`{name}` in `{list}` has a value of the wrong type"))
     }
 
+    /// With the values of variables, which names do not have.
+    fn filled(self, variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        match self {
+            Self::Name(name) => Self::Name(name),
+            Self::Command(words) => Self::Command(words.iter().map(|word| filled(word, variable)).collect()),
+            Self::Url(url) => Self::Url(filled(&url, variable)),
+        }
+    }
+
     fn matches(&self, name: &str, launch: &Launch) -> bool {
         match (self, launch) {
             (Self::Name(known), _) => known == name,
             (Self::Command(known), Launch::Stdio { command, args, .. }) => {
                 known.split_first().is_some_and(|(first, rest)| first == command && rest == args.as_slice())
             }
-            (Self::Url(pattern), Launch::Remote { url, .. }) => wildcard(pattern, url),
+            (Self::Url(pattern), Launch::Remote { url, .. }) => url_fits(pattern, url),
             _ => false,
         }
     }
@@ -105,6 +175,26 @@ impl Rule {
             Self::Url(pattern) => format!("the URL {}", quoted(pattern)),
         }
     }
+}
+
+/// Whether a URL fits a pattern. Scheme and host fit in any case, and a pattern without a path fits every path.
+fn url_fits(pattern: &str, url: &str) -> bool {
+    let (pattern_host, pattern_path) = host_and_path(pattern);
+    let (host, path) = host_and_path(url);
+    let path = if path.is_empty() { "/" } else { path };
+    wildcard(&pattern_host, &host) && (pattern_path.is_empty() || wildcard(pattern_path, path))
+}
+
+/// Scheme and host in small letters, without the dot that may end a host; and what follows them.
+fn host_and_path(url: &str) -> (String, &str) {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    let host = url[..end].to_ascii_lowercase();
+    let host = match host.rsplit_once(':').filter(|(_, port)| !port.starts_with('/')) {
+        Some((host, port)) => format!("{}:{port}", host.strip_suffix('.').unwrap_or(host)),
+        None => host.strip_suffix('.').unwrap_or(&host).to_owned(),
+    };
+    (host, &url[end..])
 }
 
 /// Whether a text fits a pattern in which `*` stands for anything.

@@ -96,6 +96,21 @@ pub fn canonical(text: &str) -> String {
     written(text, "${NAME}", true).unwrap_or_else(|_| text.to_owned())
 }
 
+/// The text with values in place of variables; one that is not set and has no default stays as it is written.
+pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    for part in parts(text) {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Variable { name, default } => {
+                let value = value(name).or_else(|| default.map(str::to_owned));
+                out.push_str(&value.unwrap_or_else(|| format!("${{{name}}}")));
+            }
+        }
+    }
+    out
+}
+
 /// The text with values in place of variables. `Err` names one that is not set and has no default.
 pub fn expanded(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();

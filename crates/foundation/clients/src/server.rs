@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::reference::canonical;
+use crate::reference::{canonical, filled};
 
 /// How a URL is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,22 @@ impl Launch {
                 }
                 None => std::iter::once(command).chain(args).cloned().collect::<Vec<_>>().join(" "),
             },
+        }
+    }
+
+    /// The same with values in place of variables; those that are not set stay.
+    pub fn filled(&self, value: impl Fn(&str) -> Option<String>) -> Self {
+        let one = |text: &str| filled(text, &value);
+        let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(name, text)| (name.clone(), one(text))).collect();
+        match self {
+            Self::Stdio { command, args, env } => Self::Stdio {
+                command: one(command),
+                args: args.iter().map(|text| one(text)).collect(),
+                env: pairs(env),
+            },
+            Self::Remote { transport, url, headers } => {
+                Self::Remote { transport: *transport, url: one(url), headers: pairs(headers) }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Readers: lines for Claude Code, `server.json`, policies, scopes and references.
 
 use clients::claude_command::{self, split};
-use clients::policy::{Decision, Policy, wildcard};
+use clients::policy::Policy;
 use clients::reference::{expanded, parts};
 use clients::scope::{Candidate, Standing, standings};
 use clients::server::Transport;
@@ -118,42 +118,13 @@ fn server_json() {
 }
 
 #[test]
-fn policies_decide() {
-    let policy = |value| Policy::read(&value, false).expect("a policy");
-    let denied =
-        |policy: &Policy, name: &str, launch: &Launch| matches!(policy.decide(name, launch), Decision::Denied(_));
-    let npx = stdio(&["npx", "-y", "x"]);
-    let exact =
-        policy(json!({ "allowedMcpServers": [{ "serverCommand": ["npx", "-y", "x"] }, { "serverName": "named" }] }));
-    assert!(!denied(&exact, "any", &npx));
-    assert!(denied(&exact, "any", &stdio(&["npx", "x"])), "not the same array");
-    assert!(denied(&exact, "named", &stdio(&["npx", "x"])), "a name is not enough where commands are listed");
-    assert!(!denied(&exact, "named", &url("https://h.example")), "no URL is listed");
-    let urls = policy(json!({ "allowedMcpServers": [{ "serverUrl": "https://*.corp/*" }] }));
-    assert!(!denied(&urls, "a", &url("https://x.corp/mcp")) && denied(&urls, "a", &url("https://x.corp.evil/mcp")));
-    let both =
-        policy(json!({ "allowedMcpServers": [{ "serverName": "a" }], "deniedMcpServers": [{ "serverName": "a" }] }));
-    assert!(denied(&both, "a", &npx), "a denial wins");
-    assert!(!denied(&policy(json!({})), "a", &npx) && denied(&policy(json!({ "allowedMcpServers": [] })), "a", &npx));
-    for broken in [
-        json!({ "allowedMcpServers": {} }),
-        json!({ "deniedMcpServers": [{ "server": "a" }] }),
-        json!({ "deniedMcpServers": [{ "serverName": 1 }] }),
-        json!({ "deniedMcpServers": [{ "serverName": "a", "serverUrl": "b" }] }),
-    ] {
-        assert!(Policy::read(&broken, false).is_err(), "{broken}");
-    }
-    assert!(wildcard("a*b*c", "a-b-b-c") && !wildcard("a*b", "a-b-c") && wildcard("*", "") && !wildcard("ab", "a"));
-    assert!(!wildcard("a*a", "a"), "the ends do not overlap");
-}
-
-#[test]
 fn the_strongest_scope_wins() {
     let candidate = |scope| Candidate { name: "a".to_owned(), scope, launch: stdio(&["x"]) };
     let all: Vec<_> = [Scope::User, Scope::Local, Scope::Project].map(candidate).into();
     let shadowed = Standing::Shadowed(Scope::Local);
     assert_eq!(standings(&all, &Policy::default()), [shadowed.clone(), Standing::Used, shadowed]);
-    let exclusive = Policy::read(&json!({}), true).expect("a policy");
+    let mut exclusive = Policy::default();
+    exclusive.is_exclusive = true;
     assert!(standings(&all, &exclusive).iter().all(|standing| *standing == Standing::Exclusive));
 }
 

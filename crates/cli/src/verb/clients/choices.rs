@@ -23,7 +23,7 @@ pub(super) enum Approval {
 /// Where a choice stands. A repository may bring the committed settings, so these need the user's trust in the folder. As Claude
 /// Code 2.1.197 does it: `settings.local.json`, which git ignores, counts without.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     Own,
     Committed,
 }
@@ -46,15 +46,10 @@ pub(super) struct Choices {
 impl Choices {
     /// Reads the settings. A file that cannot be read decides nothing.
     pub(super) fn read(machine: &Machine) -> Self {
-        let (variables, project) = (&machine.variables, &machine.project);
-        let settings: [(Source, PathBuf); 3] = [
-            (Source::Own, variables.path("$CLAUDE_CONFIG_DIR|.claude:settings.json")),
-            (Source::Own, project.join(".claude/settings.local.json")),
-            (Source::Committed, project.join(".claude/settings.json")),
-        ];
+        let settings = settings(machine);
         let mut files: Vec<_> =
             settings.iter().filter_map(|(source, path)| Some(Choice::of(*source, path, &value(path)?))).collect();
-        let own = variables.path("$CLAUDE_CONFIG_DIR|:.claude.json");
+        let own = machine.variables.path("$CLAUDE_CONFIG_DIR|:.claude.json");
         let projects = value(&own).map(|mut value| value["projects"].take()).unwrap_or_default();
         let here = machine.local_project();
         files.insert(0, Choice::of(Source::Own, &own, &projects[&here]));
@@ -101,6 +96,16 @@ impl Choice {
             all: value["enableAllProjectMcpServers"] == true,
         }
     }
+}
+
+/// The settings of Claude Code here: those of the user, of the user in this project, and of the project. As Claude Code 2.1.197
+/// does it, the project is the working directory, not the repository.
+pub(super) fn settings(machine: &Machine) -> [(Source, PathBuf); 3] {
+    [
+        (Source::Own, machine.variables.path("$CLAUDE_CONFIG_DIR|.claude:settings.json")),
+        (Source::Own, machine.here.join(".claude/settings.local.json")),
+        (Source::Committed, machine.here.join(".claude/settings.json")),
+    ]
 }
 
 fn value(path: &Path) -> Option<Value> {

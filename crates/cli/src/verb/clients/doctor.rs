@@ -14,10 +14,12 @@ use wire::redact::Secrets;
 
 use super::choices::Approval;
 use super::connect::{Greetings, address};
-use super::effective::{Judged, judged, managed};
+use super::effective::{Judged, judged};
 use super::list::{Entry, can_start, entries, launched, words};
 use super::machine::Machine;
+use super::restrictions::Restrictions;
 use super::secrets::is_secret;
+use super::unset::Unset;
 use super::{strangers, syntax};
 use crate::args::doctor::DoctorArgs;
 use crate::args::suggestion;
@@ -46,8 +48,10 @@ pub(crate) fn run(run: &Run, args: &DoctorArgs) -> Exit {
 
 fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     let machine = Machine::here()?;
-    let managed = managed(args.managed.as_deref())?;
-    let (entries, refused) = entries(run, &machine, &Machine::named(&args.client)?);
+    let clients = Machine::named(&args.client)?;
+    let mut restrictions = Restrictions::read(&machine, &clients, args.managed.as_deref())?;
+    let (entries, mut refused) = entries(run, &machine, &clients);
+    refused.append(&mut restrictions.problems);
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
     }
@@ -55,7 +59,8 @@ fn examined(run: &Run, args: &DoctorArgs) -> Result<Exit, Exit> {
     if !entries.iter().any(named) {
         return Err(unknown(args.name(), &entries));
     }
-    let of_name: Vec<_> = judged(&machine, &managed, entries).into_iter().filter(|one| named(&one.entry)).collect();
+    let of_name: Vec<_> =
+        judged(&machine, &restrictions.policy, entries).into_iter().filter(|one| named(&one.entry)).collect();
     let mut greetings = Greetings::new(run, args.reach.timeout);
     let found: Vec<_> =
         of_name.into_iter().map(|one| diagnosis(run, args, &mut greetings, &machine, one)).collect::<Result<_, _>>()?;
@@ -99,7 +104,7 @@ fn diagnosis(
     if matches!(judged.standing, Standing::Denied(_) | Standing::Exclusive) {
         faults.push(judged.words());
     }
-    faults.extend(judged.unset.iter().map(|what| format!("{what} is not set, and has no default")));
+    faults.extend(entry.unset.iter().map(Unset::words));
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let facts = Facts { has_command: &|command| can_start(&paths, command), is_secret: &is_secret };
     let known = Known { place: "", name: &entry.name, launch: &entry.launch };
@@ -108,7 +113,7 @@ fn diagnosis(
         if is_fault { faults.push(words(&issue)) } else { notes.push(words(&issue)) }
     }
     let foreign = syntax::foreign(entry.client, &entry.value);
-    let can_start = args.name().is_some() && judged.unset.is_empty() && judged.is_used() && foreign.is_empty();
+    let can_start = args.name().is_some() && entry.unset.is_empty() && judged.is_used() && foreign.is_empty();
     faults.extend(foreign);
     let (mut answer, mut way, mut is_withheld) = (None, None, false);
     if can_start && !strangers::may_start(entry, args.trust_project)? {

@@ -16,6 +16,7 @@ use super::files;
 use super::machine::Machine;
 use super::outcome::Refused;
 use super::secrets::{self, is_secret};
+use super::unset::{Finder, Unset};
 use super::write::{refused_file, unreadable};
 use crate::args::clients::ListArgs;
 use crate::exit::{self, Exit, tell};
@@ -32,6 +33,8 @@ pub(super) struct Entry {
     pub(super) launch: Launch,
     /// The entry as it stands in the file.
     pub(super) value: Value,
+    /// Variables that it needs, and that are not set here.
+    pub(super) unset: Vec<Unset>,
 }
 
 /// All entries of these clients, and the files that cannot be read. Conceals what is secret in them.
@@ -39,10 +42,11 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
     let (mut entries, mut refused, mut known) = (Vec::new(), Vec::new(), Secrets::default());
     for client in clients {
         for place in machine.places(client) {
-            let value = match files::read(&place.path) {
+            let content = files::read(&place.path);
+            let value = match &content {
                 Ok(content) => text::read(content.as_deref().unwrap_or_default(), client.format)
                     .map_err(|error| refused_file(&place.path, &error)),
-                Err(error) => Err(unreadable(&place.path, &error)),
+                Err(error) => Err(unreadable(&place.path, error)),
             };
             let value = match value {
                 Ok(value) => value,
@@ -55,11 +59,14 @@ pub(super) fn entries(run: &Run, machine: &Machine, clients: &[&'static Client])
                 let place = output::shown(&place.path);
                 refused.push(Refused { place, what, remedy: "correct it in an editor".to_owned(), is_drift: false });
             }
+            let content = content.ok().flatten().unwrap_or_default();
+            let unset = Finder::new(client, &place.path, &content);
             for held in plan::held(client, place.scope, &value) {
                 secrets::add(&held.value, &mut known);
                 let Some(launch) = Launch::of_entry(&held.value) else { continue };
+                let unset = unset.find(&held);
                 let (scope, path, project, name) = (held.scope, place.path.clone(), held.project, held.name);
-                entries.push(Entry { client, scope, path, project, name, launch, value: held.value });
+                entries.push(Entry { client, scope, path, project, name, launch, value: held.value, unset });
             }
         }
     }
@@ -103,6 +110,9 @@ fn notes(machine: &Machine, entries: &[Entry]) -> Vec<Vec<String>> {
         .into_iter()
         .map(|issues| issues.iter().map(words).collect())
         .collect();
+    for (notes, entry) in notes.iter_mut().zip(entries) {
+        notes.extend(entry.unset.iter().map(Unset::words));
+    }
     for (index, scope) in shadowed(machine, entries) {
         notes[index].insert(0, format!("shadowed by the entry of scope {scope}"));
     }
@@ -129,6 +139,11 @@ fn shadowed(machine: &Machine, entries: &[Entry]) -> Vec<(usize, Scope)> {
         start += group.len();
     }
     found
+}
+
+/// The value of a variable here.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 pub(super) fn candidate(entry: &Entry) -> Candidate {

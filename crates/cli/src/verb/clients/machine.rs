@@ -17,7 +17,8 @@ pub(in crate::verb) struct Machine {
     pub(in crate::verb) variables: Variables<'static>,
     /// The folder of the project: that of the repository, or else the working directory.
     pub(in crate::verb) project: PathBuf,
-    here: PathBuf,
+    /// The working directory.
+    pub(super) here: PathBuf,
 }
 
 /// A file of a client that exists.

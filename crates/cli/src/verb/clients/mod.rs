@@ -15,6 +15,7 @@ pub(in crate::verb) mod machine;
 pub(in crate::verb) mod offered;
 mod outcome;
 mod remove;
+mod restrictions;
 pub(in crate::verb) mod secrets;
 mod strangers;
 mod sync;
@@ -22,6 +23,7 @@ mod syntax;
 mod table;
 mod target;
 mod undo;
+mod unset;
 mod verify;
 mod write;
 

@@ -4,9 +4,10 @@ use clients::{Launch, Scope};
 use net::client::Address;
 use wire::redact::Secrets;
 
-use super::effective::{judged, managed};
+use super::effective::judged;
 use super::list::{entries, launched};
 use super::machine::Machine;
+use super::restrictions::Restrictions;
 use super::secrets::add;
 use super::{connect, syntax};
 use crate::exit::{Exit, tell, usage};
@@ -27,14 +28,16 @@ pub(in crate::verb) struct Offered {
 pub(in crate::verb) fn offered(run: &Run, client: &str, secrets: &mut Secrets) -> Result<Vec<Offered>, Exit> {
     let machine = Machine::here()?;
     let named = Machine::named(&[client.to_owned()])?;
-    let (entries, refused) = entries(run, &machine, &named);
+    let mut restrictions = Restrictions::read(&machine, &named, None)?;
+    let (entries, mut refused) = entries(run, &machine, &named);
+    refused.append(&mut restrictions.problems);
     for one in &refused {
         tell(format_args!("error: {}: {}\n  try: {}", one.place, one.what, one.remedy));
     }
     for entry in &entries {
         add(&entry.value, secrets);
     }
-    let judged = judged(&machine, &managed(None)?, entries);
+    let judged = judged(&machine, &restrictions.policy, entries);
     if judged.is_empty() {
         let name = named.first().map_or(client, |client| client.name.as_str());
         let what = format!("{} has no server here", wire::escape::line(name));

@@ -99,7 +99,7 @@ impl Configured {
         let mut seen = HashSet::new();
         let once: Vec<_> =
             self.entries().filter(|entry| seen.insert((entry.server.as_str(), entry.value.to_string()))).collect();
-        live::entries(run, args, &once, scanner)
+        live::entries(run, args, &once, scanner, notes)
     }
 }
 

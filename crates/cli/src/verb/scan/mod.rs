@@ -73,7 +73,7 @@ fn scanned(run: &Run, args: &ScanArgs) -> Result<Exit, Exit> {
     }
     for target in &servers {
         let address = args.reach.address(*target)?.ok_or(Exit::Usage)?;
-        let server = live::server(run, args, address.clone(), &name(*target), &mut scanner)?;
+        let server = live::server(run, args, address.clone(), &name(*target), &mut scanner, &mut notes)?;
         if args.intrusive {
             intrusive::server(run, args, address, &server, &mut scanner, &mut notes)?;
         }

@@ -3,6 +3,7 @@
 mod brackets;
 mod json;
 mod json_edit;
+mod places;
 mod render;
 mod toml;
 mod toml_inline;
@@ -11,6 +12,8 @@ mod yaml;
 use document::FileError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+pub use places::{Places, Segment};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

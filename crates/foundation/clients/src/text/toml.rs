@@ -19,7 +19,7 @@ pub(super) fn read_exact(text: &str) -> Result<Value, FileError> {
     Ok(table_value(parsed(text)?.as_table(), &exact))
 }
 
-fn parsed(text: &str) -> Result<Document<&str>, FileError> {
+pub(super) fn parsed(text: &str) -> Result<Document<&str>, FileError> {
     Document::parse(text).map_err(|error| {
         let at = error.span().map(|span| position(text, span.start));
         FileError::new(

@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> Result<Value, FileError> {
 }
 
 /// The tree; `None` of a text that says nothing.
-fn tree(text: &str) -> Result<Option<Node>, FileError> {
+pub(super) fn tree(text: &str) -> Result<Option<Node>, FileError> {
     if text.lines().all(|line| is_blank(line) || line.trim_end() == "---") {
         return Ok(None);
     }
