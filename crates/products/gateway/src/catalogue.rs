@@ -94,6 +94,25 @@ pub(crate) struct Blocked {
     pub(crate) is_known: bool,
 }
 
+/// Whether a tool may run as a task (2025-11-25).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskSupport {
+    /// It may.
+    Optional,
+    /// It runs only so.
+    Required,
+}
+
+impl TaskSupport {
+    fn of(tool: &Value) -> Option<Self> {
+        match tool.pointer("/execution/taskSupport")?.as_str()? {
+            "optional" => Some(Self::Optional),
+            "required" => Some(Self::Required),
+            _ => None,
+        }
+    }
+}
+
 /// The items of one list from all upstreams, under names that are unique.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Merged {
@@ -103,8 +122,8 @@ pub(crate) struct Merged {
     pub(crate) routes: HashMap<String, Route>,
     /// The input schemas of tools whose arguments stand in headers, too; by the upstream and the name there.
     pub(crate) mirrored: HashMap<(usize, String), Arc<Value>>,
-    /// The tools that run only as a task (2025-11-25).
-    pub(crate) task_only: HashSet<(usize, String)>,
+    /// The tools that may run as a task (2025-11-25).
+    pub(crate) tasks: HashMap<(usize, String), TaskSupport>,
     /// What is withheld because it differs from the lock, by the name that clients would see.
     pub(crate) withheld: HashMap<String, Blocked>,
     /// The verdicts by which, by upstream.
@@ -155,7 +174,7 @@ impl Merged {
         let names: HashSet<&str> = out.iter().map(|(shown, _)| shown.as_str()).collect();
         self.items.retain(|item| item[list.key()].as_str().is_none_or(|name| !names.contains(name)));
         self.mirrored.retain(|(owner, name), _| *owner != index || !judged.blocked.contains_key(name));
-        self.task_only.retain(|(owner, name)| *owner != index || !judged.blocked.contains_key(name));
+        self.tasks.retain(|(owner, name), _| *owner != index || !judged.blocked.contains_key(name));
         let known = out.into_iter().map(|(shown, route)| (shown, route.name, true));
         let unknown = judged.unknown.iter().filter_map(|item| {
             let there = item.get(list.key())?.as_str()?.to_owned();
@@ -176,6 +195,11 @@ impl Merged {
     /// are judged, only those that are `away` keep theirs, until their last verdict ends: at `latest`, where that is earlier.
     pub(crate) fn keep_routes(&mut self, before: &Self, away: impl Fn(usize) -> bool, latest: Option<Instant>) {
         let now = Instant::now();
+        let listed: HashSet<(usize, String)> = if before.tasks.is_empty() {
+            HashSet::new()
+        } else {
+            self.routes.values().map(|route| (route.upstream, route.name.clone())).collect()
+        };
         for (index, judged) in before.judged.iter().filter(|(index, _)| away(**index)) {
             let until =
                 latest.map_or(judged.until, |latest| Some(judged.until.map_or(latest, |until| until.min(latest))));
@@ -198,7 +222,12 @@ impl Merged {
         for (target, schema) in &before.mirrored {
             self.mirrored.entry(target.clone()).or_insert_with(|| schema.clone());
         }
-        self.task_only.extend(before.task_only.iter().cloned());
+        for (target, support) in &before.tasks {
+            // What this list says of a tool counts.
+            if !listed.contains(target) {
+                self.tasks.entry(target.clone()).or_insert(*support);
+            }
+        }
     }
 }
 
@@ -232,8 +261,8 @@ pub(crate) fn merge(list: List, view: &View, by_upstream: &[(usize, &str, Vec<Va
         if let Some(schema) = schema.filter(|schema| schema.to_string().contains("x-mcp-header")) {
             merged.mirrored.insert((index, there.clone()), Arc::new(schema.clone()));
         }
-        if original.pointer("/execution/taskSupport").is_some_and(|support| support == "required") {
-            merged.task_only.insert((index, there.clone()));
+        if let Some(support) = TaskSupport::of(original) {
+            merged.tasks.insert((index, there.clone()), support);
         }
         let mut item = shown.item;
         if name != there {

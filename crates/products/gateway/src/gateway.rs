@@ -28,6 +28,7 @@ use crate::kept_tasks::KeptTasks;
 use crate::locks::Locks;
 use crate::long_calls::Tasks;
 use crate::losses::Losses;
+use crate::older_tasks::OlderTasks;
 use crate::parked::ParkedRequests;
 use crate::relay::{Edits, error_text, result_text, task_capabilities};
 use crate::session::LogLevel;
@@ -54,6 +55,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) parked: Arc<ParkedRequests>,
     pub(crate) kept_tasks: Arc<KeptTasks>,
+    pub(crate) older_tasks: Arc<OlderTasks>,
     guard_state: Arc<GuardState>,
     pub(crate) losses: Arc<Losses>,
     hub: Weak<Hub>,
@@ -96,6 +98,7 @@ impl Inner {
         changes: Arc<Changes>,
     ) -> Self {
         let (parked, kept_tasks) = (Arc::clone(&hub.parked), Arc::clone(&hub.kept_tasks));
+        let older_tasks = Arc::clone(&hub.older_tasks);
         let guard_state = Arc::clone(&hub.guarded);
         let (losses, stats) = (Arc::clone(&hub.losses), Arc::clone(&hub.stats));
         let (audit, telemetry, answers) = (hub.audit.clone(), hub.telemetry.clone(), hub.answers());
@@ -105,6 +108,7 @@ impl Inner {
             limits,
             parked,
             kept_tasks,
+            older_tasks,
             guard_state,
             losses,
             hub,
@@ -223,6 +227,10 @@ impl Inner {
         }
         client.shape.is_edited = self.is_unwrapped(&call);
         let shape = client.shape.clone();
+        if let Some(task) = Self::older_task_of(&call) {
+            let answer = Box::pin(self.about_older_task(&call, &client, (&task, &trail))).await;
+            return shape.answer(&id, &method, answer, &trail);
+        }
         // What is seldom asked for is on the heap: every request would have to hold the space for it.
         let outcome = match (call.context.era(), method.as_str()) {
             (Era::Legacy, "initialize") => Box::pin(self.initialize(&call, client)).await,
@@ -265,6 +273,9 @@ impl Inner {
         let asked = call.message.method().unwrap_or_default();
         // What the client's era does not have is not there, even if the server's era has it.
         let same_era = self.upstream_alone().is_some_and(|upstream| upstream.era() == Some(call.context.era()));
+        if let Some(refused) = self.no_older_task(&call, &client).filter(|_| !same_era) {
+            return refused;
+        }
         if !same_era && method::known_ever(asked) && method::find(asked, call.context.revision).is_none() {
             return Answer::error(Some(&id), &failure::method_unknown(asked));
         }
@@ -467,6 +478,7 @@ mod looks;
 mod measured;
 mod minimised;
 mod missing;
+mod older_tasks;
 mod opening;
 mod outputs;
 mod recorded;

@@ -43,6 +43,7 @@ use crate::interceptors::Interceptors;
 use crate::kept_tasks::KeptTasks;
 use crate::long_calls::{CallTimes, LongCalls};
 use crate::losses::Losses;
+use crate::older_tasks::OlderTasks;
 use crate::parked::ParkedRequests;
 use crate::replicas::Replicas;
 use crate::session::Following;
@@ -91,6 +92,7 @@ pub(crate) struct Hub {
     next: AtomicUsize,
     pub(crate) parked: Arc<ParkedRequests>,
     pub(crate) kept_tasks: Arc<KeptTasks>,
+    pub(crate) older_tasks: Arc<OlderTasks>,
     pub(crate) guarded: Arc<GuardState>,
     pub(crate) losses: Arc<Losses>,
     pub(crate) stats: Arc<Stats>,
@@ -155,6 +157,7 @@ impl Gateway {
             next: AtomicUsize::new(0),
             parked: Arc::new(ParkedRequests::new(ids.clone())),
             kept_tasks: Arc::new(KeptTasks::new(ids.clone())),
+            older_tasks: Arc::new(OlderTasks::new(ids.clone())),
             guarded: Arc::new(GuardState::new(ids.clone())),
             losses: Arc::default(),
             stats: Arc::default(),
@@ -314,6 +317,7 @@ impl Gateway {
             };
             self.0.parked.sweep(answer, &self.0.losses).await;
             self.0.kept_tasks.sweep();
+            self.0.older_tasks.sweep();
             self.0.long_calls.0.sweep();
             self.0.guarded.sweep();
             self.0.kept.sweep();

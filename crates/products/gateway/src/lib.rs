@@ -25,6 +25,7 @@ mod locks;
 mod long_calls;
 mod losses;
 mod metrics;
+mod older_tasks;
 mod outputs;
 mod pages;
 mod parked;

@@ -38,6 +38,12 @@ impl Question {
         let id = message.id().map(RequestId::to_json).unwrap_or_default();
         let method = message.method().unwrap_or_default();
         let key = format!("{}-{}", method.split('/').next().unwrap_or_default(), id.trim_matches('"'));
+        Self::keyed(key, message, from, to)
+    }
+
+    /// The same under a key.
+    pub(crate) fn keyed(key: String, message: Message, from: Revision, to: Revision) -> Self {
+        let method = message.method().unwrap_or_default();
         let params = message.params().cloned().unwrap_or_else(|| json!({}));
         let translated = Translated::new(method, &params, from, to, &key);
         Self { key, message, translated }

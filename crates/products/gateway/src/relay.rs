@@ -4,12 +4,13 @@
 mod asking;
 mod finishing;
 mod limited;
+mod older_tasks;
 mod retrying;
 mod tasks;
 mod texts;
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,7 @@ use wire::translate::table::{Loss, losses, with_losses};
 use wire::{Era, Message, Revision, meta, method};
 
 use self::asking::Handling;
+pub(crate) use self::asking::{QUESTIONS, may_ask, unable};
 use self::retrying::Round;
 pub(crate) use self::tasks::task_capabilities;
 pub(crate) use self::texts::{error_text, result_text, with_params};
@@ -64,8 +66,10 @@ pub(crate) struct Relay {
     allowance: Option<Arc<Allowance>>,
     /// What let it in, where traffic has limits.
     passage: Option<Passage>,
-    /// The call was sent as a task, which the client does not know.
+    /// The call was sent as a task, which the client did not ask for.
     is_task: AtomicBool,
+    /// The client gets that task.
+    shows_task: AtomicBool,
     /// The server needs to know that the call may become a task.
     needs_task: AtomicBool,
     /// What was lost so far.
@@ -119,9 +123,23 @@ impl Relay {
         (request, trail): (u64, Trail),
         (allowance, passage): (Option<Arc<Allowance>>, Option<Passage>),
     ) -> Self {
-        let (is_task, needs_task) = (AtomicBool::new(false), AtomicBool::new(false));
+        let [is_task, shows_task, needs_task] = [(); 3].map(|()| AtomicBool::new(false));
         let lost = Mutex::new(Vec::new());
-        Self { gateway, upstream, client, call, edits, request, allowance, passage, is_task, needs_task, lost, trail }
+        Self {
+            gateway,
+            upstream,
+            client,
+            call,
+            edits,
+            request,
+            allowance,
+            passage,
+            is_task,
+            shows_task,
+            needs_task,
+            lost,
+            trail,
+        }
     }
 
     /// The request, as the upstream gets it but for its revision.
@@ -295,7 +313,7 @@ impl Relay {
         if to == Era::Legacy && profile.declares(&["logging"]) {
             Box::pin(self.gateway.set_level(conversation, level)).await;
         }
-        let text = self.as_task(profile.revision, text).await;
+        let text = self.as_task(profile, text).await;
         let text: &str = &with_trace(text, self.edits.trace.as_ref());
         // Between two parties of one revision, a result needs no edit. Tools may have to be left out, and a record says what
         // the result was.
@@ -316,33 +334,15 @@ impl Relay {
             message: Some(&self.call.message).filter(|message| std::ptr::eq(message.text(), text)),
             passes: passes.then_some(self.gateway.limits.request),
             until: self.allowance.as_ref().map(|allowance| Instant::now() + allowance.left()),
+            task: None,
             write: self.edits.write.as_ref(),
         };
-        let limit = self.gateway.limits.message_bytes;
+        let (limit, begun) = (self.gateway.limits.message_bytes, Instant::now());
         self.trail.goes_to(&self.upstream.name);
         let started = Flight::start(&conversation.core, self.method(), text, sending, limit);
-        let begun = Instant::now();
         // What is over when its POST is answered is given up by who follows it.
         let patience = self.time_left().saturating_add(SLACK).min(self.gateway.limits.request);
         timeout(patience, started).await.unwrap_or_else(|_| Err(self.gave_up(conversation, None, begun)))
-    }
-
-    /// A call of a tool that runs only as a task (2025-11-25), for a client that knows no tasks.
-    async fn as_task<'t>(&self, revision: Revision, text: &'t str) -> Cow<'t, str> {
-        let knows_tasks = self.to() == Revision::R2025_11_25;
-        if revision != Revision::R2025_11_25 || knows_tasks || self.method() != "tools/call" {
-            return Cow::Borrowed(text);
-        }
-        let tool = self.tool();
-        let needs = match &tool {
-            Some(tool) => self.gateway.is_task_only(&self.upstream, &self.client, tool).await,
-            None => false,
-        };
-        if !needs {
-            return Cow::Borrowed(text);
-        }
-        self.is_task.store(true, Ordering::Relaxed);
-        Cow::Owned(with_params(text, &["task"], &[("task", "{}".to_owned())]))
     }
 
     /// The name of the called tool at the upstream.
@@ -444,6 +444,9 @@ impl Relay {
                         let message = rejected::without_rejected(&self.upstream.name, &conversation, message);
                         return self.finish(&conversation, message, attempt).await;
                     };
+                    if let Some(answer) = self.show_task(&conversation, &message, &task) {
+                        return Ok(Step::Done(answer));
+                    }
                     // The result of a task that only the gateway knows of. It comes when the task has ended.
                     let params = json!({ "taskId": task });
                     let text = json!({ "jsonrpc": "2.0", "id": 0, "method": "tasks/result", "params": params });
@@ -459,14 +462,6 @@ impl Relay {
                 Event::PassedStream(body) => return Ok(Step::Done(Answer::passed_event(Body::boxed(body)))),
             }
         }
-    }
-
-    /// The task that a call has become, where the client did not ask for one.
-    fn task_of(&self, message: &Message) -> Option<String> {
-        if !self.is_task.load(Ordering::Relaxed) {
-            return None;
-        }
-        Some(message.result()?.get("task")?.get("taskId")?.as_str()?.to_owned())
     }
 
     /// Whether a notification is one that the client's revision has, or that none has.

@@ -1,4 +1,4 @@
-//! Tasks of the extension to 2026-07-28 as tasks of 2025-11-25. Must not know where a task runs.
+//! Tasks of the extension to 2026-07-28 as tasks of 2025-11-25, and the reverse. Must not know where a task runs.
 
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,18 @@ pub fn to_legacy(task: &Map<String, Value>) -> Map<String, Value> {
         legacy.insert("status".to_owned(), json!("failed"));
     }
     legacy
+}
+
+/// The state of a task of 2025-11-25 as the extension has it, without its questions and its outcome. What the older server
+/// calls by a name of these is not passed on: the client would take it for them.
+pub fn to_modern(task: &Map<String, Value>) -> Map<String, Value> {
+    let renamed = |name: &String| {
+        let found = RENAMED.iter().find(|(_, legacy)| legacy == name);
+        found.map_or_else(|| name.clone(), |(modern, _)| (*modern).to_owned())
+    };
+    let is_reserved = |name: &str| INLINED.contains(&name) || RENAMED.iter().any(|(modern, _)| *modern == name);
+    let kept = task.iter().filter(|(name, _)| !is_reserved(name));
+    kept.map(|(member, value)| (renamed(member), value.clone())).collect()
 }
 
 /// How a task stands.
@@ -77,11 +89,23 @@ pub fn with_related_task(text: &str, task: &str) -> Option<String> {
     Some(splice.finish())
 }
 
+/// A response that does not say in `_meta` which task it belongs to: the extension's task holds its result itself.
+pub fn without_related_task(text: &str) -> Option<String> {
+    let all = members(text)?;
+    let result = member(text, &all, "result")?;
+    let at = member(text, &result.members, "_meta").filter(|at| at.kind == Token::ObjectStart)?;
+    let inner = members_at(text, &at.value)?;
+    member(text, &inner, meta::RELATED_TASK)?;
+    let mut splice = Splice::new(text);
+    splice.object(&at.value, &inner, |name| name != meta::RELATED_TASK, &[]);
+    Some(splice.finish())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{offer, to_legacy, with_related_task};
+    use super::{offer, to_legacy, to_modern, with_related_task, without_related_task};
 
     fn legacy(task: &Value) -> Value {
         Value::Object(to_legacy(task.as_object().expect("an object")))
@@ -97,6 +121,26 @@ mod tests {
         );
         let failed = json!({ "status": "completed", "result": { "isError": true } });
         assert_eq!(legacy(&failed), json!({ "status": "failed" }));
+    }
+
+    #[test]
+    fn row_60a_an_older_task_has_other_names_and_no_outcome() {
+        let task = json!({ "taskId": "t", "status": "failed", "ttl": null, "pollInterval": 5, "x": 1, "ttlMs": 7,
+            "result": {}, "error": {}, "inputRequests": {}, "resultType": "complete", "_meta": {} });
+        let modern = to_modern(task.as_object().expect("an object"));
+        assert_eq!(
+            Value::Object(modern),
+            json!({ "taskId": "t", "status": "failed", "ttlMs": null, "pollIntervalMs": 5, "x": 1 })
+        );
+    }
+
+    #[test]
+    fn row_60b_an_inlined_result_names_no_task() {
+        let related = r#""io.modelcontextprotocol/related-task":{"taskId":"t"}"#;
+        let text = format!(r#"{{"id":1,"result":{{"n":1.50,"_meta":{{{related},"x":1}}}}}}"#);
+        let expected = r#"{"id":1,"result":{"n":1.50,"_meta":{"x":1}}}"#;
+        assert_eq!(without_related_task(&text).as_deref(), Some(expected));
+        assert_eq!(without_related_task(expected), None, "nothing to remove");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! kinds of tasks it is, the client's revision says. Must not know how a task is kept.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,9 @@ use net::server::link::Link;
 use net::service::{Answer, Call, Reply};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
+use wire::json::Member;
 use wire::message::{Packet, parse, parse_owned};
-use wire::splice::{Splice, member, members};
+use wire::splice::{Splice, member, members, members_at};
 use wire::translate::task::{legacy_capability, to_legacy, with_related_task};
 use wire::{Era, Message, Revision, meta};
 
@@ -60,17 +62,31 @@ pub(super) fn makes_own_tasks(profile: &Profile) -> bool {
     profile.makes_tasks() || profile.declares(&["tasks"])
 }
 
-/// The call without what asks for a task.
+/// The call without what asks for a task, and without what says that the client takes one: the gateway's own task has a result.
 fn plain(message: &Message) -> Option<Message> {
     let text = message.text();
     let all = members(text)?;
     let params = member(text, &all, "params")?;
     let mut splice = Splice::new(text);
     splice.object(&params.value, &params.members, |name| !ASKS.contains(&name), &[]);
+    if let Some(extensions) = extensions_of(text, &params.members) {
+        let inner = members_at(text, &extensions)?;
+        splice.object(&extensions, &inner, |name| name != meta::TASKS_EXTENSION, &[]);
+    }
     match parse_owned(splice.finish().into_bytes()) {
         Ok(Packet::Message(message)) => Some(message),
         _ => None,
     }
+}
+
+/// Where the extensions stand that a modern client declares.
+fn extensions_of(text: &str, params: &[Member]) -> Option<Range<usize>> {
+    let mut at = member(text, params, "_meta")?.value.clone();
+    for name in [meta::CLIENT_CAPABILITIES, "extensions"] {
+        let inner = members_at(text, &at)?;
+        at = member(text, &inner, name)?.value.clone();
+    }
+    text[at.clone()].starts_with('{').then_some(at)
 }
 
 /// The members of a task, as a client of this revision knows them.
@@ -104,7 +120,7 @@ impl Inner {
 
     /// Answers a call, and learns how long it took.
     async fn timed(self: Arc<Self>, tasks: &Tasks, tool: &str, call: Call) -> Answer {
-        let (inner, began) = (Arc::clone(&self), Instant::now());
+        let (inner, began, era) = (Arc::clone(&self), Instant::now(), call.context.era());
         let reply = if self.answers.settings.errors == ErrorForm::Result {
             Reply::later(inner.failing_by_result(call))
         } else {
@@ -116,6 +132,10 @@ impl Inner {
         };
         let took = began.elapsed();
         // A call that fails at once says nothing, and names that clients make up fail.
+        // A task of a server says nothing of how long it takes.
+        if ResultKind::of_answer(&answer, era) == ResultKind::Task {
+            return answer;
+        }
         if !is_failed(&answer) || took > tasks.settings.over {
             tasks.times.record(self.view.name(), tool, took);
         }
@@ -315,7 +335,7 @@ fn text_of(answer: Answer) -> Arc<str> {
     String::from_utf8_lossy(&answer.into_text()).into()
 }
 
-fn unknown(call: &Call) -> Answer {
+pub(super) fn unknown(call: &Call) -> Answer {
     Answer::error(Some(call.id()), &failure::TASK_UNKNOWN.error("Invalid params: there is no such task"))
 }
 

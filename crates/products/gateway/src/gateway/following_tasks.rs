@@ -11,6 +11,7 @@ use wire::meta::{self, SUBSCRIPTION_ID, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId};
 
 use super::Inner;
+use super::older_tasks::knows_tasks;
 use crate::failure;
 use crate::session::Following;
 use crate::shaping::ClientShape;
@@ -32,6 +33,9 @@ impl Inner {
         ids: &[String],
         client: &Client,
     ) -> Result<Option<FollowedTasks>, RpcError> {
+        if self.upstreams.iter().any(|upstream| upstream.makes_older_tasks()) {
+            knows_tasks(client)?;
+        }
         let Some(upstream) = self.upstream_alone() else { return Ok(None) };
         let lease = upstream.lease(client, false).await.map_err(|trouble| trouble.error(&upstream.name))?;
         let conversation = lease.conversation();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::{Inner, lock};
-use crate::catalogue::{List, Merged};
+use crate::catalogue::{List, Merged, TaskSupport};
 use crate::upstream::{Client, Upstream};
 
 impl Inner {
@@ -29,10 +29,18 @@ impl Inner {
         self.known_tools(client).await.missing.iter().all(|missing| !missing.is(&upstream.name))
     }
 
-    /// Whether a tool of `upstream` runs only as a task.
-    pub(crate) async fn is_task_only(self: &Arc<Self>, upstream: &Arc<Upstream>, client: &Client, tool: &str) -> bool {
+    /// Whether a tool of `upstream` may run as a task.
+    pub(crate) async fn task_support(
+        self: &Arc<Self>,
+        upstream: &Arc<Upstream>,
+        client: &Client,
+        tool: &str,
+    ) -> Option<TaskSupport> {
         let merged = self.known_tools(client).await;
-        !merged.task_only.is_empty() && merged.task_only.contains(&(upstream.index, tool.to_owned()))
+        if merged.tasks.is_empty() {
+            return None;
+        }
+        merged.tasks.get(&(upstream.index, tool.to_owned())).copied()
     }
 
     /// The tools as they were when somebody last looked. A complete list that has just become old by itself is used once

@@ -132,6 +132,10 @@ impl Inner {
         if let Some(capabilities) = body.get_mut("capabilities").filter(|_| as_tasks) {
             capabilities["tasks"] = legacy_capability();
         }
+        let older_tasks = revision.era() == Era::Modern && Self::shows_older_tasks(profiles);
+        if let Some(capabilities) = body.get_mut("capabilities").filter(|_| older_tasks) {
+            capabilities["extensions"][TASKS_EXTENSION] = json!({});
+        }
         if let Some(capabilities) = body.get_mut("capabilities") {
             self.declare_tasks(capabilities, profiles, revision);
         }
@@ -142,8 +146,13 @@ impl Inner {
             let extensions = declared.get_mut("extensions").and_then(Value::as_object_mut).filter(|_| as_tasks);
             // Shown by another name.
             let alone = extensions.is_some_and(|all| all.remove(TASKS_EXTENSION).is_some() && all.is_empty());
-            if let Some(declared) = declared.as_object_mut().filter(|_| alone) {
-                declared.remove("extensions");
+            if let Some(declared) = declared.as_object_mut() {
+                if alone {
+                    declared.remove("extensions");
+                }
+                if older_tasks && profile.makes_older_tasks() {
+                    declared.remove("tasks");
+                }
             }
             let loss = hidden_capability(&declared, &given)?;
             self.losses.count(loss, name, call.message.method().unwrap_or_default());
@@ -161,6 +170,15 @@ impl Inner {
             body.insert("instructions".to_owned(), Value::from(instructions));
         }
         body
+    }
+}
+
+impl Inner {
+    /// Whether clients of 2026-07-28 learn that calls may become tasks because older servers make some. Where a server of
+    /// their own era makes some, too, nothing would say whose a task is.
+    fn shows_older_tasks(profiles: &[(String, Arc<Profile>)]) -> bool {
+        profiles.iter().any(|(_, profile)| profile.makes_older_tasks())
+            && !profiles.iter().any(|(_, profile)| profile.makes_tasks())
     }
 }
 

@@ -110,11 +110,11 @@ fn bytes_of(all: &HashMap<String, LongCall>, principal: Option<&HeaderValue>) ->
 }
 
 /// Now, as tasks say it.
-fn moment() -> String {
+pub(crate) fn moment() -> String {
     rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-fn millis(time: Duration) -> u64 {
+pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -23,7 +23,7 @@ use crate::parked::{Parked, Question};
 use crate::upstream::{Conversation, Flight, Lease, Trouble};
 
 /// How many questions one round may have.
-pub(super) const QUESTIONS: usize = 64;
+pub(crate) const QUESTIONS: usize = 64;
 /// How long a server that only wants to be asked again is left alone, at first and at most.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
@@ -44,7 +44,7 @@ impl Relay {
             // Its manifest may have expired in the course of the request.
             (Some(_), _) if self.gateway.withholds(&self.upstream) => Handling::Answer(unasked(&message)),
             (Some("ping"), _) => Handling::Answer(result_text(message.id(), &json!({}))),
-            (Some(method), _) if !self.may_ask(method, message.params()) => {
+            (Some(method), _) if !may_ask(self.client.capabilities(), method, message.params()) => {
                 Handling::Answer(error_text(message.id(), &unable(method, message.params())))
             }
             (_, Era::Legacy) => {
@@ -62,14 +62,6 @@ impl Relay {
                 Handling::Answer(error_text(message.id(), &error))
             }
         }
-    }
-
-    /// Whether the client declared that it can be asked this.
-    fn may_ask(&self, method: &str, params: Option<&Value>) -> bool {
-        let name = method.split_once('/').map_or(method, |(name, _)| name);
-        let declared = self.client.capabilities().get(name);
-        let able = |declared: &Value| !asks_for_url(method, params) || declared.get("url").is_some();
-        matches!(name, "roots" | "sampling" | "elicitation") && declared.is_some_and(able)
     }
 
     /// Asks a legacy client and returns the response for the server.
@@ -145,7 +137,7 @@ impl Relay {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
             let params = request.get("params").cloned().unwrap_or_else(|| json!({}));
             let asked = self.for_client(method, &params, from, key);
-            let answer = if self.may_ask(method, Some(&params)) {
+            let answer = if may_ask(self.client.capabilities(), method, Some(&params)) {
                 self.call.link.request(method, of_task(asked.noted(), task)).await.ok()
             } else {
                 None
@@ -223,7 +215,7 @@ impl Relay {
     }
 
     /// A result for a modern client that no server sent.
-    fn own_result(&self, body: &Value, server: &Value) -> Answer {
+    pub(super) fn own_result(&self, body: &Value, server: &Value) -> Answer {
         Answer::result(self.call.id(), &wire::translate::result(self.method(), body, self.to(), server))
     }
 
@@ -287,8 +279,15 @@ fn asks_for_url(method: &str, params: Option<&Value>) -> bool {
     method == "elicitation/create" && params.and_then(|params| params.get("mode")).is_some_and(|mode| mode == "url")
 }
 
+/// Whether a client that declared these capabilities can be asked this.
+pub(crate) fn may_ask(capabilities: &Value, method: &str, params: Option<&Value>) -> bool {
+    let name = method.split_once('/').map_or(method, |(name, _)| name);
+    let able = |declared: &Value| !asks_for_url(method, params) || declared.get("url").is_some();
+    matches!(name, "roots" | "sampling" | "elicitation") && capabilities.get(name).is_some_and(able)
+}
+
 /// What a legacy server reads where the client cannot be asked.
-fn unable(method: &str, params: Option<&Value>) -> RpcError {
+pub(crate) fn unable(method: &str, params: Option<&Value>) -> RpcError {
     if asks_for_url(method, params) {
         return RpcError::invalid_params("Invalid params: the client cannot open a URL for the user");
     }

@@ -2,7 +2,7 @@
 //! what is tried where an endpoint does not know Streamable HTTP.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -139,7 +139,7 @@ impl Upstream {
         tracing::info!(upstream = self.name, revision = profile.revision.as_str(), "connected");
         let (used, level) = (Mutex::new(Instant::now()), Mutex::default());
         let profile = self.known(profile);
-        Ok(Arc::new(Conversation { core, profile, used, level }))
+        Ok(Arc::new(Conversation { core, profile, used, holds: AtomicUsize::new(0), level }))
     }
 
     /// What the server says of itself: kept once where it says the same to all.

@@ -74,6 +74,8 @@ struct Entry {
     sender: mpsc::Sender<Incoming>,
     /// A question of the server may belong to it.
     asks: bool,
+    /// The task whose result it waits for, where that is followed by the gateway alone.
+    task: Option<String>,
     /// No log message is caused by it.
     is_quiet: bool,
 }
@@ -247,11 +249,12 @@ impl Core {
     }
 
     /// An id for a request, and where its messages come out.
-    pub(super) fn register(&self, method: &str) -> (i64, mpsc::Receiver<Incoming>) {
+    pub(super) fn register(&self, method: &str, task: Option<&str>) -> (i64, mpsc::Receiver<Incoming>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let is_quiet = matches!(method, "subscriptions/listen" | "ping");
-        let entry = Entry { sender, asks: ASKING.contains(&method), is_quiet };
+        // What a task logs is caused by its call, which has ended.
+        let is_quiet = matches!(method, "subscriptions/listen" | "ping") || task.is_some();
+        let entry = Entry { sender, asks: ASKING.contains(&method), task: task.map(str::to_owned), is_quiet };
         self.entries().insert(id, entry);
         (id, receiver)
     }
@@ -366,7 +369,7 @@ impl Core {
             }
             Kind::Notification => self.target_of(&message).map(|sender| (sender, Event::Notification as _)),
             Kind::Request if !self.may_ask() => return,
-            Kind::Request => self.asker().map(|sender| (sender, Event::Question as _)),
+            Kind::Request => self.asker(&message).map(|sender| (sender, Event::Question as _)),
         };
         match target {
             Some((sender, event)) => {
@@ -405,11 +408,18 @@ impl Core {
         }
     }
 
-    /// The only open request that a question can belong to.
-    fn asker(&self) -> Option<mpsc::Sender<Incoming>> {
+    /// The only open request that a question can belong to: that for the result of the task that it names (2025-11-25,
+    /// basic/utilities/tasks), or else one that waits for no task.
+    fn asker(&self, question: &Message) -> Option<mpsc::Sender<Incoming>> {
         let entries = self.entries();
-        let mut asking = entries.values().filter(|entry| entry.asks);
-        asking.next().filter(|_| asking.next().is_none()).map(|entry| entry.sender.clone())
+        let named = question.meta().and_then(|meta| meta.get(meta::RELATED_TASK)?.get("taskId")?.as_str());
+        let only = |may: &dyn Fn(&&Entry) -> bool| {
+            let mut asking = entries.values().filter(|entry| entry.asks).filter(may);
+            asking.next().filter(|_| asking.next().is_none()).map(|entry| entry.sender.clone())
+        };
+        let of_task = named.and_then(|named| only(&|entry| entry.task.as_deref() == Some(named)));
+        let calls = entries.values().any(|entry| entry.asks && entry.task.is_none());
+        of_task.or_else(|| only(&|entry| entry.task.is_none() || !calls))
     }
 }
 
@@ -427,7 +437,7 @@ async fn prove(core: Arc<Core>, revision: Revision, patience: Duration) {
             ("server/discover", json!({ "_meta": meta }))
         }
     };
-    let (id, mut answer) = core.register(method);
+    let (id, mut answer) = core.register(method, None);
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
     let text = core.context.as_ref().map_or(Cow::Borrowed(&*text), |context| context.request(&text));
     let asked = async { core.post(&text).await.is_ok() && answer.recv().await.is_some() };

@@ -52,6 +52,8 @@ pub(crate) struct Sending<'a> {
     pub(crate) passes: Option<Duration>,
     /// When the time of the request is over: until then, the answer to its POST is awaited before it counts as sent.
     pub(crate) until: Option<Instant>,
+    /// The task whose result it asks for, where the gateway follows it.
+    pub(crate) task: Option<&'a str>,
     /// Learns what becomes of the request, where that changes what is kept of others.
     pub(crate) write: Option<&'a Arc<OpenWrite>>,
 }
@@ -119,7 +121,7 @@ impl Flight {
             let renamed = id != own;
             (None, id, None, renamed)
         } else {
-            let (number, events) = core.register(method);
+            let (number, events) = core.register(method, sending.task);
             (Some(number), RequestId::from(number), Some(events), true)
         };
         let (core, passes) = (Arc::clone(core), sending.passes.filter(|_| !renamed));

@@ -14,6 +14,7 @@ mod starting;
 mod trouble;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,11 +55,29 @@ pub(crate) struct Conversation {
     pub(crate) core: Arc<Core>,
     pub(crate) profile: Arc<Profile>,
     used: Mutex<Instant>,
+    /// How much goes on there without a request.
+    holds: AtomicUsize,
     /// The level of log messages that was set there.
     level: Mutex<Option<LogLevel>>,
 }
 
+/// Something that goes on at a server between requests: its conversation is not idle.
+pub(crate) struct Hold(Arc<Conversation>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.holds.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Conversation {
+    /// Keeps a conversation from being ended as idle.
+    pub(crate) fn hold(this: &Arc<Self>) -> Hold {
+        this.holds.fetch_add(1, Ordering::Relaxed);
+        Hold(Arc::clone(this))
+    }
+
     /// Keeps the level of log messages that is to be set now, unless the server sends as much already.
     pub(crate) fn lower_level(&self, level: LogLevel) -> bool {
         let mut set = self.level.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +93,8 @@ impl Conversation {
     }
 
     fn is_idle(&self, since: Duration) -> bool {
-        self.core.open_requests() == 0 && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > since
+        let goes_on = self.core.open_requests() > 0 || self.holds.load(Ordering::Relaxed) > 0;
+        !goes_on && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > since
     }
 }
 
@@ -473,6 +493,11 @@ impl Upstream {
     /// The name and version that it gave last.
     pub(crate) fn server(&self) -> Value {
         self.state().profile.as_ref().map_or(Value::Null, |profile| profile.server.clone())
+    }
+
+    /// Whether, when it was last connected to, calls of its tools could become tasks of 2025-11-25.
+    pub(crate) fn makes_older_tasks(&self) -> bool {
+        self.state().profile.as_ref().is_some_and(|profile| profile.makes_older_tasks())
     }
 
     /// What was found out about its era.

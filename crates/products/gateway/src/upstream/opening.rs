@@ -62,6 +62,11 @@ impl Profile {
     pub(crate) fn makes_tasks(&self) -> bool {
         self.revision.era() == Era::Modern && self.declares(&["extensions", meta::TASKS_EXTENSION])
     }
+
+    /// Whether calls of its tools may become tasks of 2025-11-25.
+    pub(crate) fn makes_older_tasks(&self) -> bool {
+        self.revision == Revision::R2025_11_25 && self.declares(&["tasks", "requests", "tools", "call"])
+    }
 }
 
 /// Who opens the conversation.

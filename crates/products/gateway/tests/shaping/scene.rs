@@ -156,6 +156,13 @@ impl Scene {
         Self::before(upstream, Seen::default(), settings).await
     }
 
+    /// In front of the reference server at one revision; nothing of what it gets is seen.
+    pub(crate) async fn of_reference(revision: Revision, settings: Settings) -> Self {
+        let options = reference::Options { revisions: vec![revision], ..reference::Options::default() };
+        let upstream = reference::Server::new(options).http(LOCAL).await.expect("a free port");
+        Self::before(upstream, Seen::default(), settings).await
+    }
+
     async fn before(upstream: Server, seen: Seen, settings: Settings) -> Self {
         let (signer, folder) = (Signer::fresh(), tempfile::tempdir().expect("a folder"));
         let keys = folder.path().join("keys.json");

@@ -4,6 +4,7 @@
 mod envelope;
 mod long_calls;
 mod notifications;
+mod older_tasks;
 mod opening;
 mod primitives;
 mod raw;

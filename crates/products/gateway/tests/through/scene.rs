@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use client::{Abilities, Answering, Client, ClientEvent, Options, Question, Respondent};
 use gateway::Gateway;
-use gateway::settings::{Limits, Sessions, Settings, Target, TaskSettings, UpstreamSettings};
+use gateway::settings::{CommandLimits, Limits, Sessions, Settings, Target, TaskSettings, UpstreamSettings};
 use net::client::{Address, HttpAddress};
+use net::process::Command;
 use net::server::http::{self, Server};
 use net::server::stdio;
 use net::{Children, client as net_client};
@@ -158,16 +159,44 @@ impl Scene {
         Self::in_front_of(direct, &[], (limits, None)).await
     }
 
-    async fn in_front_of(direct: Self, more: &[Url], (limits, tasks): (Limits, Option<TaskSettings>)) -> Self {
-        let upstream = |(place, url): (usize, &Url)| UpstreamSettings {
+    /// A gateway in front of a shell script.
+    pub(crate) async fn child(script: &str) -> Self {
+        Self::child_within(script, Limits::default()).await
+    }
+
+    /// The same with other limits.
+    pub(crate) async fn child_within(script: &str, limits: Limits) -> Self {
+        let url = url_of(LOCAL);
+        let direct = Self {
+            behind: url.clone(),
+            url,
+            upstream: Mutex::new(None),
+            other: None,
+            gateway: None,
+            notifications: Arc::default(),
+            seen: Seen::default(),
+        };
+        let (command, limits_of) = (Command::new("sh", ["-c", script]), CommandLimits::default());
+        let target = Target::Command { command, inherit: Vec::new(), limits: limits_of };
+        Self::to(direct, vec![target], (limits, None)).await
+    }
+
+    async fn in_front_of(direct: Self, more: &[Url], settings: (Limits, Option<TaskSettings>)) -> Self {
+        let all = std::iter::once(&direct.url).chain(more);
+        let targets = all.map(|url| Target::Http(HttpAddress::new(url.clone()))).collect();
+        Self::to(direct, targets, settings).await
+    }
+
+    async fn to(direct: Self, targets: Vec<Target>, (limits, tasks): (Limits, Option<TaskSettings>)) -> Self {
+        let upstream = |(place, target): (usize, Target)| UpstreamSettings {
             name: format!("reference{place}"),
-            target: Target::Http(HttpAddress::new(url.clone())),
+            target,
             revision: None,
             sessions: Sessions::default(),
             credentials: None,
             assertion: None,
         };
-        let upstreams = std::iter::once(&direct.url).chain(more).enumerate().map(upstream).collect();
+        let upstreams = targets.into_iter().enumerate().map(upstream).collect();
         let limits = Limits { request: Duration::from_secs(20), ..limits };
         let settings = Settings { upstreams, limits, tasks, ..Settings::default() };
         let gateway = Gateway::new(&settings, &Children::new()).expect("a valid address");

@@ -236,10 +236,6 @@ const fn absent(what: &'static str) -> Way {
     Way { what, class: Class::Absent }
 }
 
-const fn not_built(what: &'static str) -> Way {
-    Way { what, class: Class::Missing }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

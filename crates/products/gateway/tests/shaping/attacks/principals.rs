@@ -144,3 +144,32 @@ async fn a_key_repeats_nothing_for_another() {
     assert!(refused["error"].is_object() && !refused.to_string().contains(&first), "{refused}");
     scene.end().await;
 }
+
+/// Row 60a: the id of a task of an older server is of use to who began it, and to nobody else.
+#[tokio::test]
+async fn a_task_of_an_older_server_is_its_principals() {
+    let scene = Scene::of_reference(LEGACY, Settings::default()).await;
+    let able = || json!({ "extensions": { wire::meta::TASKS_EXTENSION: {} }, "elicitation": {} });
+    let owner = scene.client(MODERN, json!({})).able(able());
+    let begun = owner.ask("tools/call", json!({ "name": "buy", "arguments": {} })).await;
+    let id = begun["result"]["taskId"].as_str().unwrap_or_else(|| panic!("no task: {begun}")).to_owned();
+    for claims in [json!({ "sub": "bob" }), json!({ "sub": "Ann" }), json!({ "sub": Value::Null, "client_id": "ann" })]
+    {
+        let thief = scene.client(MODERN, claims.clone()).able(able());
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let refused = thief.ask(method, json!({ "taskId": id, "inputResponses": { "elicitation-1": {} } })).await;
+            assert_eq!(refused["error"]["data"]["failure"], "task-unknown", "{method} {claims}: {refused}");
+        }
+    }
+    let mut state = Value::Null;
+    for _ in 0..100 {
+        state = owner.ask("tasks/get", json!({ "taskId": id })).await["result"].take();
+        if state["status"] == "input_required" {
+            break;
+        }
+        assert_eq!(state["status"], "working", "nobody cancelled it: {state}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(state["inputRequests"]["elicitation-1"].is_object(), "nobody answered it: {state}");
+    scene.end().await;
+}
