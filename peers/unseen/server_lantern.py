@@ -183,7 +183,7 @@ class Session:
         self.version, self.capabilities, self.unsolicited = version, capabilities, unsolicited
         self.level, self.watched, self.unwatched = "info", set(), set()
         self.running, self.asked, self.tasks, self.count = {}, {}, {}, 0
-        self.streams, self.listening = [], []
+        self.streams, self.listening, self.ready = [], [], False
 
     def notify(self, method, params=None):
         message = {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
@@ -322,7 +322,7 @@ def count_chapters(exchange, given):
 
 
 def recommend_book(exchange, given):
-    if "sampling" not in exchange.session.capabilities and not on("sampling-unasked"):
+    if not (exchange.session.ready and "sampling" in exchange.session.capabilities) and not on("sampling-unasked"):
         return failure("This tool needs a client with sampling")
     question = {"messages": [{"role": "user", "content": {"type": "text", "text": f"Recommend one: {', '.join(b['title'] for b in BOOKS.values())}"}}],
                 "systemPrompt": "You are a librarian.", "maxTokens": 80}
@@ -337,15 +337,16 @@ def recommend_book(exchange, given):
 
 
 def choose_branch(exchange, given):
-    if "elicitation" not in exchange.session.capabilities and not on("elicitation-unasked"):
+    modes = exchange.session.capabilities.get("elicitation")
+    if not (exchange.session.ready and modes is not None and ("form" in modes or not modes)) and not on("elicitation-unasked"):
         return failure("This tool needs a client with elicitation")
     fields = {"branch": {"type": "string", "title": "Branch", "enum": BRANCHES}, "copies": {"type": "integer", "minimum": 1, "maximum": 5}}
     if on("form-nested"):
         fields["address"] = {"type": "object", "properties": {"street": {"type": "string"}}}
     if on("form-password"):
         fields["password"] = {"type": "string", "title": "Password of your library account"}
-    answer = exchange.ask("elicitation/create", {"message": "Which branch?", "requestedSchema": {
-        "type": "object", "properties": fields, "required": ["branch"]}})
+    form = {"type": "object", "properties": fields, "required": ["branch"]}
+    answer = exchange.ask("elicitation/create", {"message": "Which branch?", "requestedSchema": form})
     if "error" in answer:
         return failure("The client did not elicit")
     result = answer.get("result", {})
@@ -353,7 +354,8 @@ def choose_branch(exchange, given):
         return text("Chosen: " + result["content"]["branch"])
     if result.get("action") != "accept":
         return text("No branch was chosen")
-    return text(f"Chosen: {(result.get('content') or {}).get('branch')}")
+    problem = violation(result.get("content"), form, "content")
+    return failure(f"The answer does not fit the form: {problem}") if problem else text(f"Chosen: {result['content']['branch']}")
 
 
 def reserve_book(exchange, given):
@@ -433,6 +435,8 @@ def violation(value, rules, place="arguments"):
         value = int(value)
     if kind and (not isinstance(value, kinds[kind]) or (kind == "integer" and isinstance(value, bool))):
         return f"{place} must be of type {kind}"
+    if "enum" in rules and value not in rules["enum"]:
+        return f"{place} must be one of {', '.join(rules['enum'])}"
     if kind == "string":
         if len(value) < rules.get("minLength", 0) or len(value) > rules.get("maxLength", 1 << 30):
             return f"{place} has the wrong length"
@@ -510,6 +514,9 @@ def start_task(session, exchange, name, given, asked):
     while len(session.tasks) >= 200:
         session.tasks.pop(next(iter(session.tasks)))
     session.tasks[task["taskId"]] = task
+    forget = threading.Timer(ttl / 1000, session.tasks.pop, (task["taskId"], None))
+    forget.daemon = True
+    forget.start()
     # After the response of the call, its stream is closed: a task reports on the stream that listens.
     def send(message):
         if task["status"] == "working":
@@ -867,6 +874,8 @@ def respond(session, request, send):
 def receive_notification(session, message):
     """Takes a notification; what it returns is sent to the client, which is a fault."""
     params = message.get("params", {})
+    if message["method"] == "notifications/initialized":
+        session.ready = True
     if message["method"] == "notifications/cancelled":
         exchange = session.running.get(key_of(params.get("requestId")))
         if exchange is None and on("cancel-unknown-error"):
@@ -930,7 +939,7 @@ def serve_stdio():
             continue
         try:
             message = json.loads(line.decode())
-        except ValueError:
+        except (ValueError, RecursionError):
             if not on("parse-error-silent"):
                 send(error(None, -32700, "Parse error"))
             continue
@@ -1059,7 +1068,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(406, "Accept must list application/json and text/event-stream")
         try:
             message = json.loads(body.decode())
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.refuse(400, "Parse error", -32700)
         if not is_response(message) and invalid(message):
             return self.refuse(400, invalid(message))

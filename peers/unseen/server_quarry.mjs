@@ -272,7 +272,9 @@ const TOOLS = {
     run(call, given) {
       const answer = call.input("ask_foreman", given, "pit", { method: "elicitation/create", params: foremanForm() });
       if (on("mrtr-decline-crash")) return text(`Opened: ${answer.content.pit}`);
-      return text(answer.action === "accept" ? `Opened: ${answer.content?.pit}` : "No pit was opened");
+      if (answer.action !== "accept") return text("No pit was opened");
+      const problem = violation(answer.content, foremanForm().requestedSchema ?? {}, "content");
+      return problem ? text(`The answer does not fit the form: ${problem}`, { isError: true }) : text(`Opened: ${answer.content.pit}`);
     },
   },
   describe_stone: {
@@ -367,10 +369,12 @@ async function callTool(call, params) {
 function missingCapability(method, params, meta) {
   const needs = method === "tools/call" && Object.hasOwn(TOOLS, params.name) ? TOOLS[params.name].needs : undefined;
   const declared = on("capabilities-remembered") ? (shared.capabilities ??= meta[`${MCP}clientCapabilities`]) : meta[`${MCP}clientCapabilities`];
-  if (!needs || declared[needs] || on("mrtr-undeclared")) return null;
+  const modes = declared[needs];
+  const fits = modes && (needs !== "elicitation" || modes.form || Object.keys(modes).length === 0);
+  if (!needs || fits || on("mrtr-undeclared")) return null;
   if (violation(params.arguments ?? {}, TOOLS[params.name].inputSchema)) return null;
   return new Refusal(on("mrtr-capability-code") ? -32602 : -32021, `The client must declare ${needs}`,
-    on("mrtr-capability-data") ? undefined : { requiredCapabilities: { [needs]: {} } }, on("mrtr-capability-status") ? 200 : 400);
+    on("mrtr-capability-data") ? undefined : { requiredCapabilities: { [needs]: needs === "elicitation" ? { form: {} } : {} } }, on("mrtr-capability-status") ? 200 : 400);
 }
 
 // A request in progress
