@@ -1197,6 +1197,7 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--http", type=int, metavar="PORT")
+    parser.add_argument("--stdio", action="store_true", help="the default")
     parser.add_argument("--fault", action="append", default=[], metavar="NAME")
     parser.add_argument("--list-faults", action="store_true")
     options = parser.parse_args()

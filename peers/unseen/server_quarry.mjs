@@ -920,6 +920,7 @@ function main(words) {
       for (const [name, area, level, transport, says] of FAULTS) console.log(JSON.stringify({ name, area, level, transport, says }));
       process.exit(0);
     } else if (word === "--http") port = Number(words.shift());
+    else if (word === "--stdio") port = null;
     else if (word === "--fault" && FAULTS.some(([name]) => name === words[0])) chosen.add(words.shift());
     else {
       console.error(`unknown option or fault: ${word} ${words[0] ?? ""}`);
