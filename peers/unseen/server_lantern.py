@@ -903,7 +903,12 @@ def is_response(message):
 
 def encoded(message):
     value = json.dumps(message, ensure_ascii=False)
-    return value.encode("latin-1", "replace") if on("latin-1") else value.encode()
+    if on("latin-1"):
+        return value.encode("latin-1", "replace")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:  # a lone surrogate has no bytes in UTF-8, but an escape
+        return json.dumps(message).encode()
 
 
 # stdio
