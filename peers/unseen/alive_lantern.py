@@ -4,7 +4,7 @@
     alive_lantern.py [--jobs N] [FAULT...]
 
 Each scene is played against the correct server and against the server with the fault; the first difference is printed.
-A fault without a difference is DEAD, and the exit code is 1.
+A fault without a difference is DEAD, and the exit code is 1. Scenes depend on time: on a busy machine, an unsteady one is left out.
 """
 
 import argparse
@@ -444,12 +444,14 @@ def main(server, stdio, http_):
     faults = [json.loads(line) for line in listed.splitlines()]
     faults = [fault for fault in faults if not options.faults or fault["name"] in options.faults]
     scenes = [(Stdio, name, scene) for name, scene in stdio.items()] + [(Http, name, scene) for name, scene in http_.items()]
-    clean, unsteady = {}, 0
+    clean, steady = {}, []
     for kind, name, scene in scenes:
         clean[kind, name] = play(server, kind, scene, [])
-        if play(server, kind, scene, []) != clean[kind, name]:
-            print(f"UNSTEADY scene {name}: {clean[kind, name]}")
-            unsteady += 1
+        if play(server, kind, scene, []) == clean[kind, name]:
+            steady.append((kind, name, scene))
+        else:
+            print(f"UNSTEADY scene {name}: two plays of the correct server differ, so it proves nothing")
+    unsteady, scenes = len(scenes) - len(steady), steady
 
     def show(fault):
         fitting = [scene for scene in scenes if fault["transport"] != "http" or scene[0] is Http]
