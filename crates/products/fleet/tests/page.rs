@@ -58,7 +58,7 @@ struct Page {
 }
 
 async fn opened(text: &str) -> Page {
-    let Scene { folder, fleet, keeping, runner, children } = Scene::open(text).await;
+    let Scene { folder, fleet, keeping, runner, _children: children } = Scene::open(text).await;
     let options = Options { fleet, keeping, runner, clock: now, actor: "test".to_owned(), tell: |_| {}, version: "0" };
     let ui = Ui::open(options).await.expect("a page");
     let serving = ui.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");

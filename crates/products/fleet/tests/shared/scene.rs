@@ -17,7 +17,7 @@ pub(crate) struct Scene {
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) keeping: Keeping,
     pub(crate) runner: Runner,
-    pub(crate) children: Ended,
+    pub(crate) _children: Ended,
 }
 
 /// Child processes that end with the test.
@@ -41,7 +41,7 @@ impl Scene {
         let children = Ended(Children::new());
         let runner = Runner::at(&children.0, proof()).await.expect("proof");
         let keeping = Keeping::open(&fleet).await.expect("a store");
-        Self { folder, fleet, keeping, runner, children }
+        Self { folder, fleet, keeping, runner, _children: children }
     }
 }
 
