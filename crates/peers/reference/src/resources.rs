@@ -130,7 +130,7 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
     })
 }
 
-/// Reads what keeps a thread busy on one of its own: no other request waits for it.
+/// Reads what keeps a thread busy on another one: no other request waits for it.
 fn read_apart(server: &Server, call: Call, uri: String) -> Reply {
     let server = server.clone();
     Reply::later(async move {

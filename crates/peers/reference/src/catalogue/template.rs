@@ -56,7 +56,7 @@ pub struct Template {
     pub delay: Duration,
     /// What reading one ends with, instead of its contents.
     pub refusal: Option<RpcError>,
-    /// Whether reading one keeps a thread busy: it is done on one of its own.
+    /// Whether reading one keeps a thread busy: it is done on another thread.
     pub apart: bool,
 }
 
