@@ -210,6 +210,73 @@ fn a_check_ends_with_1_where_nothing_can_be_called() {
     }
 }
 
+/// Where the address of the API leads nowhere that is allowed, every call would be refused: that is a problem, not a success.
+#[test]
+fn a_check_ends_with_1_where_calls_would_be_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write("private.yaml", "network: { private: allow }\n");
+    write("named.yaml", "base_url: http://localhost:1/v1\n");
+    let check = |server: &str, more: &[&str]| {
+        let description = json!({ "openapi": "3.1.0", "servers": [{ "url": server }], "paths": { "/p": { "get": {
+            "description": "Lists all the pets of the shop", "responses": {} } } } });
+        write("pets.json", &description.to_string());
+        proof(folder.path(), &[&["serve", "--check", "--openapi", "pets.json"][..], more].concat())
+    };
+    for (server, what, remedy) in [
+        ("http://127.0.0.1:1/v1", "an address of this machine", "try: --base-url http://127.0.0.1:1/v1, or `network:"),
+        ("http://localhost:1", "an address of this machine", "try: --base-url http://localhost:1/, or `network:"),
+        ("https://10.1.2.3", "an address of a private network", "try: --base-url https://10.1.2.3/, or `network:"),
+        ("http://[::1]:1", "an address of this machine", "try: --base-url http://[::1]:1/, or `network:"),
+        (
+            "http://169.254.169.254",
+            "a link-local or metadata address",
+            "try: --base-url http://169.254.169.254/ 0 sugg",
+        ),
+    ] {
+        let said = ends_with(1, &check(server, &[]));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("1 tool cannot be called: requests to `") && said.contains(what), "{server}: {said}");
+        assert!(said.contains(remedy) && !said.contains("would allow it"), "{server}: {said}");
+    }
+    for (server, more) in [
+        ("http://127.0.0.1:1/v1", &["--base-url", "http://127.0.0.1:1/v1"][..]),
+        ("http://localhost:1", &["--config", "named.yaml"]),
+        ("http://localhost:1", &["--config", "private.yaml"]),
+        ("https://1.1.1.1", &[]),
+        ("https://api.invalid", &[]),
+    ] {
+        let said = ends_with(0, &check(server, more));
+        assert!(!said.contains("cannot be called"), "{server}: {said}");
+    }
+}
+
+/// What is too large for the list of tools is there as a whole, for who asks for it.
+#[test]
+fn the_schema_of_a_large_answer_is_a_resource() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let many: serde_json::Map<String, Value> =
+        (0..300).map(|at| (format!("member_{at}"), json!({ "type": "string" }))).collect();
+    let answers = |schema: Value| json!({ "200": { "content": { "application/json": { "schema": schema } } } });
+    let description = json!({ "openapi": "3.1.0", "paths": {
+        "/large": { "get": { "operationId": "large", "responses": answers(json!({ "$ref": "#/components/schemas/L" })) } },
+        "/small": { "get": { "operationId": "small", "responses": answers(json!({ "type": "object" })) } },
+        "/list": { "get": { "operationId": "list", "responses": answers(json!({ "type": "array", "items": {} })) } },
+        "/none": { "get": { "operationId": "none", "responses": {} } },
+    }, "components": { "schemas": { "L": { "type": "object", "required": ["member_7"], "properties": many } } } });
+    std::fs::write(folder.path().join("api.json"), description.to_string()).expect("written");
+    let client = |verb: &[&str]| {
+        let server = ["--", PROOF, "serve", "--stdio", "--openapi", "api.json", "--base-url", "http://127.0.0.1:1"];
+        proof(folder.path(), &[&["client"], verb, &server].concat())
+    };
+    let said = ends_with(0, &client(&["read", "answer-schema://large"]));
+    assert!(said.contains("member_299") && said.contains("\"required\":[\"member_7\"]"), "{said}");
+    for absent in ["small", "list", "none", "other"] {
+        let said = client(&["read", &format!("answer-schema://{absent}")]);
+        assert_ne!(said.status.code(), Some(0), "{absent}");
+    }
+}
+
 /// Served to a whole check, an API is a clean server.
 #[test]
 fn a_check_of_a_served_api_is_clean() {

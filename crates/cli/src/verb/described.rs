@@ -15,9 +15,18 @@ use crate::verb::given_file;
 /// How large an overlay may be, in bytes.
 const OVERLAY: u64 = 16 << 20;
 
-/// The API that the description describes, after `overlays` and with the operations that `choice` picks; and where it was
-/// fetched.
-pub(crate) async fn read(description: &str, overlays: &[PathBuf], choice: &Choice) -> Result<(Api, Option<Url>), Exit> {
+/// A description that was read.
+pub(crate) struct Described {
+    /// The API, with the operations that were chosen.
+    pub(crate) api: Api,
+    /// Where it was fetched, if it was.
+    pub(crate) at: Option<Url>,
+    /// The description itself, after its overlays.
+    pub(crate) value: Value,
+}
+
+/// Reads a description, after `overlays` and with the operations that `choice` picks.
+pub(crate) async fn read(description: &str, overlays: &[PathBuf], choice: &Choice) -> Result<Described, Exit> {
     let (text, at) = text(description).await?;
     let mut value = value(description, &text)?;
     drop(text);
@@ -37,7 +46,7 @@ pub(crate) async fn read(description: &str, overlays: &[PathBuf], choice: &Choic
         tell(format_args!("error: {}: {error}", escape::line(description)));
         Exit::Usage
     })?;
-    Ok((api, at))
+    Ok(Described { api, at, value })
 }
 
 async fn text(description: &str) -> Result<(String, Option<Url>), Exit> {

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &FactoryArgs) -> Exit {
 }
 
 async fn init(args: &InitArgs) -> Result<Exit, Exit> {
-    let (api, _) = described::read(&args.description, &args.overlay, &Choice::default()).await?;
+    let api = described::read(&args.description, &args.overlay, &Choice::default()).await?.api;
     let proposed = propose(&api, args.most.into());
     if proposed.is_empty() {
         tell(format_args!("{}: no operation to propose", escape::line(&args.description)));

@@ -220,6 +220,8 @@ pub struct Answer {
     /// JSON Schema 2020-12 of the body, where it is JSON and said; with `$defs` of its own. None where it is larger than
     /// [`crate::Limits::answer_bytes`]: [`crate::answer_schema`] makes it.
     pub schema: Option<Value>,
+    /// Whether the description gives a schema of it, kept or not.
+    pub is_described: bool,
 }
 
 /// A scheme that one way to be authorized needs.

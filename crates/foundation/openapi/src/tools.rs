@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Api, Arguments, Body, Kind, Method, Operation, Parameter};
+use crate::model::{Api, Arguments, Body, Kind, Member, Method, Operation, Parameter};
 use crate::naming;
 use crate::prose;
 use crate::schemas::{for_parts, loosened, size};
@@ -194,12 +194,17 @@ fn input(operation: &Operation) -> Value {
             required.push(&parameter.argument);
         }
     }
+    let mut together = Map::new();
     if let Some(body) = &operation.body {
         add_body(body, &mut properties, &mut required);
+        together = given_together(body);
     }
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
         schema["required"] = required.into();
+    }
+    if !together.is_empty() {
+        schema["dependentRequired"] = together.into();
     }
     if !operation.definitions.is_empty() {
         schema["$defs"] = operation.definitions.clone().into_iter().collect::<Map<_, _>>().into();
@@ -233,17 +238,38 @@ fn add_body<'b>(body: &'b Body, properties: &mut Map<String, Value>, required: &
             }
         }
         Arguments::Members(list) => {
-            let needed = body.schema.get("required").and_then(Value::as_array);
-            let needed: Vec<&str> = needed.into_iter().flatten().filter_map(Value::as_str).collect();
             for member in list {
                 let schema = body.schema.get("properties").and_then(|all| all.get(&member.name));
                 properties.insert(member.argument.clone(), schema.cloned().unwrap_or_else(|| json!({})));
-                if body.required && needed.contains(&member.name.as_str()) {
-                    required.push(&member.argument);
-                }
+            }
+            if body.required {
+                required.extend(needed(body));
             }
         }
     }
+}
+
+/// The arguments that a body cannot do without.
+fn needed(body: &Body) -> Vec<&str> {
+    let Arguments::Members(list) = &body.arguments else { return Vec::new() };
+    let names = body.schema.get("required").and_then(Value::as_array);
+    let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_needed = |member: &&Member| names.contains(&member.name.as_str());
+    list.iter().filter(is_needed).map(|member| member.argument.as_str()).collect()
+}
+
+/// `dependentRequired` of a body that may be left out: with one of its arguments, those that the body needs must be given.
+/// Each names the first of these, and the first names the others: as strict as lists of all, and no longer than the arguments.
+fn given_together(body: &Body) -> Map<String, Value> {
+    let needed = needed(body);
+    let (Arguments::Members(list), false, Some((first, others))) =
+        (&body.arguments, body.required, needed.split_first())
+    else {
+        return Map::new();
+    };
+    let with = |member: &Member| if member.argument == *first { others.into() } else { vec![*first].into() };
+    let lists = list.iter().map(|member| (member.argument.clone(), with(member)));
+    lists.filter(|(_, list): &(_, Value)| list.as_array().is_some_and(|list| !list.is_empty())).collect()
 }
 
 /// What a body is that has no description in its schema.

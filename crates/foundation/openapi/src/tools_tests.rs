@@ -125,3 +125,67 @@ fn null_is_an_argument_where_the_description_says_so() {
     }}}}}}});
     assert!(schema::fits(&made(&description)[0].input, &json!({"name": null})));
 }
+
+/// An optional body can be left out, or is given with all that it requires, whatever it is written as.
+#[test]
+fn an_optional_body_is_left_out_or_given_with_what_it_requires() {
+    let schema = json!({"type": "object", "required": ["name", "kind"], "properties": {
+        "name": {"type": "string"}, "kind": {"type": "string"}, "note": {"type": "string"},
+    }});
+    let media = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"];
+    let cases = [
+        (json!({"id": 1}), true),
+        (json!({"id": 1, "name": "a", "kind": "b"}), true),
+        (json!({"id": 1, "name": "a", "kind": "b", "note": "c"}), true),
+        (json!({"id": 1, "note": "c"}), false),
+        (json!({"id": 1, "note": "c", "name": "a"}), false),
+        (json!({"id": 1, "note": "c", "kind": "b"}), false),
+        (json!({"id": 1, "name": "a"}), false),
+        (json!({"id": 1, "kind": "b"}), false),
+        (json!({"note": "c", "name": "a", "kind": "b"}), false),
+    ];
+    for media in media {
+        let description = json!({"openapi": "3.0.3", "paths": {"/a": {"post": {
+            "parameters": [{"name": "id", "in": "query", "required": true, "schema": {"type": "integer"}}],
+            "requestBody": {"content": {media: {"schema": schema}}},
+        }}}});
+        let api = read(&description, &Limits::default()).unwrap();
+        let tool = tools(&api, &ToolLimits::default()).remove(0);
+        for (arguments, fits) in &cases {
+            assert_eq!(schema::fits(&tool.input, arguments), *fits, "{media} {arguments} in {}", tool.input);
+        }
+        let sent = |arguments: &Value| {
+            let arguments = arguments.as_object().expect("an object");
+            crate::request::build(&api.operations[0], arguments, "https://a.example").expect("a request").body
+        };
+        assert_eq!(sent(&cases[0].0), None, "{media}: nothing of the body is given");
+        assert!(sent(&cases[1].0).is_some_and(|body| body.media.starts_with(media)), "{media}");
+        let required = json!({"openapi": "3.0.3", "paths": {"/a": {"post": {
+            "requestBody": {"required": true, "content": {media: {"schema": schema}}}}}}});
+        let tool = made(&required).remove(0);
+        assert_eq!(tool.input["required"], json!(["name", "kind"]), "{media}");
+        assert_eq!(tool.input.get("dependentRequired"), None, "{media}: `required` says it all");
+    }
+}
+
+/// The same of a body that is one argument, and of one whose members are renamed.
+#[test]
+fn what_an_optional_body_requires_goes_by_the_names_of_the_arguments() {
+    let one = |schema: Value| {
+        made(&json!({"openapi": "3.0.3", "paths": {"/a/{name}": {"post": {
+            "requestBody": {"content": {"application/json": {"schema": schema}}}}}}}))
+        .remove(0)
+        .input
+    };
+    let renamed = one(json!({"type": "object", "required": ["name"], "properties": {"name": {}, "note": {}}}));
+    assert_eq!(renamed["dependentRequired"], json!({"note": ["name_body"]}));
+    assert!(schema::fits(&renamed, &json!({"name_path": "x"})));
+    assert!(!schema::fits(&renamed, &json!({"name_path": "x", "note": 1})));
+    let whole =
+        one(json!({"type": "object", "required": ["a"], "properties": {"a": {}}, "additionalProperties": true}));
+    assert!(schema::fits(&whole, &json!({"name": "x"})));
+    assert!(schema::fits(&whole, &json!({"name": "x", "body": {"a": 1}})));
+    assert!(!schema::fits(&whole, &json!({"name": "x", "body": {}})));
+    let free = one(json!({"type": "object", "properties": {"a": {}}}));
+    assert_eq!(free.get("dependentRequired"), None);
+}

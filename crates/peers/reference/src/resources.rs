@@ -110,6 +110,9 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
         Ok(Params { uri }) => uri,
         Err(error) => return answer::error(call.id(), &error).into(),
     };
+    if server.catalogue().templates.iter().any(|template| template.apart && template.matches(&uri).is_some()) {
+        return read_apart(server, call, uri);
+    }
     let file = server.folder().zip(folder::path(&uri));
     let (delay, refusal) = manner(server, &uri, &call.context);
     let handled = match (refusal, contents(server, &uri, Some(&call.context)), file) {
@@ -125,6 +128,21 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
     Reply::later(async move {
         tokio::time::sleep(delay).await;
         answer
+    })
+}
+
+/// Reads what keeps a thread busy on another one: no other request waits for it.
+fn read_apart(server: &Server, call: Call, uri: String) -> Reply {
+    let server = server.clone();
+    Reply::later(async move {
+        let (of, at, context) = (server.clone(), uri.clone(), call.context.clone());
+        let found = tokio::task::spawn_blocking(move || contents(&of, &at, Some(&context))).await;
+        let handled = match found {
+            Ok(Some(contents)) => Ok(cacheable(&server, &call, json!({ "contents": [contents] }))),
+            Ok(None) => Err(not_found(call.context.era(), &uri)),
+            Err(_) => Err(RpcError::internal("The resource cannot be read")),
+        };
+        answer::handled(&server, &call, handled)
     })
 }
 

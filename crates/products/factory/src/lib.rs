@@ -14,6 +14,7 @@ mod error;
 mod fetching;
 mod keeping;
 mod operation;
+mod refused;
 mod retrying;
 mod sending;
 mod ui;

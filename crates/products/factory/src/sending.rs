@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use net::client::{HttpAddress, header_list};
-use net::egress::{Egress, EgressRules, HostPattern};
+use net::egress::{Egress, EgressRefusal, EgressRules, HostPattern};
 use net::server::http::{Bytes, HeaderMap, HeaderName, HeaderValue, Method};
 use net::upstream::{Failure, HttpUpstream, Lost};
 use url::{Position, Url};
@@ -108,6 +108,13 @@ impl Sender {
         Egress::new(if is_named { rules.naming([url]) } else { rules })
     }
 
+    /// Why requests to an address would not be sent as things are now, and whether `network.private` would change that.
+    pub(crate) async fn refusal(&self, url: &Url) -> Option<(EgressRefusal, bool)> {
+        let refusal = self.egress.refusal(url).await?;
+        let private = Egress::new(EgressRules { allows_private: true, ..self.rules.clone() });
+        Some((*refusal, private.refusal(url).await.is_none()))
+    }
+
     /// Whether the configuration permits a host besides the API's own.
     pub(crate) fn lists(&self, url: &Url) -> bool {
         names(&self.hosts, url, &self.rules)
@@ -173,8 +180,12 @@ impl Sender {
 
     /// The connections to the origin of a URL.
     fn upstream(&self, url: &Url) -> Result<Arc<HttpUpstream>, Unanswered> {
-        let origin = url.origin().ascii_serialization();
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        // Mostly this is the origin already.
+        if let Some(known) = origins.get(&url[..Position::BeforePath]) {
+            return Ok(Arc::clone(known));
+        }
+        let origin = url.origin().ascii_serialization();
         if let Some(known) = origins.get(&origin) {
             return Ok(Arc::clone(known));
         }
@@ -194,9 +205,18 @@ impl Sender {
 /// Whether a URL is an API's own: below its base, and nothing in the path leads up for any server.
 pub(crate) fn is_below(url: &Url, base: &Url) -> bool {
     let below = url.path().strip_prefix(base.path().trim_end_matches('/'));
-    url.origin() == base.origin()
+    are_of_one_origin(url, base)
         && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         && !openapi::request::climbs(url.path())
+}
+
+/// Whether two addresses of servers have one origin. Unlike [`Url::origin`], it copies nothing.
+fn are_of_one_origin(url: &Url, other: &Url) -> bool {
+    let has_host = url.host().is_some();
+    has_host
+        && url.scheme() == other.scheme()
+        && url.host() == other.host()
+        && url.port_or_known_default() == other.port_or_known_default()
 }
 
 /// Whether the host of a URL is one of these.

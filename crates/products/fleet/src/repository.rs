@@ -1,4 +1,5 @@
-//! Servers in a folder of source code, for `init`: REST descriptions, catalogues, Node and Python projects. Reads only.
+//! Servers in a folder of source code, for `init`: REST descriptions, catalogues, projects that depend on an MCP library. Reads
+//! only.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ const DEEPEST: usize = 3;
 const MOST: usize = 2_000;
 
 /// What makes a folder that of a server, for messages.
-pub const LOOKED_FOR: &str = "openapi.yaml, swagger.json or catalog.yaml, and no package.json or pyproject.toml with an MCP \
-                              library and a program";
+pub const LOOKED_FOR: &str = "openapi.yaml, swagger.json or catalog.yaml, and no package.json, pyproject.toml, Cargo.toml or \
+                              go.mod with an MCP library";
 
 /// The largest file that is read or counted.
 const LONGEST: u64 = 4 << 20;
@@ -86,33 +87,60 @@ fn launch_of(root: &Path, folder: &Path) -> Option<String> {
     if let Some(path) = here(&["catalog.yaml", "catalogue.yaml"]) {
         return Some(format!("    catalog: {}\n", scalar(&relative(root, &path))));
     }
-    let words = of_node(root, folder).or_else(|| of_python(root, folder))?;
-    let words: Vec<String> = words.iter().map(|word| scalar(word)).collect();
-    Some(format!("    command: [{}]\n", words.join(", ")))
+    let found = of_node(root, folder).or_else(|| of_python(root, folder)).or_else(|| of_other(root, folder))?;
+    Some(match found {
+        Started::By(words) => format!("    command: [{}]\n", flow(&words)),
+        // Without it the entry is listed, and no gate after that is computed.
+        Started::Perhaps(words) => {
+            format!(
+                "    # How is it started? Correct this line and take out its `#`:\n    # command: [{}]\n",
+                flow(&words)
+            )
+        }
+    })
+}
+
+/// How a project is started.
+enum Started {
+    /// By these words: the project says so.
+    By(Vec<String>),
+    /// Perhaps so: the project names no program.
+    Perhaps(Vec<String>),
+}
+
+fn flow(words: &[String]) -> String {
+    words.iter().map(|word| scalar(word)).collect::<Vec<_>>().join(", ")
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
 }
 
 fn text(path: &Path) -> Option<String> {
     (path.metadata().ok()?.len() <= LONGEST).then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
-/// A package that depends on an MCP library and has a program.
-fn of_node(root: &Path, folder: &Path) -> Option<Vec<String>> {
+/// A package that depends on an MCP library.
+fn of_node(root: &Path, folder: &Path) -> Option<Started> {
     let package: Value = serde_json::from_str(&text(&folder.join("package.json"))?).ok()?;
     let depends = |member: &str| package[member].as_object().is_some_and(|all| all.keys().any(|name| is_mcp(name)));
     if !depends("dependencies") && !depends("devDependencies") {
         return None;
     }
     let bin = package["bin"].as_str().or_else(|| package["bin"].as_object()?.values().next()?.as_str());
-    let program = bin.or_else(|| package["main"].as_str())?;
-    Some(vec!["node".to_owned(), relative(root, &folder.join(program))])
+    let program = |file: &str| words(["node", &relative(root, &folder.join(file))]);
+    Some(match bin.or_else(|| package["main"].as_str()) {
+        Some(file) => Started::By(program(file)),
+        None => Started::Perhaps(program("dist/index.js")),
+    })
 }
 
 fn is_mcp(name: &str) -> bool {
     name.starts_with("@modelcontextprotocol/") || name == "fastmcp" || name == "mcp-framework"
 }
 
-/// A project that depends on an MCP library and has a script.
-fn of_python(root: &Path, folder: &Path) -> Option<Vec<String>> {
+/// A Python project that depends on an MCP library.
+fn of_python(root: &Path, folder: &Path) -> Option<Started> {
     let content = text(&folder.join("pyproject.toml"))?;
     let value = clients::text::read(&content, clients::text::Format::Toml).ok()?;
     let dependencies = value["project"]["dependencies"].as_array()?;
@@ -123,8 +151,29 @@ fn of_python(root: &Path, folder: &Path) -> Option<Vec<String>> {
     if !dependencies.iter().filter_map(Value::as_str).any(is_named) {
         return None;
     }
-    let script = value["project"]["scripts"].as_object()?.keys().next()?.clone();
-    Some(["uv", "run", "--directory"].map(str::to_owned).into_iter().chain([relative(root, folder), script]).collect())
+    let program = |script: &str| words(["uv", "run", "--directory", &relative(root, folder), script]);
+    Some(match value["project"]["scripts"].as_object().and_then(|all| all.keys().next()) {
+        Some(script) => Started::By(program(script)),
+        None => Started::Perhaps(program("server.py")),
+    })
+}
+
+/// A Rust or Go project that depends on an MCP library: which of its programs is the server, it does not say.
+fn of_other(root: &Path, folder: &Path) -> Option<Started> {
+    let names = |file: &str, libraries: &[&str]| {
+        let content = text(&folder.join(file))?;
+        let is_named = |line: &str| libraries.iter().any(|library| line.trim_start().starts_with(library));
+        content.lines().any(is_named).then_some(())
+    };
+    if names("Cargo.toml", &["rmcp ", "rmcp=", "rmcp."]).is_some() {
+        let program = relative(root, &folder.join("target/release").join(folder.file_name()?));
+        return Some(Started::Perhaps(vec![program]));
+    }
+    let libraries = ["github.com/modelcontextprotocol/go-sdk", "github.com/mark3labs/mcp-go"];
+    let required = libraries.map(|library| format!("require {library}"));
+    let lines: Vec<&str> = libraries.into_iter().chain(required.iter().map(String::as_str)).collect();
+    names("go.mod", &lines)?;
+    Some(Started::Perhaps(words(["go", "run", &format!("./{}", relative(root, folder))])))
 }
 
 fn project(root: &Path, folder: &Path, launch: &str) -> Project {

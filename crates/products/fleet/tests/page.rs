@@ -1,18 +1,16 @@
-//! The page of `proof fleet ui`: who gets in, what it answers, what it does, and that names which attack stay text. Needs the program
-//! `proof`, which a build of the workspace puts beside `proof-fleet`.
+//! The page of `proof fleet ui`: who gets in, what it answers, what it does, and that names which attack stay text.
+
+#[path = "shared/scene.rs"]
+mod scene;
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use fleet::child::Runner;
-use fleet::config::Fleet;
-use fleet::keeping::Keeping;
 use fleet::ui::{Options, Ui};
-use net::Children;
 use net::server::http::Server;
+use scene::{Ended, Scene, now};
 use serde_json::{Value, json};
 
 /// One server that breaks a rule, and one whose words attack.
@@ -31,17 +29,6 @@ dashboards:
   - { name: red, filter: 'is:failed' }
 limits: { seconds: 240 }
 ";
-
-fn proof() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_proof-fleet")).with_file_name("proof");
-    assert!(path.is_file(), "{} is missing: build it with `cargo build -p cli`", path.display());
-    path
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    i64::try_from(since.as_millis()).expect("a time")
-}
 
 /// The folder of an inspector is its owner's alone, and the inspector is found by it if this program is killed.
 fn is_private_and_marked() {
@@ -67,28 +54,16 @@ struct Page {
     token: String,
     _serving: Server,
     _folder: tempfile::TempDir,
-    children: Children,
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.children.kill_all();
-    }
+    _children: Ended,
 }
 
 async fn opened(text: &str) -> Page {
-    let folder = tempfile::tempdir().expect("a folder");
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml");
-    std::fs::copy(examples, folder.path().join("weather.yaml")).expect("the example");
-    let fleet = Arc::new(Fleet::read(text, folder.path().to_owned()).expect("a fleet"));
-    let children = Children::new();
-    let runner = Runner::at(&children, proof()).await.expect("proof");
-    let keeping = Keeping::open(&fleet).await.expect("a store");
+    let Scene { folder, fleet, keeping, runner, _children: children } = Scene::open(text).await;
     let options = Options { fleet, keeping, runner, clock: now, actor: "test".to_owned(), tell: |_| {}, version: "0" };
     let ui = Ui::open(options).await.expect("a page");
     let serving = ui.listen(([127, 0, 0, 1], 0).into()).await.expect("a free port");
     let (address, token) = (serving.local_addr(), ui.token().reveal().to_owned());
-    Page { ui, address, token, _serving: serving, _folder: folder, children }
+    Page { ui, address, token, _serving: serving, _folder: folder, _children: children }
 }
 
 impl Page {

@@ -59,10 +59,47 @@ fn a_first_file_has_the_servers_of_the_folder_and_of_clients_without_secrets() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(!text.contains("owner:") && out(&made).contains("no owner is known"), "{text}{}", out(&made));
+    assert!(!text.contains("\n  owner:") && out(&made).contains("no owner is known"), "{text}{}", out(&made));
     assert!(!text.contains("other") && !text.contains("5b36d08f2") && !out(&made).contains("5b36d08f2"), "{text}");
     let again = fleet(folder.path(), &["init"]);
     assert_eq!(again.status.code(), Some(2), "an existing file is not overwritten: {}", out(&again));
+}
+
+/// What little is known of a project is a valid entry, and its comments say what is missing.
+#[test]
+fn a_project_that_names_no_program_is_listed_with_a_hint_how_to_start_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    write("js/package.json", r#"{ "dependencies": { "@modelcontextprotocol/sdk": "1" } }"#);
+    write("py/pyproject.toml", "[project]\nname = \"py\"\ndependencies = [\"mcp>=1.2\"]\n");
+    write("rs/Cargo.toml", "[package]\nname = \"rs\"\n[dependencies]\nrmcp = \"1\"\n");
+    write("go/go.mod", "module a\nrequire (\n\tgithub.com/mark3labs/mcp-go v0.1.0\n)\n");
+    write("go1/go.mod", "module a\nrequire github.com/modelcontextprotocol/go-sdk v1.0.0\n");
+    write("none/Cargo.toml", "[package]\nname = \"rmcp-like\"\n[dependencies]\nserde = \"1\"\n");
+    let made = fleet(folder.path(), &["init"]);
+    assert_eq!(made.status.code(), Some(0), "{}", out(&made));
+    let text = std::fs::read_to_string(folder.path().join("fleet.yaml")).expect("the file");
+    for part in [
+        "# command: [node, js/dist/index.js]",
+        "# command: [uv, run, \"--directory\", py, server.py]",
+        "# command: [rs/target/release/rs]",
+        "# command: [go, run, \"./go\"]",
+        "# command: [go, run, \"./go1\"]",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("none"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let read = ::fleet::config::Fleet::load(&folder.path().join("fleet.yaml")).expect("it loads");
+    assert!(read.servers.len() == 5 && read.servers.iter().all(|one| one.launch == ::fleet::config::Launch::Unknown));
+    let corrected = text.replace("    # command:", "    command:");
+    std::fs::write(folder.path().join("fleet.yaml"), corrected).expect("a file");
+    let read = ::fleet::config::Fleet::load(&folder.path().join("fleet.yaml")).expect("as its comment says");
+    assert!(read.servers.iter().all(|one| one.launch != ::fleet::config::Launch::Unknown));
 }
 
 #[test]

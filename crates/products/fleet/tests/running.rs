@@ -1,12 +1,12 @@
-//! `proof fleet` with real servers: gates are computed by running `proof`, kept, and not computed again. Needs the program
-//! `proof`, which a build of the workspace puts beside `proof-fleet`.
+//! `proof fleet` with real servers: gates are computed by running `proof`, kept, and not computed again.
 
-use std::path::{Path, PathBuf};
+#[path = "shared/scene.rs"]
+mod scene;
+
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use fleet::child::Runner;
 use fleet::config::{Dashboard, Fleet};
 use fleet::files;
 use fleet::gate::{GateKind, Outcome};
@@ -18,7 +18,7 @@ use fleet::show::history::changes;
 use fleet::show::{next_action, playbook, status};
 use fleet::state::{Light, ServerState};
 use fleet_store::{NewJob, ResultKey, State};
-use net::Children;
+use scene::{Scene, now, proof};
 
 /// One server with tests and a lock, one with neither, one that breaks a rule.
 const FLEET: &str = "\
@@ -45,34 +45,28 @@ thresholds: { touched: 40, negatives: 20 }
 limits: { seconds: 240 }
 ";
 
-fn proof() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_proof-fleet")).with_file_name("proof");
-    assert!(path.is_file(), "{} is missing: build it with `cargo build -p cli`", path.display());
-    path
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    i64::try_from(since.as_millis()).expect("a time")
-}
-
-/// The folder of a fleet whose first server has a generated test file and a lock.
-fn scene() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name);
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml");
-    std::fs::copy(examples, at("weather.yaml")).expect("the example");
-    std::fs::write(at("fleet.yaml"), FLEET).expect("a file");
+/// Generates a test file and a lock of the first server.
+fn generate(folder: &Path) {
     for (verb, output) in [("generate", "weather.mcp.yaml"), ("lock", "mcp.lock")] {
         let made = Command::new(proof())
             .args([verb, "-o", output, "--", "proof", "serve", "--stdio", "--catalog", "weather.yaml"])
-            .current_dir(folder.path())
+            .current_dir(folder)
             .env("PATH", proof().parent().expect("a folder"))
             .output()
             .expect("proof");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
-    folder
+}
+
+fn context(scene: &Scene) -> Context<'_> {
+    Context {
+        fleet: &scene.fleet,
+        keeping: &scene.keeping,
+        runner: &scene.runner,
+        clock: now,
+        say: Arc::new(|_, _, _| {}),
+        tell: |_| (),
+    }
 }
 
 async fn ran<'f>(context: &Context<'f>) -> Ran<'f> {
@@ -86,19 +80,9 @@ fn stages(states: &[ServerState<'_>]) -> Vec<usize> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_red_gate_holds_its_server_and_a_second_run_touches_nothing() {
-    let folder = scene();
-    let fleet = Arc::new(Fleet::load(&folder.path().join("fleet.yaml")).expect("a fleet"));
-    let children = Children::new();
-    let runner = Runner::at(&children, proof()).await.expect("proof");
-    let keeping = Keeping::open(&fleet).await.expect("a store");
-    let context = Context {
-        fleet: &fleet,
-        keeping: &keeping,
-        runner: &runner,
-        clock: now,
-        say: Arc::new(|_, _, _| {}),
-        tell: |_| (),
-    };
+    let scene = Scene::open(FLEET).await;
+    let (folder, fleet, context) = (&scene.folder, &scene.fleet, context(&scene));
+    generate(folder.path());
 
     let first = ran(&context).await;
     let why: Vec<_> = first.states.iter().flat_map(|state| &state.gates).map(summary).collect();
@@ -106,15 +90,15 @@ async fn a_red_gate_holds_its_server_and_a_second_run_touches_nothing() {
     assert_eq!((first.looked, first.answered, first.unchanged), (3, 3, 0));
     let broken = &first.states[2];
     assert_eq!(broken.gate(GateKind::Conforms).map(|gate| gate.light), Some(Light::Red));
-    let best = actions(&fleet, &first.states).into_iter().next().expect("an action");
+    let best = actions(fleet, &first.states).into_iter().next().expect("an action");
     assert_eq!((best.gate, best.servers), (GateKind::Conforms, vec!["broken".to_owned()]));
 
     let shown: Vec<&ServerState<'_>> = first.states.iter().collect();
     let view = Dashboard { name: String::new(), filter: String::new(), columns: Vec::new(), group: None };
     let seconds = keeping::seconds(now());
-    insta::assert_snapshot!("status", status::human(&fleet, &shown, &view, seconds));
-    insta::assert_snapshot!("playbook", playbook::playbook(&fleet, broken, seconds));
-    let next: String = actions(&fleet, &first.states).iter().map(next_action).collect();
+    insta::assert_snapshot!("status", status::human(fleet, &shown, &view, seconds));
+    insta::assert_snapshot!("playbook", playbook::playbook(fleet, broken, seconds));
+    let next: String = actions(fleet, &first.states).iter().map(next_action).collect();
     insta::assert_snapshot!("next", next);
 
     let second = ran(&context).await;
@@ -141,7 +125,6 @@ async fn a_red_gate_holds_its_server_and_a_second_run_touches_nothing() {
     assert_eq!((back.computed, back.before[0], back.states[0].stage), (0, 5, 7));
     let changes = changes_between(&context, changed.id, back.id).await;
     assert_eq!(changes, [("weather".to_owned(), GateKind::Locked, Some(Outcome::Fail), Some(Outcome::Pass))]);
-    children.kill_all();
 }
 
 /// What `diff` shows of two runs.
@@ -184,7 +167,6 @@ fn summary(gate: &fleet::state::GateState) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_hangs_or_lacks_its_credential_is_incomplete() {
-    let folder = tempfile::tempdir().expect("a folder");
     let text = "\
 store: results
 servers:
@@ -192,20 +174,8 @@ servers:
   - { name: lacks, owner: o, source: s, command: [sh], env: { TOKEN: { env: PROOF_FLEET_TEST_UNSET } } }
 limits: { seconds: 2 }
 ";
-    let file = folder.path().join("fleet.yaml");
-    std::fs::write(&file, text).expect("a file");
-    let fleet = Arc::new(Fleet::load(&file).expect("a fleet"));
-    let children = Children::new();
-    let runner = Runner::at(&children, proof()).await.expect("proof");
-    let keeping = Keeping::open(&fleet).await.expect("a store");
-    let context = Context {
-        fleet: &fleet,
-        keeping: &keeping,
-        runner: &runner,
-        clock: now,
-        say: Arc::new(|_, _, _| {}),
-        tell: |_| (),
-    };
+    let scene = Scene::open(text).await;
+    let context = context(&scene);
     let ran = ran(&context).await;
     assert_eq!((stages(&ran.states), ran.answered), (vec![1, 1], 0));
     let starts =
@@ -214,7 +184,6 @@ limits: { seconds: 2 }
     assert!(starts(0).judged.summary.contains("more than 2 s"), "{}", starts(0).judged.summary);
     assert_eq!(starts(1).judged.outcome, Outcome::Incomplete);
     assert!(starts(1).judged.summary.contains("PROOF_FLEET_TEST_UNSET is not set"), "{}", starts(1).judged.summary);
-    children.kill_all();
 }
 
 #[cfg(unix)]

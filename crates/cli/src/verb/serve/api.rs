@@ -1,5 +1,6 @@
 //! `proof serve --openapi`: from a description and a configuration to a catalogue of tools.
 
+mod answers;
 mod composed;
 mod consenting;
 mod outcome;
@@ -21,7 +22,8 @@ use wire::{Transport, escape};
 
 use crate::args::serve_api::ApiArgs;
 use crate::exit::{Exit, tell, usage};
-use crate::verb::{described, output};
+use crate::verb::described::{self, Described};
+use crate::verb::output;
 
 /// How many groups the instructions name.
 const GROUPS: usize = 40;
@@ -41,7 +43,7 @@ pub(super) async fn catalogue(
         return Err(usage(&what, "listen on 127.0.0.1, use --stdio, or let `proof gateway` keep consents"));
     }
     let tasks = task_limits(&config);
-    let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
+    let Described { api, at, value } = described::read(description, &args.overlay, &config.choose).await?;
     let base = base(args, &config, &api, at.as_ref()).map_err(setup)?;
     let (name, compose, ui) = (config.name.clone(), config.compose.clone(), config.ui.clone());
     let factory = Factory::new(&api, base, config).map_err(setup)?;
@@ -56,7 +58,10 @@ pub(super) async fn catalogue(
         return Err(usage(&what, "run it with --check, which says why"));
     }
     let added = composed::tools(&factory, &compose, &callable).map_err(setup)?;
+    let schemas = answers::template(&value, &api, &callable.iter().map(|(tool, _)| *tool).collect::<Vec<_>>());
+    drop(value);
     let mut catalogue = made(&api, name, &factory, callable);
+    catalogue.templates.extend(schemas);
     catalogue.tools.extend(added);
     composed::pages(&mut catalogue, &ui).map_err(setup)?;
     Ok((catalogue, tasks))
@@ -74,7 +79,7 @@ fn task_limits(config: &Config) -> TaskLimits {
 pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     let found = async {
         let config = config(args)?;
-        let (api, at) = described::read(description, &args.overlay, &config.choose).await?;
+        let Described { api, at, .. } = described::read(description, &args.overlay, &config.choose).await?;
         let (compose, ui) = (config.compose.clone(), config.ui.clone());
         let factory = base(args, &config, &api, at.as_ref()).and_then(|base| Factory::new(&api, base, config));
         Ok::<_, Exit>((api, factory, compose, ui))
@@ -87,15 +92,15 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
     let mut out = String::new();
     list(&mut out, &api, &all, compose.len());
     let factory = factory.and_then(|factory| check_tools(&factory, &all).map(|()| factory));
-    let mut some = false;
+    let mut is_usable = false;
     match &factory {
         Ok(factory) => {
             let _ = writeln!(out, "\nThe API is at {}", escape::line(factory.base()));
             let (callable, left) = callable(factory, &api, &all);
-            some = !callable.is_empty();
             for (why, names) in left {
                 wrap(&mut out, 0, &format!("{} cannot be called: {}", count(names.len(), "tool"), escape::line(&why)));
             }
+            is_usable = !callable.is_empty() && are_permitted(&mut out, factory, &callable).await;
             if let Err(error) = composed::check(&mut out, factory, (&compose, &ui), callable) {
                 return setup(error);
             }
@@ -110,10 +115,21 @@ pub(super) async fn check(args: &ApiArgs, description: &str) -> Exit {
         wrap(&mut out, 2, &escape::line(&line));
     }
     match output::print(&out) {
-        Ok(()) if !some => Exit::Finding,
+        Ok(()) if !is_usable => Exit::Finding,
         Ok(()) => Exit::Clean,
         Err(exit) => exit,
     }
+}
+
+/// Whether requests may go where the tools send them; says which may not.
+async fn are_permitted(out: &mut String, factory: &Factory, callable: &Callable<'_>) -> bool {
+    let refused = factory.refused(callable.iter().map(|(_, operation)| operation)).await;
+    for (error, tools) in &refused {
+        let what = format!("{} cannot be called: {}", count(*tools, "tool"), escape::line(&error.what));
+        wrap(out, 0, &what);
+        wrap(out, 2, &format!("try: {}", escape::line(&error.remedy)));
+    }
+    refused.is_empty()
 }
 
 /// The tools by groups, then what became no tool.

@@ -214,7 +214,7 @@ fn guess(body: &[u8]) -> &'static str {
 /// A JSON value, and how to go on where it is one page of many.
 pub fn of_json(value: Value, next: Option<&str>, view: &View<'_>) -> Answered {
     let (value, mut notes) = view.shape.apply(value);
-    let mut answered = of_text(value.to_string(), "application/json", view);
+    let mut answered = of_text(written(&value), "application/json", view);
     if let Some(next) = next {
         notes.push(format!("There is more: call again with {} `{next}`", view.cursor));
     }
@@ -231,6 +231,13 @@ pub fn of_json(value: Value, next: Option<&str>, view: &View<'_>) -> Answered {
         answered.structured = Some(Value::Object(object));
     }
     answered
+}
+
+/// A value as compact JSON.
+fn written(value: &Value) -> String {
+    let mut text = Vec::with_capacity(512);
+    let written = wire::json::write(&mut text, value).ok().and_then(|()| String::from_utf8(text).ok());
+    written.unwrap_or_else(|| value.to_string())
 }
 
 /// A text; of a long one its beginning and a link to the whole.

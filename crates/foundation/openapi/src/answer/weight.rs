@@ -11,15 +11,14 @@ pub(super) fn is_light(text: &[u8]) -> bool {
 }
 
 pub(super) fn is_within(text: &[u8], values: usize, depth: usize) -> bool {
-    let (mut count, mut open, mut in_string, mut escaped) = (1usize, 0usize, false, false);
-    for &byte in text {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
+    let (mut count, mut open, mut at) = (1usize, 0usize, 0);
+    while let Some(&byte) = text.get(at) {
+        at += 1;
         match byte {
-            b'"' => in_string = true,
+            b'"' => {
+                at = behind_string(text, at);
+                continue;
+            }
             b'[' | b'{' => {
                 open += 1;
                 count += 1;
@@ -35,6 +34,19 @@ pub(super) fn is_within(text: &[u8], values: usize, depth: usize) -> bool {
     true
 }
 
+/// Where a text goes on after the string whose first character is at `at`.
+fn behind_string(text: &[u8], mut at: usize) -> usize {
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        if text[at - 1] == b'"' {
+            return at;
+        }
+        // What is escaped ends nothing.
+        at += 1;
+    }
+    text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_within;
@@ -48,6 +60,10 @@ mod tests {
             ("[[],[]]", 9, 1, false),
             (r#"{"a[,\",[":"]{,","b":1}"#, 3, 1, true),
             ("1", 1, 0, true),
+            (r#"["\"[[[","\\",["x\\\"[[["]]"#, 6, 2, true),
+            (r#"["\\",[[]]]"#, 9, 2, false),
+            (r#"["never ends [[["#, 2, 1, true),
+            (r#"["\"#, 2, 1, true),
         ] {
             assert_eq!(is_within(text.as_bytes(), values, depth), expected, "{text}");
         }

@@ -27,11 +27,14 @@ pub(super) fn read<'v>(
         return Some(swagger(source, schemas, raw, response, &at, bytes));
     }
     let content = response.get("content").and_then(Value::as_object);
-    let Some((media, one)) = content.and_then(choose) else { return Some(Answer { media: None, schema: None }) };
+    let Some((media, one)) = content.and_then(choose) else {
+        return Some(Answer { media: None, schema: None, is_described: false });
+    };
     let at = format!("{at}/content/{}/schema", wire::pointer::escape(media));
     let schema = one.get("schema").filter(|_| Kind::of(media) == Kind::Json);
+    let is_described = schema.is_some();
     let schema = schema.and_then(|schema| schemas.output(schema, &at, bytes));
-    Some(Answer { media: Some(media.to_owned()), schema })
+    Some(Answer { media: Some(media.to_owned()), schema, is_described })
 }
 
 fn swagger<'v>(
@@ -42,15 +45,16 @@ fn swagger<'v>(
     at: &str,
     bytes: usize,
 ) -> Answer {
-    let Some(schema) = response.get("schema") else { return Answer { media: None, schema: None } };
+    let Some(schema) = response.get("schema") else {
+        return Answer { media: None, schema: None, is_described: false };
+    };
     let produces = raw.get("produces").or_else(|| source.root.get("produces")).and_then(Value::as_array);
     let produces: Vec<_> = produces.into_iter().flatten().filter_map(Value::as_str).collect();
     let is_file = schema.get("type").and_then(Value::as_str) == Some("file");
     let json = produces.iter().find(|media| Kind::of(media) == Kind::Json);
     let usual = if is_file { "application/octet-stream" } else { "application/json" };
     let media = json.filter(|_| !is_file).or(produces.first()).copied().unwrap_or(usual);
-    let schema = (Kind::of(media) == Kind::Json && !is_file)
-        .then(|| schemas.output(schema, &format!("{at}/schema"), bytes))
-        .flatten();
-    Answer { media: Some(media.to_owned()), schema }
+    let is_described = Kind::of(media) == Kind::Json && !is_file;
+    let schema = is_described.then(|| schemas.output(schema, &format!("{at}/schema"), bytes)).flatten();
+    Answer { media: Some(media.to_owned()), schema, is_described }
 }

@@ -138,6 +138,19 @@ fn edges_and_choices_are_there() {
     assert_eq!(edges, [n(1, "a"), n(3, "a"), n(1, "b"), n(1, "c")]);
 }
 
+/// With one member come those that it demands, and those that these demand.
+#[test]
+fn an_optional_member_is_given_with_all_that_it_demands() {
+    let made = all(&json!({
+        "type": "object",
+        "properties": { "a": { "type": "string" }, "b": { "type": "string" }, "c": { "type": "string" } },
+        "dependentRequired": { "a": ["b"], "b": ["c"], "c": ["b"] },
+    }));
+    let with_a = made.iter().find(|one| one.kind == Kind::Present && one.instance.get("a").is_some());
+    let given = with_a.and_then(|one| one.instance.as_object()).map(Map::len);
+    assert_eq!(given, Some(3), "{made:?}");
+}
+
 #[test]
 fn what_is_known_is_used() {
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "head": { "type": "integer" } }, "required": ["path"] });

@@ -279,9 +279,17 @@ impl Walker<'_> {
         let mut whole = there.clone();
         let mut ways: Vec<Value> = there.get(name).cloned().into_iter().chain(known).collect();
         ways.extend(self.maker.value(property));
-        for other in view.dependents(name).filter(|other| !there.contains_key(*other)) {
+        // What must be there then may itself ask for more.
+        let mut wanted: Vec<&str> = view.dependents(name).take(MEMBERS).collect();
+        for _ in 0..MEMBERS {
+            let Some(other) = wanted.pop() else { break };
+            if other == name || whole.contains_key(other) {
+                continue;
+            }
             let made = view.get("properties").and_then(|all| all.get(other)).and_then(|one| self.maker.value(one));
-            whole.extend(made.map(|made| (other.to_owned(), made)));
+            let Some(made) = made else { continue };
+            whole.insert(other.to_owned(), made);
+            wanted.extend(view.dependents(other).take(MEMBERS));
         }
         ways.into_iter().find_map(|value| {
             whole.insert(name.to_owned(), value.clone());

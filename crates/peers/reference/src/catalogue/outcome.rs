@@ -178,7 +178,9 @@ impl Finished for Output {
 
     fn length(&self) -> usize {
         let text = |content: &Content| if let Content::Text { text } = content { text.len() } else { 0 };
-        self.content.iter().map(text).sum()
+        let texts: usize = self.content.iter().map(text).sum();
+        // A structured value is mostly what the text says.
+        if self.structured.is_some() { 2 * texts } else { texts }
     }
 }
 

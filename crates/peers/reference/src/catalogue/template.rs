@@ -56,6 +56,8 @@ pub struct Template {
     pub delay: Duration,
     /// What reading one ends with, instead of its contents.
     pub refusal: Option<RpcError>,
+    /// Whether reading one keeps a thread busy: it is done on another thread.
+    pub apart: bool,
 }
 
 impl fmt::Debug for Template {
@@ -82,7 +84,13 @@ impl Template {
             read: Arc::new(move |variables, _| read(variables).map(Found::from)),
             delay: Duration::ZERO,
             refusal: None,
+            apart: false,
         }
+    }
+
+    /// The same, read on a thread that may be busy for long.
+    pub fn apart(self) -> Self {
+        Self { apart: true, ..self }
     }
 
     /// With contents that depend on who reads: `read` gets the conversation of the client.

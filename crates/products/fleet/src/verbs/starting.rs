@@ -31,25 +31,45 @@ pub(crate) fn init(file: &Path, args: &InitArgs) -> Result<Exit, Failure> {
     }
     if names.is_empty() {
         let what = format!("no server was found in {}: no {}", args.folder.display(), repository::LOOKED_FOR);
-        return Err(Failure::usage(what, "another folder, or --clients for the servers of this user's clients"));
+        let remedy = "another folder, --clients for the servers of this user's clients, or the file that \
+                      https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md begins with";
+        return Err(Failure::usage(what, remedy));
     }
     let owner = super::known_caller();
-    let defaults = owner.as_ref().map(|owner| format!("defaults:\n  owner: {}\n", document::scalar(owner)));
-    let text = format!(
-        "# Every key: https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md\n# `proof fleet --schema` prints the schema.\n\
-         name: fleet\n{}servers:\n{entries}",
-        defaults.unwrap_or_default()
-    );
+    let text = first_file(owner.as_deref(), &entries);
     // What cannot be read back must not be written.
     fleet::config::Fleet::read(&text, args.folder.clone())
         .map_err(|errors| Failure::bug(format!("the new file has mistakes: {}", errors[0].what)))?;
     write_new(file, &text)?;
     print(&format!("{}: {}", file.display(), counted(names.len(), "server")));
     if owner.is_none() {
-        print("no owner is known: add `defaults: { owner: NAME }` to the file");
+        print("no owner is known: take out the `#` before `defaults` and `owner`");
     }
     print("next: proof fleet run");
     Ok(Exit::Clean)
+}
+
+/// What an entry may have, for a reader who has never seen one.
+const MEMBERS: &str = "\
+# Every key: https://github.com/proofhouse/proofhouse/blob/main/docs/fleet.md
+# `proof fleet --schema` prints the schema, for editors.
+#
+# An entry needs a name. What else it may have:
+#   command, url, openapi or catalog   how it is reached
+#   env: { TOKEN: { env: MY_TOKEN } }  a variable of your shell, never a secret
+#   tests: [FOLDER]  files *.mcp.yaml: proof generate -o a.mcp.yaml -- COMMAND
+#   lock: FILE       what models are shown: proof lock -o FILE -- COMMAND
+#   owner, stage, tags, note
+";
+
+/// A first `fleet.yaml`.
+fn first_file(owner: Option<&str>, entries: &str) -> String {
+    let stage = "stage: conforms  # below it, `proof fleet run` ends with 1";
+    let defaults = match owner {
+        Some(owner) => format!("defaults:\n  owner: {}\n  # {stage}\n", document::scalar(owner)),
+        None => format!("# defaults:\n#   owner: ada@example.com  # needed for the first stage\n#   {stage}\n"),
+    };
+    format!("{MEMBERS}name: fleet\n{defaults}servers:\n{entries}")
 }
 
 fn write_new(file: &Path, text: &str) -> Result<(), Failure> {

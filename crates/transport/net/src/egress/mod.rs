@@ -126,6 +126,12 @@ impl Egress {
         Self { resolver, ..self }
     }
 
+    /// Why no connection to `url` would be made now. `None` also where its name stands for no address yet.
+    pub async fn refusal(&self, url: &url::Url) -> Option<Box<EgressRefusal>> {
+        let host = rules::plain(url.host_str().unwrap_or_default());
+        self.addresses(url.scheme(), host, url.port_or_known_default().unwrap_or(0)).await.err()
+    }
+
     /// The addresses of `host` that may be connected to: at least one. `Ok(Err)` where it has none at all.
     pub(crate) async fn addresses(
         &self,

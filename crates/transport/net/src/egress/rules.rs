@@ -123,7 +123,7 @@ impl EgressRules {
 }
 
 /// A host of a URL without the brackets of IPv6.
-fn plain(host: &str) -> &str {
+pub(super) fn plain(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
