@@ -1,3 +1,5 @@
+//! Which texts are free, what of an answer is taken, and what a prompt holds.
+
 use super::super::simulate::Known;
 use super::*;
 
