@@ -435,3 +435,70 @@ fn the_page_shows_hostile_answers_as_text() {
     let compat = ["eval", "score", "--compat", "bfcl", "a", "b", "c", "--format", "html"];
     assert!(ends_with(2, &proof(folder.path(), &compat)).contains("--compat has no HTML report"));
 }
+
+#[test]
+fn cases_are_made_from_what_was_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |words: &[&str]| proof(folder.path(), &[&["eval"], words].concat());
+    let call = |id: u32, name: &str, arguments: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+        format!("{}\n{}\n", json!({ "from": "client", "line": message }), json!({ "from": "server", "line": answer }))
+    };
+    let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
+    let place = json!({ "at": { "lat": 1.5 }, "note": "it's \"odd\": # [x]", "none": null, "list": [1, "true"] });
+    let trace = format!("{header}\n{}{}", call(1, "find", json!({})), call(2, "book", place));
+    std::fs::write(folder.path().join("session.trace.jsonl"), trace).expect("a file");
+    ends_with(0, &run(&["cases", "session.trace.jsonl", "-o", "cases.yaml"]));
+    let score = ["score", "cases.yaml", "--calls", "session.trace.jsonl", "--case", "session"];
+    shows(&ends_with(0, &run(&score)), &["1 of 1 answer correct", "passed"]);
+    let cases = std::fs::read_to_string(folder.path().join("cases.yaml")).expect("cases");
+    std::fs::write(folder.path().join("cases.yaml"), cases.replace("lat: 1.5", "lat: 1.6")).expect("a file");
+    assert!(ends_with(1, &run(&score)).contains("book /at: expected"), "{cases}");
+    let again = ends_with(2, &run(&["cases", "session.trace.jsonl", "-o", "cases.yaml"]));
+    assert!(again.contains("cases.yaml exists already"), "what was edited stays: {again}");
+
+    let broken = json!({ "case": "b", "error": "overloaded" });
+    let lines = [
+        json!({ "case": "a", "calls": [{ "name": "f", "arguments": { "password": "hunter2-of-the-user" } }] }),
+        json!({ "case": "a", "calls": [] }),
+        broken.clone(),
+        json!({ "case": "c", "calls": [], "text": "no" }),
+    ];
+    let text = lines.map(|line| format!("{line}\n")).concat();
+    std::fs::write(folder.path().join("answers.jsonl"), text).expect("a file");
+    let made = run(&["cases", "answers.jsonl"]);
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(said.contains("left out: 1 further answer to a case, and 1 answer without usable calls"), "{said}");
+    let shown = ends_with(0, &made);
+    assert!(shown.contains("- name: c\n    abstain: true") && !shown.contains("hunter2"), "{shown}");
+    std::fs::write(folder.path().join("none.jsonl"), format!("{broken}\n")).expect("a file");
+    assert!(ends_with(1, &run(&["cases", "none.jsonl"])).contains("no answer to make a case of"));
+}
+
+#[test]
+fn a_search_by_the_users_vectors_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("vectors.jsonl");
+    let file = path.to_string_lossy();
+    let retrieve =
+        |more: &[&str]| proof(&example(), &[&["eval", "retrieve", "cases.yaml", "--embeddings", &file], more].concat());
+    let tool = |name: &str, vector: [f64; 2]| format!("{}\n", json!({ "tool": name, "vector": vector }));
+    let case = |name: &str, vector: [f64; 2]| format!("{}\n", json!({ "case": name, "vector": vector }));
+    let tools = tool("get_forecast", [1.0, 0.0]) + &tool("book_trip", [0.0, 1.0]);
+    let asked = case("forecast of one city", [0.9, 0.1]);
+    std::fs::write(&path, tools.clone() + &asked).expect("a file");
+    let shown = ends_with(0, &retrieve(&["--min-recall", "100", "--at", "1"]));
+    shows(
+        &shown,
+        &["left out: look first, then book: the case has no vector", "1 question, 3 tools, searched by vectors"],
+    );
+    shows(&shown, &["note: 1 tool without a vector: "]);
+    // The same case on the other side.
+    std::fs::write(&path, tools + &asked.replace("0.9", "-0.9")).expect("a file");
+    assert!(ends_with(1, &retrieve(&["--min-recall", "100", "--at", "1"])).contains("get_forecast at place 2"));
+    std::fs::write(&path, "{\"tool\": \"f\", \"vector\": []}\n").expect("a file");
+    let wrong = ends_with(2, &retrieve(&[]));
+    assert!(wrong.contains("vectors.jsonl:1") && wrong.contains("try: "), "{wrong}");
+    ends_with(2, &retrieve(&["--mode", "bm25"]));
+}

@@ -39,6 +39,7 @@ mod scan_quality;
 mod served;
 mod signing;
 mod soak;
+mod strict;
 mod tidy;
 mod words;
 
@@ -200,6 +201,11 @@ const TASKS: &[Task] = &[
         run: signing::run,
     },
     Task { name: "soak", help: "many sessions and streams on one server: errors, memory", run: soak::run },
+    Task {
+        name: "strict",
+        help: "every peer's tools as strict ones: another validator accepts them, and servers the calls that come back",
+        run: strict::run,
+    },
     Task { name: "tidy", help: "hold the sources to the house rules", run: tidy::run },
 ];
 

@@ -1,9 +1,11 @@
 //! Options of `proof eval`.
 
+pub(crate) mod cases;
 pub(crate) mod endpoint;
 pub(crate) mod export;
 pub(crate) mod judge;
 pub(crate) mod lint;
+pub(crate) mod report;
 pub(crate) mod retrieve;
 pub(crate) mod run;
 pub(crate) mod tools;
@@ -12,9 +14,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use cases::CasesArgs;
 use export::ExportArgs;
 use judge::JudgeArgs;
 use lint::LintArgs;
+use report::{GateArgs, ReportArgs, SelectArgs};
 use retrieve::RetrieveArgs;
 use run::RunArgs;
 
@@ -27,6 +31,7 @@ Examples:
   proof eval score cases.yaml --calls session.trace.jsonl --case weather
   proof eval score cases.yaml --calls new.jsonl --against old.jsonl
   proof eval score --compat bfcl QUESTIONS.json ANSWERS.json RESULTS.json
+  proof eval cases session.trace.jsonl -o cases.yaml
   proof eval run cases.yaml --endpoint URL --api chat --model NAME -- ./my-server
   proof eval judge cases.yaml --calls answers.jsonl --endpoint URL …
   proof eval lint -- npx -y my-server
@@ -46,6 +51,8 @@ pub(crate) struct EvalArgs {
 pub(crate) enum EvalVerb {
     /// Score recorded calls against the expected ones
     Score(Box<ScoreArgs>),
+    /// Write cases that expect what was recorded
+    Cases(CasesArgs),
     /// Ask a model's endpoint, call the tools it asks for, and score the calls
     Run(Box<RunArgs>),
     /// Have a model judge answers: SoPR, SoWR, grades by a rubric
@@ -107,24 +114,12 @@ pub(crate) struct ScoreArgs {
         help_heading = "Answers"
     )]
     pub(crate) compat: Option<Compat>,
-    /// Score only cases with TEXT in their name
-    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
-    pub(crate) filter: Option<String>,
-    /// Score only cases with this tag (repeatable)
-    #[arg(long, value_name = "TAG", help_heading = "Selection")]
-    pub(crate) tag: Vec<String>,
-    /// Share of correct answers that is enough, in percent [default: 100]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
-    pub(crate) min_score: Option<f64>,
-    /// List correct answers, too
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) verbose: bool,
-    /// Report format
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: ScoreFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs<ScoreFormat>,
     /// Print the JSON Schema of case files, and score nothing
     #[arg(long, exclusive = true, help_heading = "Output")]
     pub(crate) schema: bool,
@@ -133,7 +128,7 @@ pub(crate) struct ScoreArgs {
 /// A tool whose scores are reproduced.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compat {
-    /// bfcl-eval 2026.3.23, single-turn categories
+    /// bfcl-eval 2026.3.23: single-turn categories, no multi-turn or agentic ones
     Bfcl,
     /// Gorilla's APIBench
     Gorilla,

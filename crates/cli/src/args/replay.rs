@@ -1,13 +1,16 @@
 //! Options of `proof replay`.
 
+pub(crate) mod simulator;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgGroup, Args, ValueEnum};
 use client::CallPolicy;
 use net::client::Address;
-use replay::{self, LiveServer, Miss};
+use replay::{self, LiveServer, Miss, TextWriter};
 use serde_json_path::JsonPath;
 use wire::redact::Secrets;
 
@@ -15,7 +18,8 @@ use super::access::AccessArgs;
 use super::address::socket;
 use super::check::CallArg;
 use super::reach::{Reach, Target};
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, tell, usage};
+use simulator::SimulatorArgs;
 
 /// Serve a recording
 #[derive(Args)]
@@ -28,6 +32,8 @@ Examples:
   proof replay weather.jsonl -- node weather.js     Forward unrecorded requests
   proof replay weather.jsonl --live URL --oauth     Same, with authorization
   proof replay weather.jsonl --live URL --miss live,simulate --save
+  proof replay weather.jsonl --miss simulate --save --simulator-endpoint URL \\
+      --simulator-model NAME                        A model writes made-up texts
   proof replay weather.jsonl --verify --live URL    Call again: what has changed?
   proof replay weather.jsonl --prune good.jsonl     Drop calls that failed
 
@@ -111,7 +117,7 @@ impl TaskArgs {
 
 /// How requests are answered.
 #[derive(Args)]
-#[command(group(ArgGroup::new("asked").args(["live", "command"])), mut_args(of_the_live_server))]
+#[command(group(ArgGroup::new("asked").args(["live", "command"])), mut_args(of_their_servers))]
 pub(crate) struct MeaningArgs {
     /// Ignore arguments at this JSONPath when matching requests (repeatable)
     #[arg(long, value_name = "PATH", value_parser = path, help_heading = "Answers")]
@@ -132,6 +138,8 @@ pub(crate) struct MeaningArgs {
     pub(crate) command: Vec<String>,
     #[command(flatten)]
     pub(crate) reach: Reach,
+    #[command(flatten)]
+    pub(crate) simulator: SimulatorArgs,
     /// Seed for simulated answers and failures
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Answers")]
     pub(crate) seed: u64,
@@ -158,9 +166,10 @@ pub(crate) enum MissArg {
     Live,
 }
 
-/// The connection options are those of the live server here, and require one.
-fn of_the_live_server(arg: Arg) -> Arg {
+/// The connection options are those of the live server here, and require one; the budget is that of the simulator's endpoint.
+fn of_their_servers(arg: Arg) -> Arg {
     match arg.get_help_heading() {
+        Some("Budget") => arg.help_heading("Simulator").requires("simulator_endpoint"),
         Some("Connection") => arg.help_heading("Live server: connection").requires("asked"),
         Some("Authorization") => arg.help_heading("Live server: authorization").requires("asked"),
         _ => arg,
@@ -194,10 +203,15 @@ impl MeaningArgs {
         self.miss.contains(&MissArg::Simulate)
     }
 
-    /// The options of a replay of `recording`, with `live` for unrecorded requests.
-    pub(crate) fn options(&self, recording: &Path, live: Option<LiveServer>) -> replay::Options {
+    /// The options of a replay of `recording`, with `live` for unrecorded requests, and the writer of free texts.
+    pub(crate) fn options(
+        &self,
+        recording: &Path,
+        live: Option<LiveServer>,
+        writer: Option<Arc<dyn TextWriter>>,
+    ) -> replay::Options {
         let save = self.save.then(|| replay::saved_path(recording));
-        let miss = Miss { live: live.map(Box::new), simulate: self.simulates(), save };
+        let miss = Miss { live: live.map(Box::new), simulate: self.simulates(), save, writer };
         replay::Options {
             volatile: self.volatile.clone(),
             miss,
@@ -205,6 +219,7 @@ impl MeaningArgs {
             latency: Duration::from_millis(self.latency.into()),
             errors: self.error_rate,
             drops: self.drop_rate,
+            warn: |what| tell(format_args!("warning: {what}")),
             ..replay::Options::default()
         }
     }

@@ -1,12 +1,14 @@
 //! `proof replay`: serves a recording over one or several transports, prunes it, or makes its calls again.
 
+mod writer;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use net::client::Address;
 use net::server::http::{self, OtherTransports};
 use net::server::stdio;
-use replay::{BadRecording, LiveServer, Options, Replay};
+use replay::{BadRecording, LiveServer, Options, Replay, TextWriter};
 
 use crate::advice::asking;
 use crate::args::reach::environment;
@@ -17,6 +19,7 @@ use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::serving::{self, Endpoints, Stop};
 use crate::verb::{client_options, output, sign_in};
+use writer::Writer;
 
 /// Serves until a signal, or over stdio until stdin ends.
 pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
@@ -30,18 +33,25 @@ pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
         if args.task.verify {
             return verified(run, args).await.unwrap_or_else(|exit| exit);
         }
-        let live = live(run, &args.meaning).await;
-        let replay = match live.and_then(|live| open(&args.file, args.meaning.options(&args.file, live))) {
-            Ok(replay) => replay,
-            Err(exit) => return exit,
-        };
-        let exit = serve(args, &replay).await;
-        replay.close().await;
-        exit
+        served(run, args).await.unwrap_or_else(|exit| exit)
     });
     // On every way out, end the children that still run.
     run.children.kill_all();
     exit
+}
+
+async fn served(run: &Run, args: &ReplayArgs) -> Result<Exit, Exit> {
+    let meaning = &args.meaning;
+    let live = live(run, meaning).await?;
+    let writer = Writer::new(run, &meaning.simulator, meaning.secrets())?.map(Arc::new);
+    let asks = writer.clone().map(|writer| writer as Arc<dyn TextWriter>);
+    let replay = open(&args.file, meaning.options(&args.file, live, asks))?;
+    let exit = serve(args, &replay).await;
+    replay.close().await;
+    if let Some(writer) = writer {
+        writer.conclude();
+    }
+    Ok(exit)
 }
 
 /// The live server for unrecorded requests, if there is one.

@@ -235,6 +235,13 @@ fn an_endpoint_that_fails_is_no_verdict_and_a_run_goes_on() {
     let fake = Fake::start(move |_, _| says("chat", solved));
     let shown = ends_with(1, &judge(folder(&texts).path(), &fake.url, "chat", &["--max-tokens", "150", "--jobs", "1"]));
     assert!(shown.contains("the budget is used up") && fake.asked().len() == 2, "{shown}");
+    assert!(
+        shown.contains("2 solved, 2 not judged") && shown.contains("\nfailed: not everything was asked"),
+        "{shown}"
+    );
+    let cheap = ["--max-tokens", "150", "--jobs", "1", "--min-score", "0"];
+    let shown = ends_with(1, &judge(folder(&texts).path(), &fake.url, "chat", &cheap));
+    assert!(shown.contains("\nfailed: not everything was asked"), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `proof eval run` and `proof eval judge` against endpoints that a test scripts, and the reference server: conversations in three APIs, budgets,
-//! refusals, what is recorded, and how a killed run goes on.
+//! `proof eval run`, `proof eval judge` and the simulator of `proof replay` against endpoints that a test scripts: conversations in
+//! three APIs, budgets, refusals, what is recorded, and how a killed run goes on.
 
 #[path = "../shared/ran.rs"]
 mod ran;
@@ -8,6 +8,7 @@ mod fake;
 mod judged;
 mod refused;
 mod resumed;
+mod simulated;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -225,7 +225,9 @@ fn budgets_stop_a_run_before_the_next_request() {
             let more = [limit, &["--samples", "20", "--jobs", jobs]].concat();
             let shown = ends_with(1, &run(folder.path(), &fake.url, "chat", &more));
             assert!(
-                shown.contains("error: the budget is used up") && shown.contains("--resume eval-run.jsonl"),
+                shown.contains("error: the budget is used up")
+                    && shown.contains("--resume eval-run.jsonl")
+                    && shown.contains("\nfailed: "),
                 "{shown}"
             );
             assert_eq!(fake.asked().len(), most, "{limit:?} {jobs}");

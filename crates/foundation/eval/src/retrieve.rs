@@ -1,9 +1,13 @@
 //! Whether a search finds the tools that cases expect: the prompt of each case is the question, the tools of its calls are what
 //! must be found.
 
+mod vectors;
+
 use std::collections::BTreeSet;
 
 use crate::{Case, CaseFile, Catalogue};
+
+pub use vectors::Vectors;
 
 /// The places at which shares are reported.
 pub const PLACES: [usize; 4] = [1, 3, 5, 10];
@@ -145,8 +149,13 @@ impl Retrieval {
     }
 }
 
-/// Searches for the prompt of each case that `selects` picks.
-pub fn retrieve(catalogue: &Catalogue, file: &CaseFile, selects: &dyn Fn(&str, &[String]) -> bool) -> Retrieval {
+/// Searches for the prompt of each case that `selects` picks: by words, or by the vectors that are given.
+pub fn retrieve(
+    catalogue: &Catalogue,
+    file: &CaseFile,
+    vectors: Option<&Vectors>,
+    selects: &dyn Fn(&str, &[String]) -> bool,
+) -> Retrieval {
     let index = crate::lint::index(catalogue);
     let costs: Vec<usize> = catalogue.tools().iter().map(crate::lint::cost_of).collect();
     let mut retrieval = Retrieval::default();
@@ -158,7 +167,11 @@ pub fn retrieve(catalogue: &Catalogue, file: &CaseFile, selects: &dyn Fn(&str, &
                 continue;
             }
         };
-        let ranked = index.rank(prompt);
+        let ranked = vectors.map_or_else(|| Some(index.rank(prompt)), |all| all.rank(&case.name, catalogue));
+        let Some(ranked) = ranked else {
+            retrieval.skipped.push((case.name.clone(), "the case has no vector"));
+            continue;
+        };
         let name = |number: &usize| catalogue.tools()[*number].name.as_str();
         let expected: BTreeSet<&str> =
             case.expect.iter().filter(|call| !call.is_optional).map(|call| call.tool.as_str()).collect();
@@ -218,7 +231,7 @@ mod tests {
 
     fn of(cases: &str) -> Retrieval {
         let file = case::parse(&format!("cases:\n{cases}"), "c.yaml").unwrap_or_else(|errors| panic!("{errors}"));
-        retrieve(&tools(), &file, &|_, _| true)
+        retrieve(&tools(), &file, None, &|_, _| true)
     }
 
     #[test]

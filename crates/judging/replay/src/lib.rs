@@ -6,6 +6,7 @@
 //! [`verify`] makes the recorded calls again.
 
 mod failure_rates;
+mod free_text;
 mod greeting;
 mod index;
 mod likeness;
@@ -21,10 +22,12 @@ mod scan;
 mod serve;
 mod session_state;
 mod simulate;
+mod simulated;
 mod spill;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -36,6 +39,7 @@ use serde_json_path::JsonPath;
 use wire::Revision;
 use wire::trace::Header;
 
+pub use free_text::{TEXT_TAG, TextPrompt, TextWriter, Writing};
 pub use live::LiveServer;
 pub use miss::Miss;
 pub use provenance::TAG;
@@ -48,6 +52,7 @@ use index::Index;
 use live::Live;
 use saved::Saved;
 use session_state::SessionState;
+use simulated::Lanes;
 
 /// How a recording is replayed.
 #[derive(Clone, Debug)]
@@ -66,6 +71,8 @@ pub struct Options {
     pub drops: f64,
     /// The revisions to serve, newest first.
     pub revisions: Vec<Revision>,
+    /// Hears what goes wrong without an effect on answers.
+    pub warn: fn(&str),
 }
 
 impl Default for Options {
@@ -78,6 +85,7 @@ impl Default for Options {
             errors: 0.0,
             drops: 0.0,
             revisions: Revision::ALL.into_iter().rev().collect(),
+            warn: |_| {},
         }
     }
 }
@@ -95,6 +103,7 @@ struct State {
     live: Option<Live>,
     /// The simulated answers that are kept.
     saved: Option<Saved>,
+    lanes: Lanes,
 }
 
 /// A file and its index.
@@ -125,27 +134,33 @@ impl Replay {
         if index.is_empty() {
             return Err(BadRecording::NoAnswers);
         }
-        let live = options
-            .miss
-            .live
-            .as_ref()
-            .map(|server| Live::new((**server).clone(), path, &index, truncated, &options.volatile));
+        let live =
+            options.miss.live.as_ref().map(|server| {
+                Live::new((**server).clone(), (path, &index, truncated), &options.volatile, options.warn)
+            });
         let live = live.transpose()?;
         let saved = options.miss.save.as_ref().map(|path| {
             let bad = |bad: BadRecording| BadRecording::Saved { path: path.clone(), why: bad.to_string() };
-            Saved::open(path, &options.volatile).map_err(bad)
+            Saved::open(path, &options.volatile, options.warn).map_err(bad)
         });
         let saved = saved.transpose()?;
         let recording = Arc::new(Recording { header, index, truncated, file });
-        Ok(Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live, saved })))
+        Ok(Self(Arc::new(State {
+            options,
+            recording,
+            sessionless: SessionState::default(),
+            live,
+            saved,
+            lanes: Lanes::default(),
+        })))
     }
 
     /// A server of the same recording with new state, without the live server and the answers that were kept.
     pub fn fresh_copy(&self) -> Self {
         let State { options, recording, .. } = &*self.0;
         let (options, recording) = (options.clone(), recording.clone());
-        let sessionless = SessionState::default();
-        Self(Arc::new(State { options, recording, sessionless, live: None, saved: None }))
+        let (sessionless, lanes) = (SessionState::default(), Lanes::default());
+        Self(Arc::new(State { options, recording, sessionless, live: None, saved: None, lanes }))
     }
 
     /// Closes the connection to the live server.

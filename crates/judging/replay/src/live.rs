@@ -72,16 +72,16 @@ struct Appender {
     credentials: String,
     /// Set after a failed write: nothing more is added.
     failed: bool,
+    warn: fn(&str),
 }
 
 impl Live {
     /// Appends to the recording at `path`, after removing a truncated last line.
     pub(super) fn new(
         server: LiveServer,
-        path: &Path,
-        index: &Index,
-        truncated: Option<TruncatedLine>,
+        (path, index, truncated): (&Path, &Index, Option<TruncatedLine>),
         volatile: &[JsonPath],
+        warn: fn(&str),
     ) -> io::Result<Self> {
         let mut file = OpenOptions::new().append(true).open(path)?;
         if let Some(truncated) = truncated {
@@ -95,7 +95,7 @@ impl Live {
         let added = Builder::new(volatile.to_vec());
         let credentials = String::new();
         let appender =
-            Appender { file, offset, tail: index.tail, added, redactor, secrets, credentials, failed: false };
+            Appender { file, offset, tail: index.tail, added, redactor, secrets, credentials, failed: false, warn };
         let appender = Arc::new(Mutex::new(appender));
         options.authorizer = options.authorizer.map(|inner| {
             let tracked = TrackedAuthorizer { inner, appender: appender.clone() };
@@ -212,13 +212,13 @@ impl Appender {
         frame.cause = None;
         let line = format!("{}\n", write_frame(&frame));
         if let Err(error) = self.file.write_all(line.as_bytes()) {
-            tracing::warn!(%error, "cannot append to the recording");
+            (self.warn)(&format!("cannot append to the recording any more: {error}"));
             self.failed = true;
             return;
         }
         let length = u32::try_from(line.len()).unwrap_or(u32::MAX);
         if let Err(error) = self.added.add(Location { offset: self.offset, length, part: 0 }, &frame) {
-            tracing::warn!(%error, "cannot index what was added to the recording");
+            (self.warn)(&format!("cannot index what was added to the recording: {error}"));
             self.failed = true;
         }
         self.offset += line.len() as u64;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
@@ -9,6 +10,7 @@ use wire::escape::snippet;
 use wire::{Era, Revision};
 
 use super::State;
+use super::free_text::TextWriter;
 use super::index::{Entries, Entry};
 use super::live::LiveServer;
 use super::provenance::TAG;
@@ -23,6 +25,8 @@ pub struct Miss {
     pub simulate: bool,
     /// The file where such answers are kept and found again.
     pub save: Option<PathBuf>,
+    /// Writes their free texts.
+    pub writer: Option<Arc<dyn TextWriter>>,
 }
 
 impl Miss {

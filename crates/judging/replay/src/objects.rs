@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::words::words;
+
 /// How many objects a session keeps; the oldest are forgotten.
 const MOST: usize = 1000;
 /// How many bytes of JSON the id and all members of one object may have, and all objects together.
@@ -118,6 +120,13 @@ impl Objects {
         }
     }
 
+    /// Whether what the answer says is known here: the call is about an object of this session.
+    pub(super) fn knows(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
+        let operation = Operation::of(tool, arguments);
+        let about = operation.as_ref().filter(|operation| !matches!(operation.verb, Verb::Create | Verb::List));
+        about.is_some_and(|operation| operation.id().is_some_and(|id| self.find(operation, id).is_some()))
+    }
+
     fn create(&mut self, operation: &Operation<'_>, result: &Value) -> Option<Value> {
         let mut members = object_in(result, &operation.noun)?;
         let name = id_member(&members, &operation.noun)?;
@@ -222,23 +231,6 @@ impl Objects {
         self.known.push(object);
         self.forget();
     }
-}
-
-/// The words of a name in lower case: `createNote`, `create-note`, `notes.create`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_small = false;
-    for one in name.chars() {
-        if !one.is_alphanumeric() || (one.is_uppercase() && after_small) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| one.is_alphanumeric()) {
-            word.extend(one.to_lowercase());
-        }
-        after_small = one.is_lowercase() || one.is_ascii_digit();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 fn singular(noun: &str) -> String {

@@ -35,6 +35,7 @@ struct Kept {
     next_id: u64,
     /// Set after a failed write: nothing more is kept.
     failed: bool,
+    warn: fn(&str),
 }
 
 /// Where the answers beside a recording are kept: `weather.simulated.jsonl` beside `weather.jsonl`.
@@ -46,7 +47,7 @@ pub fn saved_path(recording: &Path) -> PathBuf {
 
 impl Saved {
     /// Reads the file at `path`, or begins it.
-    pub(super) fn open(path: &Path, volatile: &[JsonPath]) -> Result<Self, BadRecording> {
+    pub(super) fn open(path: &Path, volatile: &[JsonPath], warn: fn(&str)) -> Result<Self, BadRecording> {
         let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
         let about = file.metadata()?;
         if !about.is_file() {
@@ -73,7 +74,7 @@ impl Saved {
         } else if lacks_line_feed(&file)? {
             file.write_all(b"\n")?;
         }
-        Ok(Self(Mutex::new(Kept { file, builder, redactor: net::new_redactor(), next_id, failed: false })))
+        Ok(Self(Mutex::new(Kept { file, builder, redactor: net::new_redactor(), next_id, failed: false, warn })))
     }
 
     /// The kept result of the request with this key.
@@ -93,7 +94,7 @@ impl Saved {
             return;
         }
         if let Err(error) = kept.add(request, result) {
-            tracing::warn!(%error, "cannot keep simulated answers");
+            (kept.warn)(&format!("cannot keep simulated answers any more: {error}"));
             kept.failed = true;
         }
     }

@@ -13,7 +13,6 @@ use super::miss;
 use super::provenance::{self, Origin};
 use super::request_key::{Key, KeyedRequest};
 use super::session_state::{SessionState, severity};
-use super::simulate::{self, Known};
 use super::{Replay, State, greeting, questions};
 
 impl Service for Replay {
@@ -34,9 +33,6 @@ impl Service for Replay {
         &self.0.options.revisions
     }
 }
-
-/// How many pages of a list are read for its items.
-const MAX_PAGES: usize = 1000;
 
 /// An entry, or what remains of it after a question.
 struct Playback {
@@ -161,7 +157,7 @@ impl State {
     }
 
     /// The state of the session of `call`; clients without a session share one.
-    fn session_state<'s>(&'s self, call: &'s Call) -> &'s SessionState {
+    pub(super) fn session_state<'s>(&'s self, call: &'s Call) -> &'s SessionState {
         match &call.context.session {
             Some(session) if call.context.era() == Era::Legacy => session.state(),
             _ => &self.sessionless,
@@ -320,47 +316,11 @@ impl State {
                 Err(Unanswered::Unavailable(error)) => unavailable = Some(of_live(error)),
             }
         }
-        if let Some(result) = self.simulated(call, request, repetition, unavailable.is_none()) {
+        if let Some(result) = self.simulated(call, request, repetition, unavailable.is_none()).await {
             return self.finish(call, Ok(result), Origin::Simulated);
         }
         let error = unavailable.unwrap_or_else(|| miss::error(self, request, revision));
         Answer::error(Some(call.id()), &error)
-    }
-
-    /// A simulated result, where simulation is wanted, or where the method has no effect on a replay; it is kept if that is
-    /// wanted.
-    fn simulated(&self, call: &Call, request: &KeyedRequest, repetition: u64, is_replay: bool) -> Option<Value> {
-        // A replay never changes, so these have no effect and need no recording.
-        let without_effect = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-        let has_no_effect = is_replay && without_effect.contains(&request.method.as_str());
-        if !(self.options.miss.simulate || has_no_effect) {
-            return None;
-        }
-        let number = failure_rates::number(self.options.seed, &request.key(), repetition);
-        let examples = if request.method == "tools/call" { miss::alike(self, request) } else { Vec::new() };
-        let listed = self.listed_items(&request.method);
-        let result = simulate::result(request, &Known { listed: &listed, examples: &examples }, number)?;
-        let is_kept = matches!(request.method.as_str(), "tools/call" | "prompts/get" | "resources/read");
-        if let Some(saved) = self.saved.as_ref().filter(|_| is_kept) {
-            saved.add(&call.message, &result);
-        }
-        Some(result)
-    }
-
-    /// The tools, prompts or resources that the recording lists, for the method that uses one.
-    fn listed_items(&self, method: &str) -> Vec<Value> {
-        let (list, member) = match method {
-            "tools/call" => ("tools/list", "tools"),
-            "prompts/get" => ("prompts/list", "prompts"),
-            "resources/read" => ("resources/list", "resources"),
-            _ => return Vec::new(),
-        };
-        let family = KeyedRequest { method: list.to_owned(), name: None, arguments: Value::Null }.family();
-        let Ok(entries) = self.recording.index.family(&family) else { return Vec::new() };
-        let answers =
-            entries.iter().take(MAX_PAGES).filter_map(|entry| entry.ok()?.answer?.load(&self.recording.file).ok());
-        let pages = answers.filter_map(|message| message.result()?.get(member)?.as_array().cloned());
-        pages.flatten().collect()
     }
 
     /// The result of a call where simulated calls of the same session changed what it is about.

@@ -46,6 +46,11 @@ impl SessionState {
         self.lock().objects.settle(tool, arguments, result, is_simulated)
     }
 
+    /// Whether a call of a tool is about an object of this session; see [`Objects::knows`].
+    pub(super) fn knows(&self, tool: &str, arguments: &Map<String, Value>) -> bool {
+        self.lock().objects.knows(tool, arguments)
+    }
+
     /// Sets the lowest severity of log messages that the client receives.
     pub(super) fn set_log_level(&self, level: usize) {
         self.lock().log_level = level;

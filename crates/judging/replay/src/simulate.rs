@@ -16,19 +16,25 @@ pub(super) struct Known<'k> {
     pub(super) examples: &'k [(KeyedRequest, Value)],
 }
 
+impl<'k> Known<'k> {
+    /// The tool, prompt or resource that a request names.
+    pub(super) fn item(&self, request: &KeyedRequest) -> Option<&'k Value> {
+        let member = if request.method == "resources/read" { "uri" } else { "name" };
+        self.listed.iter().find(|item| item.get(member).and_then(Value::as_str) == request.name.as_deref())
+    }
+}
+
 /// A result for `request`. `None` where the server lists others, or the method is unknown.
 pub(super) fn result(request: &KeyedRequest, known: &Known<'_>, number: u64) -> Option<Value> {
     let Known { listed, examples } = known;
-    let known =
-        |member: &str| listed.iter().find(|item| item.get(member).and_then(Value::as_str) == request.name.as_deref());
+    let item = known.item(request);
     let text = format!("Simulated answer {number:016x}");
     Some(match request.method.as_str() {
         "tools/call" => {
-            let tool = known("name");
-            if tool.is_none() && !listed.is_empty() {
+            if item.is_none() && !listed.is_empty() {
                 return None;
             }
-            let schema = tool.and_then(|tool| tool.get("outputSchema"));
+            let schema = item.and_then(|tool| tool.get("outputSchema"));
             match (like_recorded(request, examples, schema, number), schema) {
                 (Some(result), _) => result,
                 (None, Some(schema)) => structured(schema, number)?,
@@ -36,14 +42,14 @@ pub(super) fn result(request: &KeyedRequest, known: &Known<'_>, number: u64) -> 
             }
         }
         "prompts/get" => {
-            if known("name").is_none() && !listed.is_empty() {
+            if item.is_none() && !listed.is_empty() {
                 return None;
             }
             json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] })
         }
         "resources/read" => {
             let mut contents = json!({ "uri": request.name.as_deref()?, "text": text });
-            if let Some(mime) = known("uri").and_then(|resource| resource.get("mimeType")) {
+            if let Some(mime) = item.and_then(|resource| resource.get("mimeType")) {
                 contents["mimeType"] = mime.clone();
             }
             json!({ "contents": [contents] })

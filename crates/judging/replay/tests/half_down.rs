@@ -115,7 +115,7 @@ async fn passes(seed: u64, down: HashSet<String>, simulate: bool) -> usize {
     let mut options = client::Options::new(address, &Children::new());
     options.limits.request = PATIENCE;
     let live = LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
-    let miss = Miss { live: Some(Box::new(live)), simulate, save: None };
+    let miss = Miss { live: Some(Box::new(live)), simulate, ..Miss::default() };
     let ladder = Replay::open(half.path(), Options { miss, seed, ..Options::default() }).expect("a recording");
     let (_front, address) = served(ladder.clone()).await;
     let client = Client::connect(client::Options::new(address, &Children::new())).await.expect("it greets");

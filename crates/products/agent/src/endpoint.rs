@@ -12,6 +12,7 @@ use serde_json::Value;
 use url::{Host, Position, Url};
 
 use crate::answer::Answered;
+use crate::asker::Told;
 use crate::assemble::Stream;
 use crate::dialect::Dialect;
 use crate::retrying::{may_pass, pause};
@@ -147,12 +148,7 @@ impl Endpoint {
     }
 
     /// Asks, and asks again where a refusal may pass. `told` hears why.
-    pub(crate) async fn ask(
-        &self,
-        body: &Value,
-        is_streamed: bool,
-        told: &(dyn Fn(&str, Duration) + Send + Sync),
-    ) -> Result<Answered, EndpointError> {
+    pub(crate) async fn ask(&self, body: &Value, is_streamed: bool, told: Told<'_>) -> Result<Answered, EndpointError> {
         let body = Bytes::from(body.to_string());
         let mut tries = 1;
         loop {

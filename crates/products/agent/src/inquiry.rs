@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 
 use crate::answer::Answered;
-use crate::budget::{Budget, Limits, Price, Spent};
-use crate::dialect::{Conversation, Request};
+use crate::asker::Asker;
+use crate::budget::{Limits, Price, Spent};
+use crate::dialect::Request;
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::run::{Outcome, Progress, Stop, Watch};
 
@@ -48,9 +49,8 @@ impl fmt::Debug for Inquiries {
 }
 
 struct Shared {
-    inquiries: Inquiries,
-    endpoint: Arc<Endpoint>,
-    budget: Budget,
+    asker: Asker,
+    keep: Keep,
     watch: Watch,
     queue: Mutex<VecDeque<(usize, Inquiry)>>,
     state: Mutex<State>,
@@ -70,10 +70,11 @@ pub async fn inquire(
     questions: Vec<Inquiry>,
     watch: impl Fn(Progress<'_>) + Send + Sync + 'static,
 ) -> Outcome {
-    let budget = Budget::new(inquiries.limits, inquiries.price, inquiries.before);
-    let (total, jobs) = (questions.len(), inquiries.jobs.max(1));
+    let Inquiries { request, jobs, limits, price, before, keep } = inquiries;
+    let asker = Asker::new(request, endpoint, limits, price, before);
+    let (total, jobs) = (questions.len(), jobs.max(1));
     let queue = Mutex::new(questions.into_iter().enumerate().collect());
-    let shared = Shared { inquiries, endpoint, budget, watch: Box::new(watch), queue, state: Mutex::default() };
+    let shared = Shared { asker, keep, watch: Box::new(watch), queue, state: Mutex::default() };
     let shared = Arc::new(shared);
     (shared.watch)(Progress::Attempts { done: 0, total });
     let mut workers = JoinSet::new();
@@ -82,7 +83,7 @@ pub async fn inquire(
     }
     while workers.join_next().await.is_some() {}
     let state = std::mem::take(&mut *shared.state.lock().unwrap_or_else(PoisonError::into_inner));
-    Outcome { stop: state.stop, failed: state.failed, spent: shared.budget.spent(), ..Outcome::default() }
+    Outcome { stop: state.stop, failed: state.failed, spent: shared.asker.spent(), ..Outcome::default() }
 }
 
 impl Shared {
@@ -104,29 +105,25 @@ impl Shared {
     }
 
     async fn ask(&self, number: usize, inquiry: &Inquiry) -> Result<(), Stop> {
-        let request = Request { system: Some(inquiry.system.clone()), ..self.inquiries.request.clone() };
-        let body = Conversation::new(&request, &inquiry.text).body(0, &[]);
-        let place = self.budget.place().await.ok_or(Stop::Budget)?;
+        let place = self.asker.place().await.ok_or(Stop::Budget)?;
         if let Some(stop) = self.with(|state| state.stop.clone()) {
             return Err(stop);
         }
         let told = |why: &str, wait| (self.watch)(Progress::Waits { why, wait });
-        let asked = self.endpoint.ask(&body, request.is_streamed, &told).await;
-        if let Ok(answer) = &asked {
-            place.spend(answer.tokens);
+        let asked = self.asker.ask_in(&place, inquiry, &told).await;
+        if asked.is_ok() {
             (self.watch)(Progress::Answered);
         }
         match asked {
             Err(error) if error.is_final => Err(Stop::Endpoint(error)),
             Err(error) => {
-                (self.inquiries.keep)(number, Err(&error)).map_err(Stop::unwritable)?;
+                (self.keep)(number, Err(&error)).map_err(Stop::unwritable)?;
                 self.with(|state| state.failed = Some(error));
                 Ok(())
             }
             Ok(answer) => {
-                (self.inquiries.keep)(number, Ok(&answer)).map_err(Stop::unwritable)?;
-                let is_uncounted = answer.tokens.is_none() && self.budget.is_limited();
-                if is_uncounted { Err(Stop::Uncounted) } else { Ok(()) }
+                (self.keep)(number, Ok(&answer)).map_err(Stop::unwritable)?;
+                if self.asker.is_counted() { Ok(()) } else { Err(Stop::Uncounted) }
             }
         }
     }

@@ -4,6 +4,7 @@
 //! What tools say goes to the model as results of calls, never as instructions. The key goes to the endpoint's origin alone.
 
 mod answer;
+mod asker;
 mod assemble;
 mod attempt;
 mod budget;
@@ -19,6 +20,7 @@ mod tools;
 mod weight;
 
 pub use answer::Answered;
+pub use asker::Asker;
 pub use budget::{Limits, Price, Spent};
 pub use choice::{Choice, Mode};
 pub use dialect::{Dialect, RESERVED, Request};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::endpoint::{BudgetArgs, EndpointArgs};
-use super::{CallsFormat, EvalFormat, percent};
+use super::report::{GateArgs, ReportArgs, SelectArgs};
+use super::{CallsFormat, EvalFormat};
 
 /// Have a model judge answers: SoPR, SoWR, grades by a rubric
 #[derive(Args)]
@@ -27,6 +28,7 @@ Guide: https://github.com/proofhouse/proofhouse/blob/main/docs/eval.md
 Exit codes: 0 the rate is high enough; 1 it is not, or nothing was judged, or the
 budget is used up; 2 usage error or invalid file; 3 no answer of the endpoint;
 4 bug in proof.")]
+#[command(mut_arg("min_score", |arg| arg.help("Rate that is enough, in percent [default: 100; for sowr: 50]")))]
 pub(crate) struct JudgeArgs {
     /// Cases with prompts
     #[arg(value_name = "CASES", required_unless_present = "print")]
@@ -72,24 +74,12 @@ pub(crate) struct JudgeArgs {
     /// Use the judgements of this recording alone; ask nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "resume", "endpoint"], help_heading = "Recording")]
     pub(crate) offline: Option<PathBuf>,
-    /// Only cases with TEXT in their name
-    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
-    pub(crate) filter: Option<String>,
-    /// Only cases with this tag (repeatable)
-    #[arg(long, value_name = "TAG", help_heading = "Selection")]
-    pub(crate) tag: Vec<String>,
-    /// Rate that is enough, in percent [default: 100; for sowr: 50]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
-    pub(crate) min_score: Option<f64>,
-    /// List all answers, not only those that do not pass
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) verbose: bool,
-    /// Report format
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs<EvalFormat>,
 }
 
 /// A kind of judge.

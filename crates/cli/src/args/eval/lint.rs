@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::EvalFormat;
+use super::report::ReportArgs;
 use super::tools::ToolsArgs;
 
 /// Find tools that models confuse, and cases that no answer can meet
@@ -37,15 +38,8 @@ pub(crate) struct LintArgs {
     /// Lowest severity that fails
     #[arg(long, value_enum, value_name = "SEVERITY", default_value = "error", help_heading = "Output")]
     pub(crate) fail_on: LintSeverity,
-    /// List notes, too
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) verbose: bool,
-    /// Report format
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs<EvalFormat>,
 }
 
 /// The lowest severity that fails.

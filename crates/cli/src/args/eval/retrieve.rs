@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::report::{ReportArgs, SelectArgs};
 use super::tools::ToolsArgs;
 use super::{EvalFormat, percent};
 
@@ -15,6 +16,7 @@ Examples:
   proof eval retrieve cases.yaml -- npx -y my-server
   proof eval retrieve cases.yaml --at 5 --min-recall 90
   proof eval retrieve cases.yaml --mode zero-shot,bm25,oracle
+  proof eval retrieve cases.yaml --embeddings vectors.jsonl
 
 Searches for the `prompt` of each case, as the gateway's tool search does, and
 calls no tool. The tokens of what is found are estimated.
@@ -29,12 +31,12 @@ pub(crate) struct RetrieveArgs {
     pub(crate) cases: PathBuf,
     #[command(flatten)]
     pub(crate) tools: ToolsArgs,
-    /// Only cases with TEXT in their name
-    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
-    pub(crate) filter: Option<String>,
-    /// Only cases with this tag (repeatable)
-    #[arg(long, value_name = "TAG", help_heading = "Selection")]
-    pub(crate) tag: Vec<String>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// Search by the vectors of tools and cases in this file of JSON Lines, which an
+    /// embedding model of yours made, and not by words
+    #[arg(long, value_name = "FILE", conflicts_with = "mode", help_heading = "Tools")]
+    pub(crate) embeddings: Option<PathBuf>,
     /// Compare these ways of choosing the tools that a model is shown (repeatable)
     #[arg(long, value_enum, value_name = "MODE", value_delimiter = ',', help_heading = "Output")]
     pub(crate) mode: Vec<ModeArg>,
@@ -44,15 +46,8 @@ pub(crate) struct RetrieveArgs {
     /// Share of expected tools that must be found, in percent [default: 0]
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
     pub(crate) min_recall: Option<f64>,
-    /// List all cases, not only those with tools that were not found
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) verbose: bool,
-    /// Report format
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: EvalFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs<EvalFormat>,
 }
 
 /// A way of choosing the tools that a model is shown.

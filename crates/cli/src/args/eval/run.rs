@@ -6,8 +6,9 @@ use clap::Args;
 use client::CallPolicy;
 
 use super::endpoint::{BudgetArgs, EndpointArgs};
+use super::report::{GateArgs, ReportArgs, SelectArgs};
 use super::tools::ToolsArgs;
-use super::{ScoreArgs, ScoreFormat, percent};
+use super::{ScoreArgs, ScoreFormat};
 use crate::args::check::CallArg;
 
 /// Ask a model's endpoint, call the tools it asks for, and score the calls
@@ -80,27 +81,15 @@ pub(crate) struct RunArgs {
         help_heading = "Recording"
     )]
     pub(crate) offline: Option<PathBuf>,
-    /// Only cases with TEXT in their name
-    #[arg(long, value_name = "TEXT", help_heading = "Selection")]
-    pub(crate) filter: Option<String>,
-    /// Only cases with this tag (repeatable)
-    #[arg(long, value_name = "TAG", help_heading = "Selection")]
-    pub(crate) tag: Vec<String>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
     /// Answers of another run: show which cases moved (repeatable)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) against: Vec<PathBuf>,
-    /// Share of correct answers that is enough, in percent [default: 100]
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Output")]
-    pub(crate) min_score: Option<f64>,
-    /// List correct answers, too
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) verbose: bool,
-    /// Report format
-    #[arg(long, value_enum, default_value = "human", help_heading = "Output")]
-    pub(crate) format: ScoreFormat,
-    /// Write the report to FILE instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs<ScoreFormat>,
 }
 
 /// The model, and how it is asked.
@@ -132,12 +121,9 @@ impl RunArgs {
             tools: None,
             against: self.against.clone(),
             compat: None,
-            filter: self.filter.clone(),
-            tag: self.tag.clone(),
-            min_score: self.min_score,
-            verbose: self.verbose,
-            format: self.format,
-            output: self.output.clone(),
+            select: self.select.clone(),
+            gate: self.gate,
+            report: self.report.clone(),
             schema: false,
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn human(report: &Report<'_>, redactor: &Redactor, paint: Paint, verb
     let verdict = if report.has_passed { paint.green("passed") } else { paint.red("failed") };
     let why = match (report.scores.answers.is_empty(), report.required < 100.0) {
         (true, _) => ": nothing was scored".to_owned(),
+        _ if report.is_cut => ": not everything was asked".to_owned(),
         (false, true) => format!(": {} % of the cases must be answered correctly", report.required),
         (false, false) => String::new(),
     };

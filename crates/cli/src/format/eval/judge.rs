@@ -28,6 +28,8 @@ pub(crate) struct Report<'r> {
     /// The rate that is enough, in percent.
     pub(crate) required: f64,
     pub(crate) has_passed: bool,
+    /// Whether not everything was asked, because the budget is used up.
+    pub(crate) is_cut: bool,
 }
 
 impl Report<'_> {
@@ -78,6 +80,7 @@ pub(crate) fn human(report: &Report<'_>, redactor: &Redactor, paint: Paint, verb
     let verdict = if report.has_passed { paint.green("passed") } else { paint.red("failed") };
     let why = match (rate.not_judged == rate.judged.len(), report.has_passed) {
         (true, _) => ": nothing was judged".to_owned(),
+        _ if report.is_cut => ": not everything was asked".to_owned(),
         (_, false) => format!(": {} % is required", report.required),
         (_, true) => String::new(),
     };

@@ -34,6 +34,8 @@ pub(crate) struct Report<'r> {
     /// The share that is enough, in percent.
     pub(crate) required: f64,
     pub(crate) has_passed: bool,
+    /// Whether not everything was asked, because the budget is used up.
+    pub(crate) is_cut: bool,
 }
 
 /// A text of an answer without secrets: by the name under which it stands, and by its shape.

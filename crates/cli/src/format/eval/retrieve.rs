@@ -20,6 +20,8 @@ pub(crate) struct Report<'r> {
     pub(crate) modes: &'r [Mode],
     /// How many tools there are.
     pub(crate) tools: usize,
+    /// Whether the user's vectors were searched, and not words.
+    pub(crate) by_vectors: bool,
     /// How many tools a search returns.
     pub(crate) at: usize,
     /// The share that must be found, in percent.
@@ -58,7 +60,8 @@ pub(crate) fn human(report: &Report<'_>, verbose: bool) -> String {
         let _ = writeln!(out, "mean reciprocal rank {mrr:.3}, nDCG@10 {ndcg:.3}");
     }
     write_modes(&mut out, report);
-    let _ = writeln!(out, "{}, {}", count(retrieval.found.len(), "question"), count(report.tools, "tool"));
+    let by = if report.by_vectors { ", searched by vectors" } else { "" };
+    let _ = writeln!(out, "{}, {}{by}", count(retrieval.found.len(), "question"), count(report.tools, "tool"));
     let verdict = if report.has_passed { "passed" } else { "failed" };
     let why = match (retrieval.found.is_empty(), report.required > 0.0) {
         (true, _) => ": nothing was measured".to_owned(),
@@ -125,6 +128,7 @@ pub(crate) fn json(report: &Report<'_>) -> String {
         "required": { "k": report.at, "recall": report.required / 100.0 },
         "recall": retrieval.recall(report.at),
         "tools": report.tools,
+        "search": if report.by_vectors { "vectors" } else { "bm25" },
         "questions": retrieval.found.len(),
         "modes": report.modes.iter().map(|mode| mode_of(report, *mode)).collect::<Vec<_>>(),
         "mrr": retrieval.mrr(),

@@ -82,14 +82,14 @@ pub(super) fn linted(questions: &Path, answers: &Path) -> Result<Lint, Exit> {
 }
 
 fn show(args: &ScoreArgs, report: &Report<'_>) -> Result<Exit, Exit> {
-    let (required, total) = (args.min_score.unwrap_or(100.0), report.verdicts.len() + report.missing.len());
+    let (required, total) = (args.gate.min_score.unwrap_or(100.0), report.verdicts.len() + report.missing.len());
     let valid = report.verdicts.iter().filter(|(_, verdict)| verdict.is_valid()).count();
     let has_passed = !report.verdicts.is_empty() && 100.0 * valid as f64 / total as f64 >= required;
-    let text = match args.format {
+    let text = match args.report.format {
         ScoreFormat::Json => json(report, has_passed),
-        ScoreFormat::Human | ScoreFormat::Html => human(report, has_passed, args.verbose),
+        ScoreFormat::Human | ScoreFormat::Html => human(report, has_passed, args.report.verbose),
     };
-    match &args.output {
+    match &args.report.output {
         Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }

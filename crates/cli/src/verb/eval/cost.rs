@@ -9,7 +9,7 @@ use report::render::text::count;
 use crate::exit::tell;
 
 /// Prints the table.
-pub(super) fn show(spent: Spent, price: Option<Price>) {
+pub(in crate::verb) fn show(spent: Spent, price: Option<Price>) {
     tell(table(spent, price).trim_end());
 }
 

@@ -15,7 +15,7 @@ use crate::verb::{given_file, output};
 /// How large files may be, in bytes.
 const CASES: u64 = 8 << 20;
 const TOOLS: u64 = 64 << 20;
-const ANSWERS: u64 = 512 << 20;
+pub(super) const ANSWERS: u64 = 512 << 20;
 
 /// Reads a file of cases.
 pub(super) fn cases(path: &Path) -> Result<CaseFile, Exit> {

@@ -28,14 +28,14 @@ pub(super) fn scored(args: &ScoreArgs) -> Result<Exit, Exit> {
     if modes.iter().filter(|mode| mode.retrieval == Retrieval::Oracle).count() > 1 {
         return Err(usage("two files of responses with the oracle", "one, which the others are compared with"));
     }
-    let required = args.min_score.unwrap_or(100.0);
+    let required = args.gate.min_score.unwrap_or(100.0);
     let has_passed = modes.iter().all(|mode| passes(mode, required));
     let report = Report { apis: &apis, modes, required, has_passed };
-    let text = match args.format {
+    let text = match args.report.format {
         ScoreFormat::Json => json(&report),
-        ScoreFormat::Human | ScoreFormat::Html => human(&report, args.verbose),
+        ScoreFormat::Human | ScoreFormat::Html => human(&report, args.report.verbose),
     };
-    match &args.output {
+    match &args.report.output {
         Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }

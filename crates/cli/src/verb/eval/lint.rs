@@ -14,7 +14,7 @@ use report::render::text::Paint;
 
 /// Examines tools, and cases where there are some.
 pub(super) fn linted(run: &Run, args: &LintArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.output {
+    if let Some(path) = &args.report.output {
         output::writable(path)?;
     }
     if let [questions, answers] = args.bfcl.as_slice() {
@@ -36,14 +36,14 @@ fn show(args: &LintArgs, lint: &Lint) -> Result<Exit, Exit> {
     };
     let has_passed = lint.tools + lint.cases > 0 && lint.findings.iter().all(|finding| finding.severity < least);
     let report = Report { lint, file: args.cases.as_deref(), has_passed };
-    let text = match args.format {
+    let text = match args.report.format {
         EvalFormat::Json => json(&report),
         EvalFormat::Human => {
-            let colour = args.output.is_none() && colour::is_wanted();
-            human(&report, Paint { colour }, args.verbose || least == Severity::Note)
+            let colour = args.report.output.is_none() && colour::is_wanted();
+            human(&report, Paint { colour }, args.report.verbose || least == Severity::Note)
         }
     };
-    match &args.output {
+    match &args.report.output {
         Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }

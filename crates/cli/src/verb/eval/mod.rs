@@ -1,15 +1,16 @@
 //! `proof eval`: what a model did with tools, scored without a model, and tools for its API.
 
 mod bfcl;
+mod cases;
 mod concealing;
-mod cost;
+pub(super) mod cost;
 mod export;
 mod files;
 mod gorilla;
 mod judge;
 mod kept;
 mod lint;
-mod model;
+pub(super) mod model;
 mod offered;
 mod progress;
 mod retrieve;
@@ -35,12 +36,13 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
     exit::conceal(run.redactor());
     let scored = match &args.verb {
         EvalVerb::Score(args) if args.schema => output::print(case::schema()).map(|()| Exit::Clean),
-        EvalVerb::Score(args) if args.compat.is_some() && args.format == ScoreFormat::Html => {
+        EvalVerb::Score(args) if args.compat.is_some() && args.report.format == ScoreFormat::Html => {
             Err(usage("--compat has no HTML report", "--format human or json"))
         }
         EvalVerb::Score(args) if args.compat == Some(Compat::Bfcl) => bfcl::scored(args),
         EvalVerb::Score(args) if args.compat == Some(Compat::Gorilla) => gorilla::scored(args),
         EvalVerb::Score(args) => scored(run, args),
+        EvalVerb::Cases(args) => cases::written(run, args),
         EvalVerb::Run(args) => run::asked(run, args),
         EvalVerb::Judge(args) => judge::judged(run, args),
         EvalVerb::Lint(args) => lint::linted(run, args),
@@ -51,7 +53,7 @@ pub(crate) fn run(run: &Run, args: &EvalArgs) -> Exit {
 }
 
 fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.output {
+    if let Some(path) = &args.report.output {
         output::writable(path)?;
     }
     let [path] = args.files.as_slice() else {
@@ -63,21 +65,18 @@ fn scored(run: &Run, args: &ScoreArgs) -> Result<Exit, Exit> {
     let cases = files::cases(path)?;
     let tools = files::tools(path, &cases, args.tools.as_deref())?;
     let samples = files::samples(&args.calls, args)?;
-    concluded(run, args, (path, &cases), tools.as_ref(), &samples)
+    concluded(run, args, (path, &cases), tools.as_ref(), (&samples, false))
 }
 
-/// Scores answers and reports: the same for `score` and for `run`.
+/// Scores answers and reports: the same for `score` and for `run`, which a budget may have cut short.
 fn concluded(
     run: &Run,
     args: &ScoreArgs,
     (path, cases): (&Path, &CaseFile),
     tools: Option<&Catalogue>,
-    samples: &[Sample],
+    (samples, is_cut): (&[Sample], bool),
 ) -> Result<Exit, Exit> {
-    let selects = |name: &str, tags: &[String]| {
-        args.filter.as_ref().is_none_or(|text| name.contains(text.as_str()))
-            && (args.tag.is_empty() || args.tag.iter().any(|tag| tags.contains(tag)))
-    };
+    let selects = |name: &str, tags: &[String]| args.select.selects(name, tags);
     let score = |samples: &[Sample]| {
         summary::run(cases, samples, tools, &selects).map_err(|unnamed| {
             let what = format!("{} without the name of a case", count(unnamed.answers, "answer"));
@@ -89,7 +88,8 @@ fn concluded(
     let comparison = before.as_ref().map(|before| summary::compare(before, &scores));
     let redactor = run.redactor();
     warn(&scores, &redactor);
-    let (required, has_passed) = gate(&scores, args.min_score);
+    let (required, is_reached) = gate(&scores, args.gate.min_score);
+    let has_passed = is_reached && !is_cut;
     let report = Report {
         file: path,
         scores: &scores,
@@ -97,16 +97,17 @@ fn concluded(
         comparison: comparison.as_ref(),
         required,
         has_passed,
+        is_cut,
     };
-    let text = match args.format {
+    let text = match args.report.format {
         ScoreFormat::Json => eval::json(&report, &redactor),
         ScoreFormat::Html => eval::html(&report, &redactor),
         ScoreFormat::Human => {
-            let colour = args.output.is_none() && colour::is_wanted();
-            eval::human(&report, &redactor, Paint { colour }, args.verbose)
+            let colour = args.report.output.is_none() && colour::is_wanted();
+            eval::human(&report, &redactor, Paint { colour }, args.report.verbose)
         }
     };
-    match &args.output {
+    match &args.report.output {
         Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }

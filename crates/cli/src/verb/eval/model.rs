@@ -21,18 +21,23 @@ const LIMIT: u64 = 4 << 20;
 const PLAIN: [&str; 6] = ["api-version", "version", "model", "deployment", "region", "project"];
 
 /// The model, and how it is asked.
-pub(super) struct Model {
-    pub(super) dialect: Dialect,
-    pub(super) endpoint: Options,
-    pub(super) price: Option<Price>,
-    pub(super) limits: Limits,
-    pub(super) name: String,
-    pub(super) parameters: Map<String, Value>,
+pub(in crate::verb) struct Model {
+    pub(in crate::verb) dialect: Dialect,
+    pub(in crate::verb) endpoint: Options,
+    pub(in crate::verb) price: Option<Price>,
+    pub(in crate::verb) limits: Limits,
+    pub(in crate::verb) name: String,
+    pub(in crate::verb) parameters: Map<String, Value>,
 }
 
 impl Model {
-    /// Reads the options; asks nothing yet.
-    pub(super) fn new(of: &EndpointArgs, budget: &BudgetArgs, ca: Option<PathBuf>) -> Result<Self, Exit> {
+    /// Reads the options; asks nothing yet. `set` is the option for members of every request.
+    pub(in crate::verb) fn new(
+        of: &EndpointArgs,
+        budget: &BudgetArgs,
+        ca: Option<PathBuf>,
+        set: &str,
+    ) -> Result<Self, Exit> {
         let (Some(url), Some(api), Some(name)) = (&of.endpoint, of.api, &of.model) else {
             return Err(usage("no endpoint", "--endpoint URL --api API --model NAME"));
         };
@@ -59,16 +64,16 @@ impl Model {
             retries: of.retries,
         };
         let limits = Limits { cost: budget.max_cost, tokens: budget.max_tokens };
-        Ok(Self { dialect, endpoint, price, limits, name: name.clone(), parameters: parameters(of)? })
+        Ok(Self { dialect, endpoint, price, limits, name: name.clone(), parameters: parameters(&of.set, set)? })
     }
 
     /// Where the endpoint is, for a message: without what may hold a key.
-    pub(super) fn place(&self) -> String {
+    pub(in crate::verb) fn place(&self) -> String {
         line(&self.endpoint.url[..Position::AfterPath]).into_owned()
     }
 
     /// Adds the key, and what stands in the query of the endpoint's URL: its names are those of the endpoint.
-    pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
+    pub(in crate::verb) fn add_secrets(&self, secrets: &mut Secrets) {
         if let Some(key) = &self.endpoint.key {
             secrets.add(key);
         }
@@ -96,14 +101,15 @@ fn key(variable: &str) -> Result<String, Exit> {
 }
 
 /// Members for every request: JSON, or else a text.
-fn parameters(args: &EndpointArgs) -> Result<Map<String, Value>, Exit> {
+fn parameters(pairs: &[String], option: &str) -> Result<Map<String, Value>, Exit> {
     let mut parameters = Map::new();
-    for pair in &args.set {
+    for pair in pairs {
         let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(usage("invalid --set: expected NAME=JSON", "--set temperature=0"));
+            let what = format!("invalid {option}: expected NAME=JSON");
+            return Err(usage(&what, &format!("{option} temperature=0")));
         };
         if RESERVED.contains(&name) {
-            let what = format!("--set {}: proof sets this member itself", line(name));
+            let what = format!("{option} {}: proof sets this member itself", line(name));
             return Err(usage(&what, "the option for it: --model, --system, --stream, --tool-choice, --no-parallel"));
         }
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
@@ -164,7 +170,7 @@ pub(super) fn stopped(stop: &Stop, place: &str, resume: &str, path: &Path) -> (S
 }
 
 /// What a person can do, in the words of this command line.
-pub(super) const fn advice(advice: Advice) -> &'static str {
+pub(in crate::verb) const fn advice(advice: Advice) -> &'static str {
     match advice {
         Advice::Url => "--endpoint with a URL such as https://api.example.com/v1",
         Advice::HideKey => "put the key into a variable: --key-env VAR",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
+use wire::escape::snippet;
 
 use super::check::{Alternatives, Argument, Function, Parameter, Possible};
 use super::decode::{Made, Output, from_json};
@@ -40,6 +41,9 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
     let mut keys = HashMap::new();
     for (line, written) in jsonl::lines(answers.unwrap_or_default()).map_err(|error| (1, error))? {
         let (id, truth) = identified(written, line, "ground_truth").map_err(|error| (1, error))?;
+        if why_out(&id).is_some() {
+            return Err((1, not_scored(&id, line)));
+        }
         let found = truth.and_then(key).ok_or_else(|| {
             (1, Unreadable::new("no `ground_truth` of bfcl-eval", "a file of possible answers").at(line))
         })?;
@@ -49,13 +53,7 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
     for (line, written) in jsonl::lines(questions).map_err(|error| (0, error))? {
         let (id, functions) = identified(written, line, "function").map_err(|error| (0, error))?;
         let refuse = |what: String, remedy: &str| (0, Unreadable::new(what, remedy).at(line));
-        let (name, kind, language) = category(&id).ok_or_else(|| {
-            let what = match why_out(&id) {
-                Some((category, why)) => format!("`{category}` is not scored: there, bfcl-eval {why}"),
-                None => format!("`{id}` names no category of bfcl-eval"),
-            };
-            refuse(what, "a single-turn category, such as simple_python or live_multiple")
-        })?;
+        let (name, kind, language) = category(&id).ok_or_else(|| (0, not_scored(&id, line)))?;
         let wants_calls = matches!(kind, Kind::Simple | Kind::Multiple | Kind::Parallel);
         let Some(key) = keys.remove(&id).or_else(|| (!wants_calls).then(Vec::new)) else {
             return Err(refuse(format!("no possible answer to `{id}`"), "the file of answers of the same category"));
@@ -67,6 +65,19 @@ pub fn entries(questions: &str, answers: Option<&str>) -> Result<Suite, (usize, 
         suite.entries.push(Entry { category: name.to_owned(), id: id.into_owned(), kind, language, possible });
     }
     Ok(suite)
+}
+
+/// A category that is out, or unknown.
+fn not_scored(id: &str, line: usize) -> Unreadable {
+    let single = "a single-turn category, such as simple_python or live_multiple";
+    let (what, remedy) = match why_out(id) {
+        Some((category, why)) => (
+            format!("`{category}` is not scored: there, bfcl-eval {why}"),
+            format!("{single}; or a case of our own with the calls of all turns and `match: in-order`"),
+        ),
+        None => (format!("`{}` names no category of bfcl-eval", snippet(id, 60)), single.to_owned()),
+    };
+    Unreadable::new(what, remedy).at(line)
 }
 
 /// Reads results.

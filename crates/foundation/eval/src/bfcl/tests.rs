@@ -223,6 +223,10 @@ fn what_is_not_scored_is_named_with_the_reason() {
         let (file, error) = entries(&question, None).expect_err(id);
         assert_eq!((file, error.line), (0, Some(1)));
         assert!(error.what.starts_with(&format!("`{category}` is not scored")) && error.what.contains(why), "{error}");
+        // Keys of these categories have other forms.
+        let key = json!({ "id": id, "ground_truth": [["cd(folder='a')"], []] }).to_string();
+        let (file, error) = entries(&question, Some(&key)).expect_err(id);
+        assert!(file == 1 && error.what.contains(why) && error.remedy.contains("in-order"), "{error}");
     }
     let (_, error) = entries(r#"{"id":"x","function":[]}"#, None).expect_err("no category");
     assert_eq!(error.what, "`x` names no category of bfcl-eval");

@@ -2,6 +2,7 @@
 
 mod model;
 mod read;
+mod write;
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,6 +11,7 @@ use document::Position;
 use crate::matcher::Matcher;
 
 pub use read::{parse, schema};
+pub use write::{Draft, write};
 
 /// A file of cases.
 #[derive(Debug)]

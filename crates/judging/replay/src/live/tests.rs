@@ -49,7 +49,7 @@ async fn a_token_from_the_authorizer_is_not_recorded() {
     let (index, _, truncated) = Index::read(&file.reopen().expect("it is there"), &[]).expect("a recording");
     let server =
         LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
-    let live = Live::new(server, file.path(), &index, truncated, &[]).expect("it can be added to");
+    let live = Live::new(server, (file.path(), &index, truncated), &[], |_| {}).expect("it can be added to");
 
     let params = json!({ "name": "echo", "arguments": { "message": format!("say {TOKEN}") } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

@@ -56,9 +56,7 @@ pub(super) fn works(args: &JudgeArgs, prompts: &Prompts, file: &CaseFile) -> Res
 }
 
 fn is_selected(args: &JudgeArgs, case: &Case) -> bool {
-    case.skip.is_none()
-        && args.filter.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
-        && (args.tag.is_empty() || args.tag.iter().any(|tag| case.tags.contains(tag)))
+    case.skip.is_none() && args.select.selects(&case.name, &case.tags)
 }
 
 /// The answers of all files. Those that name no case belong to the only one.

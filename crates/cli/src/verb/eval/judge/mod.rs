@@ -32,18 +32,18 @@ pub(super) fn judged(run: &Run, args: &JudgeArgs) -> Result<Exit, Exit> {
     if let Some(kind) = args.print {
         return output::print(kind_of(kind).default_prompt()).map(|()| Exit::Clean);
     }
-    if let Some(path) = &args.output {
+    if let Some(path) = &args.report.output {
         output::writable(path)?;
     }
     let prompts = prompts(args)?;
     let cases = files::cases(args.cases())?;
     let works = answers::works(args, &prompts, &cases)?;
     let labelled = args.labels.as_ref().map(|path| labels_in(path, prompts.kind())).transpose()?;
-    let known = match &args.offline {
-        Some(path) => asking::read(path)?,
+    let (known, is_cut) = match &args.offline {
+        Some(path) => (asking::read(path)?, false),
         None => ask(run, args, &prompts, &works)?,
     };
-    concluded(run, args, &prompts, &works, &known, labelled.as_deref())
+    concluded(run, args, &prompts, &works, (&known, is_cut), labelled.as_deref())
 }
 
 const fn kind_of(kind: KindArg) -> Kind {
@@ -100,10 +100,10 @@ fn labels_in(path: &Path, kind: Kind) -> Result<Vec<Label>, Exit> {
     Ok(labels)
 }
 
-/// Asks what the recording does not answer yet.
-fn ask(run: &Run, args: &JudgeArgs, prompts: &Prompts, works: &[Work]) -> Result<Judgements, Exit> {
+/// Asks what the recording does not answer yet; and whether the budget cut that short.
+fn ask(run: &Run, args: &JudgeArgs, prompts: &Prompts, works: &[Work]) -> Result<(Judgements, bool), Exit> {
     asking::check(args)?;
-    let model = Model::new(&args.endpoint, &args.budget, args.ca_file.clone())?;
+    let model = Model::new(&args.endpoint, &args.budget, args.ca_file.clone(), "--set")?;
     let mut secrets = Secrets::default();
     model.add_secrets(&mut secrets);
     exit::conceal(run.redactor_of(&secrets));
@@ -119,14 +119,14 @@ fn ask(run: &Run, args: &JudgeArgs, prompts: &Prompts, works: &[Work]) -> Result
     if let Some(stop) = &outcome.stop {
         let (what, exit, remedy) = model::stopped(stop, &model.place(), &resume, path);
         tell_error(&what, &remedy);
-        return Err(exit);
+        return if exit == Exit::Finding { Ok((known, true)) } else { Err(exit) };
     }
     if let (Some(failed), (0, _)) = (&outcome.failed, known.counts()) {
         let what = format!("no question was answered, so nothing was judged: {} – {}", failed.what, model.place());
         tell_error(&what, &format!("{}; then {resume}", model::advice(failed.advice)));
         return Err(Exit::NoAnswer);
     }
-    Ok(known)
+    Ok((known, false))
 }
 
 /// Rates what is recorded: the only way, so that the same recording gives the same rate.
@@ -135,7 +135,7 @@ fn concluded(
     args: &JudgeArgs,
     prompts: &Prompts,
     works: &[Work],
-    known: &Judgements,
+    (known, is_cut): (&Judgements, bool),
     labelled: Option<&[Label]>,
 ) -> Result<Exit, Exit> {
     let [solved, unsure, unsolved] = args.points[..] else {
@@ -152,8 +152,8 @@ fn concluded(
     if let Some(strangers) = agreement.as_ref().map(|found| found.strangers).filter(|number| *number > 0) {
         tell(format_args!("note: {} of answers that the run does not have", count(strangers, "label")));
     }
-    let required = args.min_score.unwrap_or(if rate.kind == Kind::Sowr { 50.0 } else { 100.0 });
-    let has_passed = has_judged && 100.0 * rate.share >= required - 1e-9;
+    let required = args.gate.min_score.unwrap_or(if rate.kind == Kind::Sowr { 50.0 } else { 100.0 });
+    let has_passed = has_judged && !is_cut && 100.0 * rate.share >= required - 1e-9;
     let report = Report {
         file: args.cases(),
         judge: known.header.get("model").and_then(serde_json::Value::as_str).unwrap_or_default(),
@@ -162,16 +162,17 @@ fn concluded(
         agreement: agreement.as_ref(),
         required,
         has_passed,
+        is_cut,
     };
     let redactor = run.redactor();
-    let text = match args.format {
+    let text = match args.report.format {
         EvalFormat::Json => json(&report, &redactor),
         EvalFormat::Human => {
-            let colour = args.output.is_none() && colour::is_wanted();
-            human(&report, &redactor, Paint { colour }, args.verbose)
+            let colour = args.report.output.is_none() && colour::is_wanted();
+            human(&report, &redactor, Paint { colour }, args.report.verbose)
         }
     };
-    match &args.output {
+    match &args.report.output {
         Some(path) => output::write_private(path, &text)?,
         None => output::print(&text)?,
     }

@@ -27,12 +27,12 @@ use settings::Settings;
 
 /// Asks and scores, or only scores what was recorded.
 pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
-    if let Some(path) = &args.output {
+    if let Some(path) = &args.report.output {
         output::writable(path)?;
     }
     let cases = files::cases(&args.cases)?;
     if let Some(path) = &args.offline {
-        return concluded_offline(run, args, &cases, (path, &recorded::read(path)?), None);
+        return concluded_offline(run, args, &cases, (path, &recorded::read(path)?), (None, false));
     }
     recorded::check(args)?;
     let questions = questions(args, &cases)?;
@@ -58,8 +58,7 @@ pub(super) fn asked(run: &Run, args: &RunArgs) -> Result<Exit, Exit> {
     if let Some(exit) = stopped.filter(|exit| *exit != Exit::Finding) {
         return Err(exit);
     }
-    let exit = concluded_offline(run, args, &cases, (path, &recording), outcome.failed.as_ref())?;
-    Ok(if stopped.is_some() { Exit::Finding } else { exit })
+    concluded_offline(run, args, &cases, (path, &recording), (outcome.failed.as_ref(), stopped.is_some()))
 }
 
 /// Scores what was recorded: the only way, so that the same recording gives the same score.
@@ -68,7 +67,7 @@ fn concluded_offline(
     args: &RunArgs,
     cases: &CaseFile,
     (path, recording): (&Path, &Recording),
-    failed: Option<&EndpointError>,
+    (failed, is_cut): (Option<&EndpointError>, bool),
 ) -> Result<Exit, Exit> {
     if let Some(why) = unmeasured(recording) {
         let place = recording.header.get("endpoint").and_then(Value::as_str).unwrap_or("the endpoint");
@@ -83,7 +82,7 @@ fn concluded_offline(
     if begun > 0 {
         tell(format_args!("note: {} did not end and counts as not answered", count(begun, "attempt")));
     }
-    concluded(run, &args.score(), (&args.cases, cases), tools.as_ref(), &recording.samples())
+    concluded(run, &args.score(), (&args.cases, cases), tools.as_ref(), (&recording.samples(), is_cut))
 }
 
 /// Why all attempts ended without a complete answer: then there is nothing to score.
@@ -101,11 +100,7 @@ fn unmeasured(recording: &Recording) -> Option<&str> {
 
 /// The selected cases with their prompts.
 fn questions(args: &RunArgs, file: &CaseFile) -> Result<Vec<Question>, Exit> {
-    let is_selected = |case: &&eval::Case| {
-        case.skip.is_none()
-            && args.filter.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
-            && (args.tag.is_empty() || args.tag.iter().any(|tag| case.tags.contains(tag)))
-    };
+    let is_selected = |case: &&eval::Case| case.skip.is_none() && args.select.selects(&case.name, &case.tags);
     let question = |case: &eval::Case| {
         let prompt = case.prompt.clone().ok_or_else(|| {
             let place = format!("{}:{}", output::shown(&args.cases), case.at.line);

@@ -22,7 +22,7 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn new(args: &RunArgs) -> Result<Self, Exit> {
         let of = &args.model;
-        let model = Model::new(&of.endpoint, &args.budget, args.tools.server.reach.ca_file.clone())?;
+        let model = Model::new(&of.endpoint, &args.budget, args.tools.server.reach.ca_file.clone(), "--set")?;
         if args.strict && model.dialect == Dialect::Messages {
             return Err(usage("--strict needs an API with strict tools", "--api responses or --api chat"));
         }
